@@ -1,4 +1,4 @@
-//! The entry: a client of one deployment.
+//! [`Client`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,22 +13,23 @@ use crate::{
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
 
-/// Most session ids in one `endSessions`.
+/// The maximum number of session IDs in one `endSessions` command (Driver Sessions, "endSessions").
 const END_SESSIONS_BATCH: usize = 10_000;
-/// How long a shutdown, or the task after the last drop, waits for a server to end the sessions.
+/// The time limit for `endSessions` when a client is shut down or dropped.
 const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 
-/// A client of one deployment: a server, a replica set or a sharded cluster. It discovers the servers, watches them, and
-/// keeps a pool of connections to each.
+/// A client of one deployment: a standalone server, a replica set or a sharded cluster. It
+/// discovers the servers, monitors them, and keeps a connection pool for each.
 ///
-/// Make one per deployment and share it: cloning is cheap, and all clones use the same pools. It closes when the last
-/// clone and the last handle made of it (databases, collections, cursors) are dropped, or on
-/// [`shutdown`](Self::shutdown).
+/// Create one client per deployment and share it: clones are cheap and use the same pools. The
+/// client closes when the last clone and the last handle created from it (databases, collections,
+/// cursors) are dropped, or when [`shutdown`](Self::shutdown) is called.
 ///
-/// Both send `endSessions` for the client's unused sessions. The last drop does so in a task on the client's runtime, which
-/// waits up to 2 s for the reply and then closes the connections. The task makes progress only while that runtime runs: a
-/// current-thread runtime outside `block_on` delays it, and nothing more is sent once the runtime has ended. Await `shutdown`
-/// where it matters that the server has forgotten the sessions, e.g. before a program ends.
+/// In both cases it sends `endSessions` for its unused sessions. After the last drop this happens
+/// in a task on the runtime of the client: the task waits up to 2 s for the reply and then closes
+/// the connections. The task only runs while the runtime runs. A current-thread runtime runs it
+/// only within `block_on`, and a runtime that is shut down discards it. Call `shutdown` and await
+/// it to be sure that the sessions are ended, e.g. before the program exits.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<ClientInner>,
@@ -44,15 +45,16 @@ struct ClientInner {
 }
 
 impl Client {
-    /// A client of the deployment that a connection string names.
+    /// Connects to the deployment in a connection string.
     ///
-    /// Returns once the string is understood: servers are contacted in the background, and an operation waits for one
-    /// that suits it for at most `serverSelectionTimeoutMS` (30 s). A `mongodb+srv` string is looked up in DNS first, as
-    /// [`ClientOptions::resolve`] does.
+    /// Returns without waiting for a server. Servers are contacted in the background, and an
+    /// operation waits up to `serverSelectionTimeoutMS` (default 30 s) for a suitable server. For
+    /// `mongodb+srv`, the DNS records are queried first, as [`ClientOptions::resolve`] does.
     ///
     /// # Errors
-    /// A malformed connection string, an option that this version does not support, a file that a `tls…` option names and
-    /// that cannot be used, or a failed lookup. The text names the part.
+    /// The connection string is invalid, an option is not supported by this version, a file of a
+    /// `tls…` option cannot be read or is invalid, or a DNS query failed. The message names the
+    /// part.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -64,31 +66,37 @@ impl Client {
         Self::with_options(ClientOptions::parse(uri.as_ref())?.resolve().await?)
     }
 
-    /// A client with these options. Must be called within a tokio runtime, which then runs its monitors and its sockets.
+    /// Creates a client with these options. Must be called within a tokio runtime, which runs the
+    /// monitors and the I/O of the client.
     ///
-    /// Other runtimes may use the client too, as long as this one runs. Once it has ended, operations fail. A
-    /// current-thread runtime that nothing blocks on makes no progress: operations then wait for `serverSelectionTimeoutMS` or
-    /// `socketTimeoutMS`, and one that needs a new connection waits until the runtime runs again.
+    /// The client can be used from other runtimes while its own runtime runs. After that runtime is
+    /// shut down, operations fail. While a current-thread runtime is not in `block_on`, its tasks
+    /// do not run: operations then wait until `serverSelectionTimeoutMS` or `socketTimeoutMS`
+    /// expires, and an operation that needs a new connection waits until the runtime runs again.
     ///
-    /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. Files that the `tls…` options name are
-    /// read here, once for all connections. While the deployment is sharded, or is not known to be anything else, the
-    /// client looks up the SRV records again whenever they expire, but not more often than every 60 s.
+    /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. The files of
+    /// `tls…` options are read here, once. While the topology type is Sharded or Unknown, the SRV
+    /// records are queried again when they expire, at most every 60 s ([Polling SRV Records for
+    /// mongos Discovery]).
+    ///
+    /// [Polling SRV Records for mongos Discovery]:
+    /// https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
     ///
     /// # Errors
-    /// Options that contradict each other, that this version does not support, or that are not resolved; a file that a
-    /// `tls…` option names and that cannot be used; no runtime.
+    /// Options contradict each other, are not supported by this version, or are not resolved; a
+    /// file of a `tls…` option cannot be read or is invalid; it is called outside a tokio runtime.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
         Self::start(options, &Environment::default())
     }
 
-    /// As [`with_options`](Self::with_options).
+    /// As [`with_options`](Self::with_options), in an environment that tests can replace.
     pub(crate) fn start(options: ClientOptions, environment: &Environment) -> Result<Self> {
         options.validate()?;
         options.check_supported()?;
         options.check_resolved()?;
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(Error::invalid_argument(
-                "a client must be made within a tokio runtime",
+                "a client must be created within a tokio runtime",
             ));
         }
         let mut options = options;
@@ -113,9 +121,10 @@ impl Client {
         })
     }
 
-    /// What the connection string holds that was ignored or is deprecated, one sentence each: misspelt options, values of the
-    /// wrong form. Also `tls…` options that have no effect because connections are not encrypted. With the feature `tracing` each is also logged at level warn when the
-    /// client is made.
+    /// The warnings about the connection string, one sentence each: unknown options, invalid
+    /// values, deprecated values, and `tls…` options that have no effect because connections are
+    /// not encrypted. With the feature `tracing`, each is also logged at level warn when the client
+    /// is created.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -132,13 +141,13 @@ impl Client {
         &self.inner.executor
     }
 
-    /// A database of the deployment.
+    /// A handle to a database. Nothing is sent.
     #[must_use]
     pub fn database(&self, name: &str) -> Database {
         Database::new(self, name, self.inner.concerns.clone())
     }
 
-    /// The database that the connection string names, if it names one.
+    /// The database in the path of the connection string; `None` if there is none.
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
         self.inner
@@ -147,15 +156,20 @@ impl Client {
             .map(|name| self.database(name))
     }
 
-    /// Appends the name, version and platform of a library that wraps the driver to the client metadata of the handshake.
+    /// Appends the metadata of a library that wraps the driver to the client metadata of the
+    /// handshake ([MongoDB Handshake], "Supporting Wrapping Libraries").
     ///
-    /// The parts follow those given before, with `|` between; a part that is empty or not given leaves its field as it is.
-    /// What was appended before, with all three parts the same, is not appended again. Connections that exist stay as they
-    /// are. See also [`ClientOptions::driver_info`].
+    /// Name, version and platform follow the existing values, separated by `|`. A part that is
+    /// empty or not set leaves its field unchanged. Metadata that is equal to metadata appended
+    /// before is not appended again. Existing connections are not affected. See also
+    /// [`ClientOptions::driver_info`].
+    ///
+    /// [MongoDB Handshake]:
+    /// https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
     ///
     /// # Errors
-    /// A part that holds `|`, or names and versions that together exceed the 512 bytes that servers accept. Then nothing has
-    /// changed.
+    /// A part contains `|`, or the names and versions exceed the 512 bytes that servers accept. The
+    /// metadata is then unchanged.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -168,20 +182,21 @@ impl Client {
         self.inner.metadata.append(info)
     }
 
-    /// Starts a session: a sequence of operations that belong together. Nothing is sent.
+    /// Starts a session. Nothing is sent; the first command in the session creates it on the
+    /// server.
     ///
     /// # Errors
-    /// Options that contradict each other.
+    /// Awaiting the action fails if its options contradict each other.
     pub fn start_session(&self) -> StartSession<'_> {
         StartSession::new(self)
     }
 
-    /// Ends the client for all its clones: unused sessions are ended on the server, connections are closed, monitors stop.
-    /// Operations begun later, and those that wait for a connection, fail with
-    /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or [`ErrorKind::Pool`](crate::ErrorKind::Pool); those that were
-    /// sent already can be awaited to their end.
+    /// Shuts down the client and all its clones: sends `endSessions` for unused sessions, closes
+    /// the connections, and stops the monitors. Operations that start later, and operations that
+    /// wait for a connection, fail with [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or
+    /// [`ErrorKind::Pool`](crate::ErrorKind::Pool). Operations that have been sent can complete.
     ///
-    /// `endSessions` is limited to 2 s, however slow the server is. If the future is dropped, the client stays open, and
+    /// `endSessions` is limited to 2 s. If the future is dropped, the client stays open, and
     /// `shutdown` can be called again.
     pub async fn shutdown(&self) {
         end_sessions(self.executor(), self.executor().drain_sessions()).await;
@@ -190,7 +205,8 @@ impl Client {
 }
 
 impl Drop for ClientInner {
-    /// Ends the sessions on the server in the background. The task holds the topology, which closes after it.
+    /// Ends the sessions on the server in a background task. The task holds the topology, which
+    /// closes after it.
     fn drop(&mut self) {
         let ids = self.executor.drain_sessions();
         if ids.is_empty() || !self.executor.has_server(PRIMARY_PREFERRED) {
@@ -202,9 +218,9 @@ impl Drop for ClientInner {
     }
 }
 
-/// Sends `endSessions` for these sessions: to the primary if there is one, otherwise to a secondary, as the Driver Sessions
-/// specification demands. Sessions expire on the server anyway, so errors are ignored, no server is waited for, and all ends after
-/// [`END_SESSIONS_LIMIT`].
+/// Sends `endSessions` for these sessions with read preference `primaryPreferred` (Driver Sessions,
+/// "endSessions"). Sessions expire on the server in any case, so errors are ignored, server
+/// selection does not wait, and the time limit is [`END_SESSIONS_LIMIT`].
 async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
     let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
     let all = async {

@@ -1,4 +1,4 @@
-//! A collection of documents of one type.
+//! [`Collection`].
 
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -13,13 +13,14 @@ use crate::{
     },
 };
 
-/// A collection whose documents are read and written as `T`, any serde type.
+/// A collection whose documents are serialized from and deserialized to `T`.
 ///
-/// Cloning is cheap. Nothing is sent when a handle is made; a collection that does not exist reads as empty and is
-/// created by the first insert.
+/// Clones are cheap. Creating a handle sends nothing. A collection that does not exist reads as
+/// empty, and the first insert creates it.
 ///
-/// Every action can be dropped before it is done. What was sent may still have an effect on the server: a dropped insert
-/// may or may not have been stored. The connection it used is closed unless its reply was read; nothing leaks.
+/// The future of every action can be dropped before it completes. A command that was sent may still
+/// take effect: the document of a dropped insert may or may not be stored. Its connection is closed
+/// unless the reply was read completely.
 ///
 /// ```no_run
 /// use marula_driver::{Client, bson::doc};
@@ -47,7 +48,7 @@ pub struct Collection<T> {
     document: PhantomData<fn() -> T>,
 }
 
-/// What a collection is, whatever its type.
+/// The data of a collection that does not depend on the document type.
 #[derive(Clone, Debug)]
 pub(crate) struct CollectionInner {
     database: Database,
@@ -56,7 +57,7 @@ pub(crate) struct CollectionInner {
 }
 
 impl CollectionInner {
-    /// A scope for aggregations of a whole database.
+    /// A scope for aggregations on a database.
     pub(crate) fn of_database(database: &Database) -> Self {
         Self {
             database: database.clone(),
@@ -65,7 +66,7 @@ impl CollectionInner {
         }
     }
 
-    /// The same collection for operations that take no read concern.
+    /// The same collection without a read concern, for operations that do not take one.
     pub(crate) fn without_read_concern(&self) -> Self {
         let mut inner = self.clone();
         inner.concerns.read_concern = ReadConcern::default();
@@ -88,7 +89,8 @@ impl CollectionInner {
         &self.concerns.write_concern
     }
 
-    /// How a read runs: with the concern and preference of its options, otherwise with the collection's.
+    /// The scope of a read: the concern and preference of its options, or else those of the
+    /// collection.
     pub(crate) fn read_scope<'a>(
         &'a self,
         read_concern: Option<&'a ReadConcern>,
@@ -122,25 +124,25 @@ impl<T> Collection<T> {
         &self.inner
     }
 
-    /// The collection's name.
+    /// The name, without that of the database.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.namespace.collection
     }
 
-    /// Database and collection name.
+    /// The database name and the collection name.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
         &self.inner.namespace
     }
 
-    /// The database it belongs to.
+    /// The database of the collection.
     #[must_use]
     pub fn database(&self) -> &Database {
         &self.inner.database
     }
 
-    /// The same collection, its documents read and written as `U`.
+    /// A handle to the same collection with the document type `U`.
     #[must_use]
     pub fn clone_with_type<U>(&self) -> Collection<U> {
         Collection {
@@ -149,7 +151,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// The collection of another name in the same database, with the same concerns and read preference.
+    /// A handle to the collection with this name in the same database, with the same concerns and
+    /// read preference.
     #[must_use]
     pub fn with_name(&self, name: &str) -> Self {
         let mut inner = CollectionInner::clone(&self.inner);
@@ -163,19 +166,19 @@ impl<T> Collection<T> {
         Self::from_inner(inner)
     }
 
-    /// The same collection with another read concern. Default: the database's.
+    /// A handle with this read concern. Default: that of the database.
     #[must_use]
     pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
         self.with(|concerns| concerns.read_concern = concern)
     }
 
-    /// The same collection with another write concern. Default: the database's.
+    /// A handle with this write concern. Default: that of the database.
     #[must_use]
     pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
         self.with(|concerns| concerns.write_concern = concern)
     }
 
-    /// The same collection with another read preference. Default: the database's.
+    /// A handle with this read preference. Default: that of the database.
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)

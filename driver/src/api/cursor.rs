@@ -1,6 +1,6 @@
-//! A cursor over the results of a query.
+//! [`Cursor`].
 
-mod pace;
+mod backoff;
 mod state;
 
 use std::{
@@ -27,24 +27,25 @@ use crate::{
 };
 use state::State;
 
-/// The results of a query, fetched from the server batch by batch and decoded one by one.
+/// The results of a query, fetched from the server in batches and deserialized one by one.
 ///
-/// Three ways to read it: as a [`Stream`] of `T`, with [`try_next`](Self::try_next), or without copies with
-/// [`advance`](Self::advance) and [`current`](Self::current) or [`deserialize_current`](Self::deserialize_current), whose
-/// results may borrow from the batch.
+/// A cursor can be read in three ways: as a [`Stream`] of `T`, with [`try_next`](Self::try_next),
+/// or without copies with [`advance`](Self::advance) and [`current`](Self::current) or
+/// [`deserialize_current`](Self::deserialize_current), whose results may borrow from the batch.
+///
+/// Dropping a cursor that is not exhausted sends `killCursors` in the background.
 ///
 /// # Tailable cursors
 ///
-/// A tailable cursor stays open at the end of its capped collection, and the server then answers with empty batches. All
-/// three ways wait for the next document, and so never come to an end by themselves.
-/// [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return after an empty batch instead.
+/// A tailable cursor stays open at the end of its capped collection, and the server then returns
+/// empty batches. All three ways wait for the next document, and do not end unless the cursor
+/// fails. [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return
+/// after an empty batch instead.
 ///
-/// A server answers at once when the cursor does not await data (`awaitData`). Therefore two getMore commands of which the
-/// first returned nothing are sent at least 10 ms apart, whichever method sends them; this time doubles with each further
-/// empty batch, up to 500 ms, and begins again with the next document. A cursor with a `max_await_time` has no such pauses:
-/// its server waits.
-///
-/// Dropping a cursor that is not exhausted frees it on the server, in the background.
+/// Without `awaitData`, the server replies at once. Therefore two getMore commands of which the
+/// first returned nothing are sent at least 10 ms apart, whichever method sends them. The delay
+/// doubles with each further empty batch, up to 500 ms, and starts again at 10 ms after a document.
+/// A cursor with a `max_await_time` has no delays: the server waits.
 ///
 /// ```no_run
 /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -62,7 +63,7 @@ use state::State;
 /// ```
 pub struct Cursor<T> {
     state: Option<Box<State>>,
-    /// A getMore under way, when the cursor is read as a stream; it owns the state.
+    /// A running getMore, if the cursor is read as a stream. It owns the state.
     fetching: Option<Fetching>,
     document: PhantomData<fn() -> T>,
 }
@@ -83,7 +84,7 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The cursor of a query on something that does not exist.
+    /// The cursor of a query on a collection or database that does not exist.
     pub(crate) fn empty(client: &Client, namespace: Namespace) -> Self {
         let reply = CursorReply {
             id: 0,
@@ -97,7 +98,7 @@ impl<T> Cursor<T> {
         Self::new(client, reply, None, None)
     }
 
-    /// Goes on in the session that the cursor was opened in.
+    /// Sets the session that the cursor was opened in, for its further commands.
     pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
         if let Some(state) = &mut self.state {
             state.session = session.cloned();
@@ -111,14 +112,15 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The server enforces the limit; the count only keeps the batch size of the last getMore below what is left.
+    /// Sets the limit of the query. The server enforces it; the count here keeps the batch size of
+    /// the last getMore from exceeding it.
     pub(crate) fn limit_total(&mut self, limit: Option<i64>) {
         if let (Some(state), Some(limit)) = (&mut self.state, limit.filter(|limit| *limit != 0)) {
             state.remaining = Some(limit.unsigned_abs());
         }
     }
 
-    /// The same cursor, decoding as `U`.
+    /// The same cursor, deserializing documents as `U`.
     #[must_use]
     pub fn with_type<U>(mut self) -> Cursor<U> {
         Cursor {
@@ -128,26 +130,31 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The collection the results come from; for aggregations it can be a name of the server's own.
+    /// The namespace of the cursor. For aggregations it can be a namespace internal to the server.
+    /// `None` while a getMore of the stream is running.
     #[must_use]
     pub fn namespace(&self) -> Option<&Namespace> {
         self.state.as_ref().map(|state| &state.reply.namespace)
     }
 
-    /// Whether the server has nothing more and all documents of the last batch were visited.
+    /// Whether all documents have been read and the server has closed the cursor.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.fetching.is_none() && self.state.as_ref().is_none_or(|state| state.is_exhausted())
     }
 
-    /// Moves to the next document, fetching batches when needed. False at the end. Waits for a document where the cursor is
-    /// tailable; [`advance_if_any`](Self::advance_if_any) does not.
+    /// Moves to the next document and fetches the next batch if necessary. Returns `false` at the
+    /// end. On a tailable cursor it waits for a document; [`advance_if_any`](Self::advance_if_any)
+    /// does not.
     ///
-    /// Dropping the future loses no document unless a getMore was under way, which ends the cursor: what the server sent
-    /// is lost, and the next call says so. Read the cursor as a [`Stream`] to go on after a dropped future.
+    /// # Cancel safety
+    /// If the future is dropped while a getMore is running, the cursor ends: the batch is lost, and
+    /// the next call returns an error. At any other time no document is lost. To cancel a read
+    /// without losing the cursor, read it as a [`Stream`].
     ///
     /// # Errors
-    /// What the server or the network reports, or that a dropped future ended the cursor. The cursor has then ended.
+    /// The server or the connection failed, or a dropped future ended the cursor. The cursor ends
+    /// with the error.
     pub async fn advance(&mut self) -> Result<bool> {
         self.finish_fetching().await?;
         let Some(state) = &mut self.state else {
@@ -160,17 +167,19 @@ impl<T> Cursor<T> {
             if state.is_exhausted() {
                 return Ok(false);
             }
-            // Boxed, since it is once for a batch, and futures that read from a cursor are small without it.
+            // Boxed to keep the futures that read from a cursor small. It happens once per batch.
             Box::pin(state.fetch()).await?;
         }
     }
 
-    /// Moves to the next document if there is one now: from the batch at hand, or by one getMore at most. False when that
-    /// brought none. Where earlier batches were empty, the getMore is sent after the [pause](Self#tailable-cursors) of at
-    /// most 500 ms between two of them, so a loop of such calls keeps neither the processor nor the server busy. The cursor of a query on a capped collection can have more later; it is at its end when
-    /// [`is_exhausted`](Self::is_exhausted) says so.
+    /// Moves to the next document if there is one: in the current batch, or in the batch of at most
+    /// one getMore. Returns `false` if there is none. After empty batches, the getMore is preceded
+    /// by the [delay](Self#tailable-cursors) of at most 500 ms, so that calls in a loop do not load
+    /// the processor or the server. A tailable cursor may return documents later, until
+    /// [`is_exhausted`](Self::is_exhausted) returns `true`.
     ///
-    /// Dropping the future is as with [`advance`](Self::advance).
+    /// # Cancel safety
+    /// As [`advance`](Self::advance).
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -191,7 +200,8 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// Waits for the getMore that was begun when the cursor was read as a stream. False if there was none.
+    /// Waits for the getMore that was started when the cursor was read as a stream. Returns `false`
+    /// if there is none.
     async fn finish_fetching(&mut self) -> Result<bool> {
         let Some(fetching) = &mut self.fetching else {
             return Ok(false);
@@ -202,30 +212,34 @@ impl<T> Cursor<T> {
         result.map(|()| true)
     }
 
-    /// The document that [`advance`](Self::advance) moved to, without copying it.
+    /// The current document, without a copy.
     ///
     /// # Errors
-    /// When there is none: before the first `advance`, or after one that returned false.
+    /// The cursor has no current document: [`advance`](Self::advance) has not been called or
+    /// returned `false`.
     pub fn current(&self) -> Result<&RawDocument> {
         self.state_with_document()?.reply.batch.current_document()
     }
 
-    /// Decodes the document that [`advance`](Self::advance) moved to. `D` may borrow strings and bytes from the cursor.
+    /// Deserializes the current document. `D` may borrow strings and bytes from the cursor.
     ///
     /// # Errors
-    /// When there is none, or when it does not fit `D`; the error names the field.
+    /// The cursor has no current document, or it cannot be deserialized as `D`. The error names the
+    /// field.
     pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
         decode(self.current_bytes()?)
     }
 
-    /// Frees the cursor on the server and waits until that is done, where dropping the cursor does it in the background. The
-    /// command is part of the session that the cursor was opened in, unless that has ended. Does nothing on the server when the cursor is exhausted. A failure is ignored: the server frees forgotten cursors
-    /// by itself.
+    /// Closes the cursor on the server with `killCursors` and waits for the reply. Dropping the
+    /// cursor does the same in the background. The command runs in the session of the cursor,
+    /// unless that session has ended. Nothing is sent if the cursor is exhausted. Errors are
+    /// ignored: the server closes idle cursors after 10 minutes.
     ///
-    /// Dropping the future frees the cursor as dropping the cursor does.
+    /// # Cancel safety
+    /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
         if let Some(fetching) = self.fetching.take() {
-            // What it fetches is not wanted any more, but its cursor is the one to free.
+            // The batch is not needed, but the reply contains the cursor to close.
             self.state = Some(fetching.await.0);
         }
         if let Some(mut state) = self.state.take() {
@@ -241,16 +255,19 @@ impl<T> Cursor<T> {
         self.state
             .as_deref()
             .filter(|state| state.reply.batch.has_current())
-            .ok_or_else(|| Error::invalid_argument("the cursor is on no document; call advance first"))
+            .ok_or_else(|| Error::invalid_argument("the cursor has no current document; call advance first"))
     }
 }
 
 impl<T: DeserializeOwned + 'static> Cursor<T> {
-    /// The next document, or `None` at the end. Waits for a document where the cursor is tailable. Dropping the future is as
-    /// with [`advance`](Self::advance).
+    /// The next document, or `None` at the end. On a tailable cursor it waits for a document.
+    ///
+    /// # Cancel safety
+    /// As [`advance`](Self::advance).
     ///
     /// # Errors
-    /// As [`advance`](Self::advance); and a document that does not fit `T`, after which the next one can be read.
+    /// As [`advance`](Self::advance). Also if a document cannot be deserialized as `T`; the next
+    /// call then returns the next document.
     pub async fn try_next(&mut self) -> Result<Option<T>> {
         if self.advance().await? {
             decode_owned(self.current_bytes()?).map(Some)
@@ -259,9 +276,10 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
         }
     }
 
-    /// The next document if there is one now: from the batch at hand, or by one getMore at most, with the pause of
-    /// [`advance_if_any`](Self::advance_if_any) before it. After `None` a tailable cursor can have more later, until
-    /// [`is_exhausted`](Self::is_exhausted).
+    /// The next document if there is one: in the current batch, or in the batch of at most one
+    /// getMore, with the delay of [`advance_if_any`](Self::advance_if_any). After `None`, a
+    /// tailable cursor may return documents later, until [`is_exhausted`](Self::is_exhausted)
+    /// returns `true`.
     ///
     /// ```no_run
     /// # async fn run(log: marula_driver::Database) -> marula_driver::Result<()> {
@@ -271,7 +289,7 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
     /// while !events.is_exhausted() {
     ///     match events.next_if_any().await? {
     ///         Some(event) => println!("{event}"),
-    ///         None => println!("nothing happened within the last second"),
+    ///         None => println!("no event within the last second"),
     ///     }
     /// }
     /// # Ok(()) }
@@ -287,10 +305,10 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
         }
     }
 
-    /// All remaining documents. Does not return where the cursor is tailable.
+    /// All remaining documents. Does not complete on a tailable cursor.
     ///
     /// # Errors
-    /// The first error, from the server or from decoding.
+    /// The first error of the server, the connection or the deserialization.
     pub async fn try_collect(mut self) -> Result<Vec<T>> {
         let mut documents = Vec::new();
         while self.advance().await? {
@@ -338,7 +356,7 @@ impl<T: DeserializeOwned + 'static> FusedStream for Cursor<T> {
     }
 }
 
-// A cursor holds no reference into itself, so it can be moved while it is read.
+// A cursor has no references into itself, so it can be moved while it is read.
 impl<T> Unpin for Cursor<T> {}
 
 impl<T> fmt::Debug for Cursor<T> {

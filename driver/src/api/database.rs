@@ -1,4 +1,4 @@
-//! A database: collections, and commands on the database as a whole.
+//! [`Database`].
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::types::{
     read_preference::ReadPreference,
 };
 
-/// A database of a deployment. Cloning is cheap; nothing is sent when a handle is made.
+/// A handle to a database. Clones are cheap. Creating a handle sends nothing.
 ///
 /// ```no_run
 /// # async fn run() -> marula_driver::Result<()> {
@@ -29,8 +29,8 @@ struct DatabaseInner {
     concerns: Concerns,
 }
 
-/// How operations read and write unless they say otherwise: inherited from the client by databases, from databases by
-/// collections.
+/// The concerns and the read preference of operations that do not set their own. Databases inherit
+/// them from the client, collections from the database.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Concerns {
     pub(crate) read_concern: ReadConcern,
@@ -53,19 +53,19 @@ impl Database {
         &self.inner.concerns
     }
 
-    /// The database's name.
+    /// The name of the database.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The client it belongs to.
+    /// The client that the handle was created from.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.inner.client
     }
 
-    /// A collection whose documents are `T`.
+    /// A handle to a collection with the document type `T`. Nothing is sent.
     #[must_use]
     pub fn collection<T>(&self, name: &str) -> Collection<T> {
         Collection::new(self, name)
@@ -79,19 +79,19 @@ impl Database {
         }
     }
 
-    /// The same database with another read concern. Default: the client's.
+    /// A handle with this read concern. Default: that of the client.
     #[must_use]
     pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
         self.with(|concerns| concerns.read_concern = concern)
     }
 
-    /// The same database with another write concern. Default: the client's.
+    /// A handle with this write concern. Default: that of the client.
     #[must_use]
     pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
         self.with(|concerns| concerns.write_concern = concern)
     }
 
-    /// The same database with another read preference. Default: the client's.
+    /// A handle with this read preference. Default: that of the client.
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)

@@ -1,5 +1,5 @@
-//! What a client takes from the process and the system: DNS, environment variables, the marker file of Docker. Its twin
-//! `environment_replaced` lets tests replace each.
+//! The environment of a client: DNS, environment variables, and the marker file of Docker
+//! containers. `environment_replaced` takes the place of this module in tests.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     types::variables::process_variable,
 };
 
-/// The process and the system.
+/// The environment variables of the process and the DNS of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     dns: Arc<dyn DnsLookup>,
@@ -34,17 +34,18 @@ impl Environment {
         Arc::clone(&self.dns)
     }
 
-    /// The shortest time between two lookups of SRV records.
+    /// The minimum interval between two queries for SRV records (`minHeartbeatFrequencyMS` of SRV
+    /// polling, 60 s).
     pub(super) fn min_rescan_interval(&self) -> Duration {
         MIN_RESCAN_INTERVAL
     }
 
-    /// The value of an environment variable that is set and not empty.
+    /// The value of an environment variable. `None` if it is not set or empty.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         process_variable(name)
     }
 
-    /// Whether the process runs in a container of Docker (MongoDB Handshake specification, `client.env.container`).
+    /// Whether the process runs in a Docker container (MongoDB Handshake, "Container").
     pub(super) fn is_docker(&self) -> bool {
         Path::new("/.dockerenv").exists()
     }

@@ -1,4 +1,4 @@
-//! As `environment`, with every part open to tests.
+//! As `environment`, with parts that tests can replace.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,13 +10,13 @@ use crate::{
     types::variables::process_variable,
 };
 
-/// Environment variables.
+/// The environment variables that a client reads.
 #[derive(Clone, Debug, Default)]
 pub enum EnvironmentVariables {
-    /// Those of the process.
+    /// The variables of the process.
     #[default]
     Process,
-    /// These and no others.
+    /// Only these variables.
     Fixed(Vec<(String, String)>),
 }
 
@@ -29,18 +29,18 @@ impl EnvironmentVariables {
     }
 }
 
-/// What a client takes from the process and the system. The default is what it takes in an application.
+/// The environment of a client. The default is that of an application.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Resolves the addresses of servers.
     pub dialer: Dialer,
-    /// Looks up SRV and TXT records, and addresses.
+    /// Queries SRV and TXT records, and addresses.
     pub dns: Arc<dyn DnsLookup>,
-    /// The shortest time between two lookups of SRV records. 60 s in the specification.
+    /// The minimum interval between two queries for SRV records. Default: 60 s.
     pub min_rescan_interval: Duration,
-    /// The environment variables.
+    /// The environment variables. Default: those of the process.
     pub variables: EnvironmentVariables,
-    /// The file that exists in containers of Docker.
+    /// The file whose existence marks a Docker container. Default: `/.dockerenv`.
     pub docker_marker: PathBuf,
 }
 
@@ -69,7 +69,7 @@ impl Environment {
         self.min_rescan_interval
     }
 
-    /// The value of an environment variable that is set and not empty.
+    /// The value of an environment variable. `None` if it is not set or empty.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         match &self.variables {
             EnvironmentVariables::Process => process_variable(name),

@@ -1,4 +1,4 @@
-//! What applications call: handles and fluent actions.
+//! The public API: handles and actions.
 
 mod client;
 mod collection;

@@ -1,4 +1,7 @@
-//! The DNS lookups of `mongodb+srv` connection strings.
+//! DNS queries for `mongodb+srv` connection strings ([Initial DNS Seedlist Discovery]).
+//!
+//! [Initial DNS Seedlist Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -15,19 +18,24 @@ use crate::{
 };
 
 impl ClientOptions {
-    /// Looks up the hosts of a `mongodb+srv` connection string, and its default options, in DNS: with these,
-    /// [`Client::with_options`](crate::Client::with_options) makes a client. Other options come back as they are.
-    /// [`Client::connect`](crate::Client::connect) does this by itself.
+    /// Queries the DNS records of a `mongodb+srv` connection string and applies them.
+    /// [`Client::with_options`](crate::Client::with_options) requires resolved options;
+    /// [`Client::connect`](crate::Client::connect) resolves them itself. Options without
+    /// `mongodb+srv` are returned unchanged.
     ///
-    /// The SRV records become [`hosts`](Self::hosts), at random as many as `srvMaxHosts` where that is given. The TXT record
-    /// may set `authSource`, `replicaSet` and `loadBalanced`, where the connection string and the application have not; to
-    /// keep its `loadBalanced=true` from counting, write `loadBalanced=false` into the connection string. Connections are
-    /// encrypted unless `tls=false`. The name servers are those of the system; `connectTimeoutMS` limits the lookups.
+    /// [`hosts`](Self::hosts) becomes the list of the hosts in the SRV records; if `srvMaxHosts` is
+    /// set, at most that number of them, selected at random. The options `authSource`, `replicaSet`
+    /// and `loadBalanced` of the TXT record are applied unless they are set in the connection
+    /// string or by the application. To ignore `loadBalanced=true` of the TXT record, set
+    /// `loadBalanced=false` in the connection string. TLS is enabled unless `tls=false`. The name
+    /// servers are those of the system. `connectTimeoutMS` limits the queries.
     ///
     /// # Errors
-    /// [`Dns`](crate::ErrorKind::Dns) when there are no records, a host lies outside the domain, or the TXT record holds
-    /// something else; a [`Network`](crate::ErrorKind::Network) error when no name server answers; options that contradict
-    /// each other, those of the TXT record among them. The text names the host or the record.
+    /// [`Dns`](crate::ErrorKind::Dns) if there are no SRV records, a host is not in the domain of
+    /// the name, or the TXT record contains other options. [`Network`](crate::ErrorKind::Network)
+    /// if no name server answers. [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if options
+    /// contradict each other, including those of the TXT record. The message names the host or the
+    /// record.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -41,7 +49,7 @@ impl ClientOptions {
         self.resolve_in(&Environment::default()).await
     }
 
-    /// As [`resolve`](Self::resolve).
+    /// As [`resolve`](Self::resolve), in an environment that tests can replace.
     pub(crate) async fn resolve_in(self, environment: &Environment) -> Result<Self> {
         let Some(name) = self.srv_name()? else {
             return Ok(self);
@@ -56,7 +64,7 @@ impl ClientOptions {
     }
 }
 
-/// The records, which may be none.
+/// The records of a name; may be empty.
 async fn look_up<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Result<Vec<T>> {
     let unanswered =
         |kind, why: String| Err(Error::network(NetworkPhase::Resolve, io::Error::new(kind, why)));
@@ -67,7 +75,7 @@ async fn look_up<T>(lookup: Lookup<'_, T>, name: &str, deadline: Deadline) -> Re
         Ok(Err(LookupError::Failed(why))) => unanswered(io::ErrorKind::Other, why),
         Err(_) => unanswered(
             io::ErrorKind::TimedOut,
-            format!("no answer for {name} within connectTimeoutMS"),
+            format!("no answer to the DNS query for {name} within connectTimeoutMS"),
         ),
     }
 }

@@ -1,4 +1,7 @@
-//! Sessions of the application.
+//! [`ClientSession`] ([Driver Sessions]).
+//!
+//! [Driver Sessions]:
+//! https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 
 use std::{fmt, sync::Arc};
 
@@ -12,7 +15,7 @@ use crate::{
 
 use super::command::awaitable;
 
-/// Starts a session. Await it; see [`Client::start_session`].
+/// Starts a session. Await it for a [`ClientSession`]; see [`Client::start_session`].
 #[must_use = "nothing happens before the action is awaited"]
 #[derive(Debug)]
 pub struct StartSession<'a> {
@@ -28,24 +31,26 @@ impl<'a> StartSession<'a> {
         }
     }
 
-    /// Whether each operation sees what the operations before it wrote and saw, whichever members they ran on. Default:
-    /// yes, but for snapshot sessions, which cannot.
+    /// Whether each operation observes the effects of the preceding operations in the session,
+    /// whichever members they ran on. Default: `true`; `false` for snapshot sessions, for which
+    /// `true` is an error.
     ///
-    /// Unacknowledged writes are not covered. Reads and writes should use the concern `majority`, or a rolled back write can
-    /// be seen and lost.
+    /// The guarantee holds for reads and acknowledged writes with read and write concern
+    /// `majority`. With other concerns, a write that was observed may be rolled back.
     pub fn causal_consistency(mut self, value: bool) -> Self {
         self.options.causal_consistency = Some(value);
         self
     }
 
-    /// Whether all finds, aggregations and distincts see the data of one moment: that of the first of them. Needs server
-    /// 5.0. Default: no.
+    /// Whether all `find`, `aggregate` and `distinct` operations read from the same snapshot, taken
+    /// by the first of them (MongoDB 5.0+). Default: `false`.
     pub fn snapshot(mut self, value: bool) -> Self {
         self.options.snapshot = value;
         self
     }
 
-    /// The moment that a snapshot session sees, instead of the first read's.
+    /// The time of the snapshot, for a snapshot session. Default: chosen by the server at the first
+    /// read.
     pub fn snapshot_time(mut self, value: Timestamp) -> Self {
         self.options.snapshot_time = Some(value);
         self
@@ -62,13 +67,18 @@ impl<'a> StartSession<'a> {
 
 awaitable!(['a] StartSession<'a> => ClientSession);
 
-/// A sequence of operations that belong together (Sessions specification).
+/// A session: a sequence of operations with causal consistency or on one snapshot ([Driver
+/// Sessions]).
 ///
-/// Give it to an action with `.session(&mut session)`. A session runs one operation at a time, which the borrow ensures;
-/// cursors opened in it go on using it. Dropping it ends it, and so does [`end`](Self::end).
+/// Pass it to an action with `.session(&mut session)`. The borrow ensures that a session runs one
+/// operation at a time. Cursors opened in the session continue to use it. Dropping the session ends
+/// it, as [`end`](Self::end) does.
 ///
-/// It can be used again after the future of an operation in it was dropped. The server may still run that operation's command,
-/// so once the session has ended, its id is not used by any other.
+/// The session can be used after the future of an operation in it was dropped. The server may still
+/// run the command of that operation, so the ID of the session is not reused after it has ended.
+///
+/// [Driver Sessions]:
+/// https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 ///
 /// ```no_run
 /// # use marula_driver::bson::{Document, doc};
@@ -86,7 +96,7 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// The `lsid` of the session's commands; `None` once it has ended.
+    /// The `lsid` of the session; `None` after the session has ended.
     #[must_use]
     pub fn id(&self) -> Option<Document> {
         let session = self.session.lock();
@@ -94,53 +104,56 @@ impl ClientSession {
         Some(doc! { "id": Uuid::from_bytes(id) })
     }
 
-    /// The client that started it.
+    /// The client that the session was started from.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The newest `$clusterTime` that an operation of the session met, or that it was [given](Self::advance_cluster_time).
+    /// The highest `$clusterTime` seen by an operation of the session or passed to
+    /// [`advance_cluster_time`](Self::advance_cluster_time).
     #[must_use]
     pub fn cluster_time(&self) -> Option<Document> {
         let session = self.session.lock();
         decode_document(session.cluster_time()?.document().as_bytes()).ok()
     }
 
-    /// When the last operation took place, by the deployment's clock. `None` before the first one, and on a standalone
-    /// server, which has no such clock.
+    /// The `operationTime` of the latest operation. `None` before the first operation, and on
+    /// standalone servers, which do not return it.
     #[must_use]
     pub fn operation_time(&self) -> Option<Timestamp> {
         self.session.lock().operation_time()
     }
 
-    /// The moment that a snapshot session sees; `None` before its first read, and in other sessions.
+    /// The time of the snapshot. `None` before the first read of a snapshot session, and in other
+    /// sessions.
     #[must_use]
     pub fn snapshot_time(&self) -> Option<Timestamp> {
         self.session.lock().snapshot_time()
     }
 
-    /// Takes over the `$clusterTime` of another session, if it is newer.
+    /// Advances the cluster time to that of another session, if it is later.
     ///
     /// # Errors
-    /// A document that is none.
+    /// The document has no timestamp `clusterTime`.
     pub fn advance_cluster_time(&mut self, time: impl IntoDocument) -> Result<()> {
         let time = time.into_raw_document()?;
         if self.session.lock().advance_cluster_time(&time) {
             Ok(())
         } else {
             Err(Error::invalid_argument(
-                "a cluster time is a document with a timestamp \"clusterTime\"",
+                "a cluster time must be a document with a timestamp \"clusterTime\"",
             ))
         }
     }
 
-    /// Takes over the operation time of another session, if it is newer: this session's next operation comes after it.
+    /// Advances the operation time to that of another session, if it is later. Reads of this
+    /// session then observe the writes of the other.
     pub fn advance_operation_time(&mut self, time: Timestamp) {
         self.session.lock().advance_operation_time(time);
     }
 
-    /// Ends the session. Operations in it are refused from now on; ending it again does nothing.
+    /// Ends the session. Later operations in it fail. Ending it again has no effect.
     pub fn end(&mut self) {
         self.client.executor().end_session(&self.session);
     }

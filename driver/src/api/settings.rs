@@ -1,4 +1,4 @@
-//! A client's options, taken apart for the layers below: each sees only its own.
+//! Converts the options of a client to the settings of each layer.
 
 use super::Environment;
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
     topology::{SrvPollerSettings, TopologySettings},
 };
 
-/// `maxAdaptiveRetries` where the application does not say (Client Backpressure specification).
+/// The default of `maxAdaptiveRetries` (Client Backpressure).
 const DEFAULT_ADAPTIVE_RETRIES: u32 = 2;
 
-/// Those of the application, with logs behind them.
+/// The listeners of the application, wrapped by the log messages.
 pub(super) fn listeners(options: &ClientOptions, environment: &Environment) -> Listeners {
     let own = Listeners {
         command: options.command_listener.clone(),
@@ -56,7 +56,7 @@ pub(super) fn execution(
     }
 }
 
-/// What the client's connections tell of it.
+/// The client metadata of the handshakes.
 pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Result<SharedMetadata> {
     let client_environment =
         ClientEnvironment::detect(&|name| environment.variable(name), environment.is_docker());
@@ -67,7 +67,7 @@ pub(super) fn metadata(options: &ClientOptions, environment: &Environment) -> Re
     Ok(metadata.into())
 }
 
-/// Reads the files that the `tls…` options name.
+/// The settings of the topology. Reads the files of the `tls…` options.
 pub(super) fn topology(
     options: &ClientOptions,
     environment: &Environment,
@@ -112,7 +112,7 @@ pub(super) fn topology(
     })
 }
 
-/// A load balancer's address is not polled for.
+/// The settings of SRV polling. `None` in load-balanced mode, where SRV records are not polled.
 fn srv(
     options: &ClientOptions,
     environment: &Environment,

@@ -39,7 +39,7 @@ pub trait RawIdVisitor<'a> {
 /// # Errors
 /// Those of the value's `Serialize`.
 #[inline]
-pub fn serialize<'a, D, T, S>(document: &'a D, value: &T, serializer: S) -> Result<S::Ok, S::Error>
+pub fn serialize<D, T, S>(document: &D, value: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
     D: RawIds + ?Sized,
     T: Serialize + ?Sized,

@@ -14,6 +14,10 @@ pub enum LookupError {
     /// No answer was received.
     Failed(String),
     /// The build or the platform does not support the lookup.
+    #[cfg_attr(
+        all(feature = "hickory", not(feature = "internals")),
+        expect(dead_code, reason = "returned by the other resolvers only")
+    )]
     Unavailable(String),
 }
 

@@ -1,4 +1,7 @@
-//! The `cursor` field of a reply, and the batch of documents in it.
+//! The `cursor` field of a reply ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//! https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
 
 #[cfg(test)]
 mod tests;
@@ -17,42 +20,44 @@ use crate::{
     },
 };
 
-/// What a command that opens or continues a cursor returned.
+/// The reply to a command that opens or continues a cursor.
 #[derive(Debug)]
 pub(crate) struct CursorReply {
-    /// 0 once the server has no more.
+    /// The ID of the cursor; 0 if the server has closed it.
     pub(crate) id: i64,
-    /// The collection that getMore must name.
+    /// The namespace for getMore.
     pub(crate) namespace: crate::Namespace,
     pub(crate) batch: Batch,
-    /// The only server that knows the cursor.
+    /// The server that has the cursor.
     pub(crate) address: ServerAddress,
-    /// The session that getMore must use.
+    /// The implicit session for getMore.
     pub(crate) session: Option<ServerSession>,
-    /// The `operationId` that the cursor's commands share.
+    /// The `operationId` that the events of the cursor's commands share.
     pub(crate) operation_id: i64,
-    /// The connection that getMore must use: behind a load balancer, another one may lead to another server.
+    /// The connection for getMore in load-balanced mode, where another connection may lead to
+    /// another server (Load Balancer Support, "Connection Pinning").
     pub(crate) pin: Option<Box<PooledConnection>>,
 }
 
 impl CursorReply {
-    /// Itself, if the server has more.
+    /// Returns itself if the server has not closed the cursor.
     pub(crate) fn if_open(&mut self) -> Option<&mut Self> {
         (self.id != 0).then_some(self)
     }
 }
 
-/// A batch of documents: the reply's bytes and a position in them. Nothing is decoded before it is asked for.
+/// A batch of documents: the bytes of the reply and a position. Documents are decoded when they are
+/// requested.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     reply: ReplyBuffer,
-    /// The documents not yet visited, as offsets into the reply's body.
+    /// The documents that have not been visited, as a range of the reply's body.
     rest: Range<usize>,
     current: Range<usize>,
 }
 
 impl Batch {
-    /// Moves to the next document. False at the end of the batch.
+    /// Moves to the next document. Returns `false` at the end of the batch.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
         let elements = RawElements::unframed(rest);
@@ -65,7 +70,7 @@ impl Batch {
         let Some(document) = document_bytes(item) else {
             return Err(not_a_document());
         };
-        // A document's bytes are the end of its element.
+        // The value is the last part of an element, so the document ends where the element ends.
         self.rest.start += after.offset();
         self.current = self.rest.start - document.len()..self.rest.start;
         Ok(true)
@@ -76,22 +81,25 @@ impl Batch {
         !self.current.is_empty()
     }
 
-    /// The bytes of the document that [`advance`](Self::advance) moved to; empty before and after.
+    /// The bytes of the document that [`advance`](Self::advance) moved to; empty if there is none.
     pub(crate) fn current(&self) -> &[u8] {
         self.reply.body().get(self.current.clone()).unwrap_or_default()
     }
 
-    /// As [`current`](Self::current), checked for its outer frame.
+    /// As [`current`](Self::current). The length and the terminator of the document are checked.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
-        RawDocument::from_bytes(self.current())
-            .map_err(|e| Error::invalid_reply(format!("a cursor's document is not BSON: {e}")))
+        RawDocument::from_bytes(self.current()).map_err(|e| {
+            Error::invalid_reply(format!(
+                "a document in the batch of a cursor is not valid BSON: {e}"
+            ))
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Takes the bytes of the reply, unless the batch is empty.
+    /// Stores the bytes of the reply, unless the batch is empty.
     pub(crate) fn attach(&mut self, take: impl FnOnce() -> ReplyBuffer) {
         if !self.is_empty() {
             self.reply = take();
@@ -99,7 +107,7 @@ impl Batch {
     }
 }
 
-/// An error if the rest of the batch is not an element.
+/// Returns an error if bytes follow the last element of the batch.
 #[cold]
 fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
     elements.next_item()?;
@@ -108,7 +116,7 @@ fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
 
 #[cold]
 fn not_a_document() -> Error {
-    Error::invalid_reply("a cursor's batch holds something else than documents")
+    Error::invalid_reply("the batch of a cursor contains an element that is not a document")
 }
 
 /// The field `cursor` of a command that opens a cursor.
@@ -120,7 +128,7 @@ pub(crate) fn write_cursor(command: &mut CommandBuilder<'_>, batch_size: Option<
     command.end(cursor);
 }
 
-/// Reads the `cursor` field. The batch gets its bytes by [`Batch::attach`].
+/// Parses the `cursor` field. [`Batch::attach`] adds the bytes to the batch.
 pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
     let mut id = None;
     let mut namespace = None;
@@ -132,10 +140,10 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
             "id" => id = value.int().ok(),
             "ns" => namespace = value.str().ok().and_then(crate::Namespace::parse),
             "firstBatch" | "nextBatch" => {
-                // Without the array's length and terminator, the elements are left.
+                // The range leaves out the length and the terminator of the array.
                 let end = offset + elements.offset();
                 let array = array_bytes(value);
-                // Checked here, since the batch does not hold the frame.
+                // Checked here, because the batch does not contain the length and the terminator.
                 array.map(RawElements::new).transpose()?;
                 batch = array.map(|array| end - array.len() + 4..end - 1);
             }
@@ -158,11 +166,11 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
     })
 }
 
-/// The first document of a reply's first batch, for operations that want one document only.
+/// The first document of a reply's first batch, for operations that return one document.
 pub(crate) fn first_document<'a>(reply: &Reply<'a>) -> Result<Option<&'a [u8]>> {
     let array = find_element(reply.cursor()?.0, "firstBatch")?
         .and_then(|element| array_bytes(element.value))
-        .ok_or_else(|| Error::invalid_reply("a cursor reply has no first batch"))?;
+        .ok_or_else(|| Error::invalid_reply("a cursor reply has no field \"firstBatch\""))?;
     match RawElements::new(array)?.next_item()? {
         None => Ok(None),
         Some(first) => document_bytes(first).map(Some).ok_or_else(not_a_document),

@@ -1,4 +1,4 @@
-//! What the executor runs: [`Operation`], and what the commands in `api/command` share.
+//! The trait [`Operation`], which the executor runs, and what the commands in `api/command` share.
 
 pub(crate) mod cursor;
 mod properties;
@@ -19,7 +19,7 @@ use crate::{
     types::{concern::ReadConcern, read_preference::ReadPreference},
 };
 
-/// Where and how a read runs.
+/// The namespace, read concern and read preference of a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadScope<'a> {
     pub(crate) namespace: &'a Namespace,
@@ -28,84 +28,88 @@ pub(crate) struct ReadScope<'a> {
 }
 
 impl<'a> ReadScope<'a> {
-    /// The properties of a read in this scope.
+    /// The properties of a read command with this name.
     #[inline]
     pub(crate) fn properties(&self, name: &'a str) -> Properties<'a> {
         Properties::read(name, &self.namespace.database, self.read_preference)
     }
 }
 
-/// A command as data: what to send and how to read the reply. It has no access to connections or to the time.
+/// A command: how it is written and how its reply is parsed. It has no access to connections or to
+/// the time.
 pub(crate) trait Operation {
-    /// What the reply is turned into.
+    /// The result of the reply.
     type Output;
 
-    /// The properties of this operation.
+    /// The properties of the operation.
     fn properties(&self) -> Properties<'_>;
 
-    /// Writes the fields of the command, its name first. Called again for a retry.
+    /// Writes the fields of the command, beginning with its name. Called for each attempt.
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
 
-    /// Reads a reply with `ok: 1`.
+    /// Parses a reply with `ok: 1`.
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Self::Output>;
 
-    /// The cursor in the output. It takes the reply's bytes; if the server has more documents, it also takes the session, and
-    /// behind a load balancer the connection.
+    /// The cursor in the output. It takes the bytes of the reply. If it is still open, it also
+    /// takes the implicit session and, in load-balanced mode, the connection.
     fn cursor(_output: &mut Self::Output) -> Option<&mut CursorReply> {
         None
     }
 
-    /// Fixes what the command holds as far as the server's limits decide about it. Called when the server of an attempt is
-    /// known, before [`properties`](Self::properties) decide about session and retries. A retry holds what the first attempt
-    /// held.
+    /// Fixes the parts of the command that depend on the limits of the server. Called when the
+    /// server of an attempt is known, before [`properties`](Self::properties) determine the session
+    /// and the retries. A retry must contain what the first attempt contained.
     fn prepare(&mut self, _server: &HelloReply) {}
 
-    /// Writes document sequences after the body.
+    /// Writes the document sequences, which follow the body.
     fn build_sequences(&mut self, _message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
         Ok(())
     }
 
-    /// The result of an unacknowledged write.
+    /// The result of an unacknowledged write, which has no reply.
     fn unacknowledged(&mut self) -> Result<Self::Output> {
         let name = self.properties().name;
         Err(Error::invalid_argument(format!(
-            "{name} cannot be unacknowledged"
+            "{name} requires an acknowledged write concern"
         )))
     }
 
-    /// The server replied to the command with this error (`ok: 0`). Not called for ReauthenticationRequired, after which
-    /// the command is sent again.
+    /// Called if the server replied with `ok: 0`, except for `ReauthenticationRequired`, after
+    /// which the command is sent again.
     fn refused(&mut self, _error: &Error) {}
 
-    /// Turns some errors of the server into a result, e.g. NamespaceNotFound of a drop.
+    /// Converts some errors of the server to a result, e.g. `NamespaceNotFound` of a drop.
     fn recover(&mut self, error: Error) -> Result<Self::Output> {
         Err(error)
     }
 
-    /// The pinned connection of the cursor that the operation continues. It is taken for the time of the operation.
+    /// The pinned connection of the cursor that the operation continues. The executor takes it
+    /// while the operation runs.
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         None
     }
 }
 
-/// Bytes of a message that a command with many statements leaves unused. `lsid`, `txnNumber`, `$clusterTime`, a read concern
-/// and the declared API go into them: a retry can have fields that the first try did not have, and must hold the same statements.
+/// Bytes of a message that a command with many statements leaves unused, for `lsid`, `txnNumber`,
+/// `$clusterTime`, the read concern and the Stable API options. A retry can have fields that the
+/// first attempt did not have, and must contain the same statements.
 const RESERVED: usize = 1000;
 
-/// Bytes that statements and the fields of one command may take in a message to this server.
+/// The maximum number of bytes that the statements and the command's own fields may take in a
+/// message to this server.
 fn message_budget(server: &HelloReply) -> usize {
     let limit = server.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
     limit.saturating_sub(RESERVED)
 }
 
-/// Where a reply came from.
+/// The origin of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyContext<'a> {
     pub(crate) address: &'a ServerAddress,
 }
 
-/// Decodes a document that the server returned; `T` may borrow from it. The error carries the document's bytes as response, so that callers can
-/// say which document it was.
+/// Deserializes a document that the server returned; `T` may borrow from it. The error contains the
+/// bytes of the document as its response, so that callers can identify the document.
 #[inline]
 pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
     match crate::bson::from_slice(bytes) {
@@ -114,7 +118,8 @@ pub(crate) fn decode<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Resul
     }
 }
 
-/// As [`decode`], for types that own what they hold: documents as trees are built without serde, at any depth.
+/// As [`decode`], for types that do not borrow. `Document` is decoded without serde and without
+/// recursion.
 #[inline]
 pub(crate) fn decode_owned<T: serde::de::DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T> {
     match crate::bson::from_slice_owned(bytes) {

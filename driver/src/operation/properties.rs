@@ -1,4 +1,4 @@
-//! What the executor must know of an operation, besides its command and its reply.
+//! The properties of an operation that the executor needs besides the command and its reply.
 
 use crate::{
     ServerAddress,
@@ -13,55 +13,57 @@ use crate::{
     },
 };
 
-/// Whether the specifications of retryable reads and writes apply to an operation.
+/// Which specification of retryable operations applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// Neither does.
+    /// The operation is not retryable.
     No,
-    /// Retryable Reads.
+    /// The operation is a retryable read.
     Read,
-    /// Retryable Writes: the command gets a transaction number.
+    /// The operation is a retryable write: the command contains `txnNumber`.
     Write,
 }
 
-/// The session of an operation that is not given one by the application.
+/// The session of an operation without an explicit session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ImplicitSession<'a> {
-    /// One from the session pool.
+    /// A session of the session pool.
     FromPool,
-    /// That of the cursor, if it has one.
+    /// The implicit session of the cursor, if it has one.
     OfCursor(Option<&'a ServerSession>),
-    /// None: the command is about sessions themselves.
+    /// No session: the command is about sessions themselves.
     None,
 }
 
-/// The properties of an operation. They are fixed once [`prepare`](super::Operation::prepare) was called.
+/// The properties of an operation. They do not change after [`prepare`](super::Operation::prepare).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Properties<'a> {
-    /// The name of the command, as events show it.
+    /// The name of the command, as in events.
     pub(crate) name: &'a str,
-    /// The database that the command is addressed to.
+    /// The database that the command runs on (`$db`).
     pub(crate) database: &'a str,
-    /// The servers that are suitable.
+    /// The criteria of server selection.
     pub(crate) criteria: Criteria<'a>,
     pub(crate) retry: Retry,
-    /// Whether `retryReads` or `retryWrites` permits retries when the server is overloaded.
+    /// Whether `retryReads` or `retryWrites` determines the retries if the server is overloaded.
     pub(crate) intent: Intent,
-    /// The write concern, of a command that has one.
+    /// The write concern, if the command takes one.
     pub(crate) write_concern: Option<&'a WriteConcern>,
-    /// False for an unacknowledged write.
+    /// `false` for an unacknowledged write.
     pub(crate) expects_reply: bool,
     pub(crate) implicit_session: ImplicitSession<'a>,
-    /// Whether the operation fails if the application's session has ended. Otherwise it is sent without a session.
+    /// Whether the operation fails if its explicit session has ended. Otherwise it is sent without
+    /// a session.
     pub(crate) requires_session: bool,
-    /// What the read concern says about time in a session of the application.
+    /// Whether the read concern contains `afterClusterTime` or `atClusterTime` in an explicit
+    /// session.
     pub(crate) read_time: ReadTimeRule,
-    /// Events show neither the command nor its reply (Command Logging and Monitoring specification, "Security").
+    /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
     pub(crate) is_sensitive: bool,
 }
 
 impl<'a> Properties<'a> {
-    /// A command that reads: retryable, causally consistent.
+    /// A read: retryable and causally consistent.
     #[inline]
     pub(crate) fn read(name: &'a str, database: &'a str, preference: &'a ReadPreference) -> Self {
         Self {
@@ -79,8 +81,8 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A command that writes documents: retryable, causally consistent, without a reply if the write concern is
-    /// unacknowledged.
+    /// A write of documents: retryable and causally consistent. The server does not reply if the
+    /// write concern is unacknowledged.
     #[inline]
     pub(crate) fn write(name: &'a str, database: &'a str, write_concern: &'a WriteConcern) -> Self {
         Self {
@@ -93,8 +95,8 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A command that changes databases, collections or indexes: not retryable, and always with a reply. Some have no write
-    /// concern.
+    /// A command that changes databases, collections or indexes: not retryable, and always with a
+    /// reply. Some of these commands take no write concern.
     pub(crate) fn administration(
         name: &'a str,
         database: &'a str,
@@ -109,7 +111,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A command on an open cursor, for the server that holds it.
+    /// A command on an open cursor, sent to the server that has it.
     pub(crate) fn of_cursor(
         name: &'a str,
         database: &'a str,
@@ -125,7 +127,8 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The same, outside the list of commands that causal consistency orders (Causal Consistency specification).
+    /// Without causal consistency, for commands that the Causal Consistency specification does not
+    /// list.
     pub(crate) fn without_causal_consistency(mut self) -> Self {
         self.read_time = ReadTimeRule::SnapshotOnly;
         self

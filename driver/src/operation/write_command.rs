@@ -1,9 +1,12 @@
-//! The write commands `insert`, `update` and `delete`: one command holds as many statements of a call as the limits of its
-//! server allow. All writes that send statements use it, whether they send one or many.
+//! The write commands `insert`, `update` and `delete`. A command contains as many statements of a
+//! call as the limits of the server allow. All methods that send statements use it, for one
+//! statement or many.
 //!
-//! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
-//! [Write Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md) ("Request Size Limits"),
-//! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
+//! Specifications:
+//! [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md), [Write
+//! Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md)
+//! ("Request Size Limits"), [Retryable
+//! Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
 use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
 use crate::{
@@ -18,14 +21,15 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// Bytes by which a document in a command may exceed `maxBsonObjectSize`. The server checks the exact limit; the driver
-/// only refuses documents that the server would close the connection for.
+/// Number of bytes by which a document in a command may exceed `maxBsonObjectSize`. The server
+/// enforces the limit on documents; the driver rejects only documents so large that the server
+/// would close the connection.
 const HEADROOM: usize = 16 << 10;
 
-/// Size of the empty document, the smallest there is.
+/// The size of an empty document, the smallest document.
 const MIN_DOCUMENT: usize = 5;
 
-/// A command of statements.
+/// The type of a command with statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteKind {
     Insert,
@@ -53,28 +57,29 @@ impl WriteKind {
     }
 }
 
-/// The statements of a call that are sent by commands of one kind. Indexes count from the first statement that has not been
-/// sent, which is the first statement of the next command.
+/// The statements of a call that are sent with one type of command. Indexes count from the first
+/// statement that has not been sent, which is the first statement of the next command.
 pub(crate) trait Statements {
     const KIND: WriteKind;
 
-    /// Number of statements that have not been sent.
+    /// The number of statements that have not been sent.
     fn remaining(&self) -> usize;
 
-    /// The position of a statement in the whole call.
+    /// The position of a statement in the call.
     fn position(&self, index: usize) -> usize;
 
-    /// The size of a statement, if it is known before [`append`](Self::append). Known for all statements or for none.
+    /// The size of a statement in bytes, if known before [`append`](Self::append). Known for all
+    /// statements or for none.
     fn encoded_size(&self, _index: usize) -> Option<usize> {
         None
     }
 
-    /// Whether a statement can write several documents, so that its command must not be retried.
+    /// Whether a statement can write several documents, so that a command with it is not retryable.
     fn is_multi(&self, _index: usize) -> bool {
         false
     }
 
-    /// Whether a statement has a hint that servers before 4.4 do not know.
+    /// Whether a statement has a hint, which `delete` supports since MongoDB 4.4.
     fn needs_4_4(&self, _index: usize) -> bool {
         false
     }
@@ -82,36 +87,37 @@ pub(crate) trait Statements {
     /// Writes the fields of the command between its name and its write concern.
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
 
-    /// Appends the statement `index`. Called for `0`, `1`, … for each attempt; an attempt after the first must append the
-    /// same bytes again.
+    /// Appends the statement `index`. Called with `0`, `1`, … for each attempt. A later attempt
+    /// must append the same bytes.
     fn append(&mut self, index: usize, buffer: &mut Vec<u8>) -> Result<()>;
 
-    /// Prepares for `count` more statements.
+    /// Reserves capacity for `count` more statements.
     fn reserve(&mut self, _count: usize) {}
 
-    /// The command holds only the first `count` of the statements that were appended.
+    /// Limits the command to the first `count` of the appended statements.
     fn truncate(&mut self, _count: usize) {}
 
-    /// Removes the first `count` statements, which were sent. Returns the `_id` of each document among them that the
-    /// command inserts, with its position.
+    /// Removes the first `count` statements after they were sent. Returns the `_id` and the
+    /// position of each document that the command inserts.
     fn advance(&mut self, count: usize) -> Vec<(usize, Bson)>;
 }
 
-/// What the reply to one command says.
+/// The result of one command.
 #[derive(Debug, Default)]
 pub(crate) struct WriteOutcome {
     /// `n`
     pub(crate) n: u64,
     /// `nModified`
     pub(crate) n_modified: u64,
-    /// The `_id` of each document that an upsert inserted, with the position of its statement.
+    /// The `_id` of each upserted document, with the position of its statement.
     pub(crate) upserted: Box<[(usize, Bson)]>,
-    /// An error of kind [`ErrorKind::BulkWrite`] when statements or the write concern failed. Its indexes are positions.
+    /// An error of kind [`ErrorKind::BulkWrite`] if statements or the write concern failed. Its
+    /// indexes are positions in the call.
     pub(crate) error: Option<Error>,
 }
 
 impl WriteOutcome {
-    /// The failures of the command.
+    /// The errors of the statements and of the write concern.
     pub(crate) fn failures(&self) -> Option<&BulkWriteError> {
         match self.error.as_ref()?.kind() {
             ErrorKind::BulkWrite(failures) => Some(failures),
@@ -119,7 +125,7 @@ impl WriteOutcome {
         }
     }
 
-    /// The outcome of a command that holds the only statement of its call, whose failure is an [`ErrorKind::Write`].
+    /// The result of a call with one statement. Its failure is an [`ErrorKind::Write`].
     pub(crate) fn into_single(self) -> Result<Self> {
         let Some(failures) = self.failures() else {
             return Ok(self);
@@ -135,22 +141,22 @@ impl WriteOutcome {
     }
 }
 
-/// One command that holds the next statements of a call.
+/// A command with the next statements of a call.
 ///
-/// The limits of the server that the command is sent to decide which statements it holds. Those statements alone decide whether
-/// it may be retried, whatever later commands hold (Retryable Writes specification, "Supported Write Operations": eligibility
-/// is evaluated for each command "after order and batch splitting" individually). A retry holds the statements of the first
-/// attempt.
+/// The limits of the server that the command is sent to determine its statements. Only these
+/// statements determine whether it is retryable: eligibility is evaluated for each command "after
+/// order and batch splitting" individually (Retryable Writes, "Supported Write Operations"). A
+/// retry contains the statements of the first attempt.
 #[derive(Debug)]
 pub(crate) struct WriteCommand<'a, S> {
     namespace: &'a Namespace,
     statements: &'a mut S,
     write_concern: &'a WriteConcern,
-    /// How many statements the command holds. Until it has been written, how many it holds at most.
+    /// Number of statements of the command. Until the command has been written, the maximum.
     count: usize,
     /// Whether one of these statements can write several documents.
     is_multi: bool,
-    /// Whether the command has been written. Its statements do not change after that.
+    /// Whether the command has been written. Its statements do not change afterwards.
     is_written: bool,
     outcome: WriteOutcome,
 }
@@ -171,7 +177,7 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
             outcome: WriteOutcome::default(),
         };
         if command.statements.encoded_size(0).is_some() {
-            // The default limits count until a server is known.
+            // The default limits apply until a server is selected.
             command.split(&HelloReply::default());
         } else {
             command.is_multi = command.statements.is_multi(0);
@@ -179,13 +185,13 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         command
     }
 
-    /// How many statements the command held, and what its reply says.
+    /// The number of statements of the command, and its result.
     pub(crate) fn into_outcome(self) -> (usize, WriteOutcome) {
         (self.count, self.outcome)
     }
 
-    /// Takes as many statements as a command to this server can hold, at least one. Statements of unknown size are limited
-    /// again while they are written.
+    /// Takes as many statements as a command to this server can contain, at least one. Statements
+    /// of unknown size are limited again while they are written.
     fn split(&mut self, server: &HelloReply) {
         let most = self.statements.remaining().min(server.max_batch_size().max(1));
         let mut space = match self.statements.encoded_size(0) {
@@ -205,11 +211,12 @@ impl<'a, S: Statements> WriteCommand<'a, S> {
         }
     }
 
-    /// Bytes of the command but for its statements and the fields that an attempt adds.
+    /// Size in bytes of the command without its statements and without the fields that an attempt
+    /// adds.
     fn body_size(&mut self, server: &HelloReply) -> usize {
         let mut buffer = Vec::new();
         let mut command = CommandBuilder::new(&mut buffer);
-        // An error is reported when the command is written.
+        // An error is returned when the command is written.
         if self.build(&mut command, server).is_ok() {
             let _ = command.finish(&self.namespace.database);
         }
@@ -260,7 +267,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        let has_hint = (0..self.count).any(|index| self.statements.needs_4_4(index));
+        let has_hint = || (0..self.count).any(|index| self.statements.needs_4_4(index));
         check_hint(has_hint, self.write_concern, server)?;
         command.str(S::KIND.command(), &self.namespace.collection);
         self.statements.write_options(command, server);
@@ -279,7 +286,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
             let size = message.buffer.len() - start;
             if S::KIND == WriteKind::Insert && size > largest {
                 return Err(Error::invalid_argument(format!(
-                    "the document at index {} has {size} bytes, the server stores at most {}",
+                    "the document at index {} has {size} bytes; the server accepts at most {} (maxBsonObjectSize)",
                     self.statements.position(index),
                     server.max_document_size()
                 )));
@@ -288,7 +295,8 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
                 continue;
             }
             if index == 0 {
-                // Space for statements like the first, as many as the message can hold.
+                // Reserve capacity under the assumption that all statements are as large as the
+                // first.
                 let fitting = limit.saturating_sub(message.size()) / size.max(MIN_DOCUMENT);
                 let more = fitting.min(self.count - 1);
                 message.buffer.reserve(more * size);
@@ -326,10 +334,11 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
         for error in &mut failures.write_errors {
             error.index = self.statements.position(error.index);
         }
-        Err(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
+        Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
     }
 
-    /// Failures of statements are an error while the retry is decided. After that they belong to the whole call.
+    /// Errors of statements are an error while the executor decides about a retry. Afterwards they
+    /// belong to the result of the call.
     fn recover(&mut self, error: Error) -> Result<()> {
         match error.kind() {
             ErrorKind::BulkWrite(_) => {
@@ -345,12 +354,16 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 }
 
-/// Refuses the hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4. They do not support it, and their
-/// error would not be received.
-pub(crate) fn check_hint(has_hint: bool, write_concern: &WriteConcern, server: &HelloReply) -> Result<()> {
-    if has_hint && !write_concern.is_acknowledged() && !server.is_4_4() {
+/// Rejects a hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4: they do
+/// not support it, and their error reply is not received (CRUD, `DeleteOptions.hint`).
+pub(crate) fn check_hint(
+    has_hint: impl FnOnce() -> bool,
+    write_concern: &WriteConcern,
+    server: &HelloReply,
+) -> Result<()> {
+    if !write_concern.is_acknowledged() && !server.is_4_4() && has_hint() {
         return Err(Error::unsupported(
-            "a hint on this unacknowledged write needs server 4.4",
+            "a hint on this unacknowledged write requires MongoDB 4.4 or later",
         ));
     }
     Ok(())

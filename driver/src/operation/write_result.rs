@@ -1,4 +1,4 @@
-//! The results of writes, and the error in the reply to a `findAndModify` with `ok: 1`.
+//! The results of writes, and the errors in the reply to a `findAndModify` with `ok: 1`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InsertOneResult {
-    /// The `_id` of the document. A document without `_id` got an ObjectId from the driver.
+    /// The `_id` of the document. The driver generates an ObjectId if the document has none.
     pub inserted_id: Bson,
 }
 
@@ -21,23 +21,23 @@ pub struct InsertOneResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InsertManyResult {
-    /// The `_id` of each document, by its position in the call.
+    /// The `_id` of each document, by its index in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
 }
 
-/// The result of an update or a replacement. All counts are 0 when the write was unacknowledged.
+/// The result of an update or a replacement. All counts are 0 if the write was unacknowledged.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct UpdateResult {
     /// Number of documents that the filter matched; 0 after an upsert.
     pub matched_count: u64,
-    /// Number of documents that were changed.
+    /// Number of documents that were modified.
     pub modified_count: u64,
-    /// The `_id` of the document that an upsert inserted.
+    /// The `_id` of the upserted document. `None` if no document was upserted.
     pub upserted_id: Option<Bson>,
 }
 
-/// The result of a delete. The count is 0 when the write was unacknowledged.
+/// The result of a delete. The count is 0 if the write was unacknowledged.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
@@ -45,25 +45,25 @@ pub struct DeleteResult {
     pub deleted_count: u64,
 }
 
-/// The result of a bulk write. All counts are 0 when the writes were unacknowledged.
+/// The result of a bulk write. All counts are 0 if the writes were unacknowledged.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct BulkWriteResult {
-    /// Number of documents that were inserted, without those of upserts.
+    /// Number of documents that were inserted, without upserts.
     pub inserted_count: u64,
     /// Number of documents that the filters of updates and replacements matched, without upserts.
     pub matched_count: u64,
-    /// Number of documents that were changed.
+    /// Number of documents that were modified.
     pub modified_count: u64,
     /// Number of documents that were deleted.
     pub deleted_count: u64,
-    /// The `_id` of each document that was inserted, by the position of its model in the call.
+    /// The `_id` of each inserted document, by the index of its model in the call.
     pub inserted_ids: BTreeMap<usize, Bson>,
-    /// The `_id` of each document that an upsert inserted, by the position of its model in the call.
+    /// The `_id` of each upserted document, by the index of its model in the call.
     pub upserted_ids: BTreeMap<usize, Bson>,
 }
 
-/// The error that the reply to a `findAndModify` with `ok: 1` reports, if any.
+/// Returns the error in the reply to a `findAndModify` with `ok: 1`, if there is one.
 pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if !reply.has_write_failures() {
         return Ok(());
@@ -75,5 +75,5 @@ pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if failure == WriteFailure::default() {
         return Ok(());
     }
-    Err(reply.decorate(Error::new(ErrorKind::Write(failure))))
+    Err(reply.annotate(Error::new(ErrorKind::Write(failure))))
 }

@@ -1,10 +1,14 @@
-//! Which of a host's addresses to try, and when (Happy Eyeballs, RFC 8305).
+//! The order and the times of the attempts to connect to the addresses of a host (Happy Eyeballs,
+//! [RFC 8305]).
 //!
-//! A host has addresses of two families, and one of them may lead nowhere without anybody saying so. So the next address is
-//! tried while the one before is still silent, a quarter of a second later, or at once when it fails. Families alternate,
-//! beginning with that of the first address: whoever resolved the name has sorted them by what the system prefers.
+//! A host can have IPv4 and IPv6 addresses, and connections of one family may be dropped without an
+//! error. Therefore the next attempt starts when an attempt fails, or 250 ms after the start of the
+//! previous one while that is still pending. The address families alternate, beginning with that of
+//! the first address: the resolver has sorted the addresses by the preference of the system.
+//!
+//! [RFC 8305]: https://www.rfc-editor.org/rfc/rfc8305
 
-// Addresses alone, without the sockets of `std::net`.
+// Only the address types of `std::net` are used, no sockets.
 use core::net::SocketAddr;
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -12,20 +16,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// `Connection Attempt Delay` of RFC 8305: the time before the next attempt starts.
+/// The time between the starts of two attempts (RFC 8305, section 8: "Connection Attempt Delay").
 pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// The most addresses of a host that are tried.
+/// The maximum number of addresses of a host that are tried.
 pub const MAX_ADDRESSES: usize = 32;
 
 /// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Begin to connect to this address, beside the attempts under way.
+    /// Start an attempt to connect to this address, in addition to the pending ones.
     Attempt(SocketAddr),
-    /// Wait for the attempts under way, until then at most.
+    /// Wait for the pending attempts, at most until this time.
     WaitUntil(Instant),
-    /// Wait for the attempts under way.
+    /// Wait for the pending attempts.
     Wait,
     /// All attempts failed.
     GiveUp,
@@ -36,13 +40,13 @@ pub enum Step {
 pub struct ConnectionAttempts {
     waiting: VecDeque<SocketAddr>,
     running: Vec<SocketAddr>,
-    /// When the next one is due; `None`: at once.
+    /// When the next attempt starts. `None`: immediately.
     due: Option<Instant>,
     failures: Vec<(SocketAddr, io::Error)>,
 }
 
 impl ConnectionAttempts {
-    /// Of a host with these addresses, in the order of preference.
+    /// The attempts for a host with these addresses, in the order of preference.
     pub fn new(addresses: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self {
             waiting: alternate(addresses),
@@ -52,7 +56,7 @@ impl ConnectionAttempts {
         }
     }
 
-    /// Goes on. To be asked again after each attempt and each wait.
+    /// Returns the next step. To be called after each attempt and each wait.
     pub fn next(&mut self, now: Instant) -> Step {
         let Some(address) = self.waiting.front().copied() else {
             return match self.running.is_empty() {
@@ -78,20 +82,21 @@ impl ConnectionAttempts {
         self.due = None;
     }
 
-    /// Why there is no connection, after [`Step::GiveUp`]: every failure by its address. The kind is that of the last one,
-    /// those apart that say no more than that this machine has no way to a family of addresses.
+    /// The error after [`Step::GiveUp`]: the failures of all addresses. The kind is that of the
+    /// last failure, ignoring those that only mean that this machine has no route for an address
+    /// family.
     pub fn into_error(self) -> io::Error {
         let mut failures = self.failures;
         if failures.len() == 1
             && let Some((_, only)) = failures.pop()
         {
-            // With the number of the operating system.
+            // Keeps the error number of the operating system.
             return only;
         }
         let kinds = failures.iter().rev().map(|(_, error)| error.kind());
         let kind = kinds
             .clone()
-            .find(|kind| !is_no_way(*kind))
+            .find(|kind| !means_no_route(*kind))
             .or(kinds.clone().next());
         match kind {
             Some(kind) => io::Error::new(kind, list(&failures)),
@@ -99,7 +104,7 @@ impl ConnectionAttempts {
         }
     }
 
-    /// The error after a timeout: the addresses without answer, and the failures before.
+    /// The error after a timeout: the addresses that did not answer, and the failures.
     pub fn into_timeout(self, limit: Duration) -> io::Error {
         let silent: Vec<String> = self.running.iter().map(ToString::to_string).collect();
         let mut text = match silent.as_slice() {
@@ -116,7 +121,7 @@ impl ConnectionAttempts {
     }
 }
 
-/// Each address once, the families in turn.
+/// Removes duplicates and alternates the address families (RFC 8305, section 4).
 fn alternate(addresses: impl IntoIterator<Item = SocketAddr>) -> VecDeque<SocketAddr> {
     let mut seen = BTreeSet::new();
     let mut addresses = addresses.into_iter().filter(|address| seen.insert(*address));
@@ -139,7 +144,7 @@ fn alternate(addresses: impl IntoIterator<Item = SocketAddr>) -> VecDeque<Socket
     sorted
 }
 
-fn is_no_way(kind: io::ErrorKind) -> bool {
+fn means_no_route(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkUnreachable};
     matches!(kind, AddrNotAvailable | HostUnreachable | NetworkUnreachable)
 }
@@ -168,7 +173,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn families_alternate_from_the_first() {
+    fn families_alternate_beginning_with_the_first() {
         let order = |addresses: &[SocketAddr]| Vec::from(alternate(addresses.iter().copied()));
         let (a, b, c, x, y) = (v6(1), v6(2), v6(3), v4(1), v4(2));
         assert_eq!(order(&[a, b, c, x, y]), [a, x, b, y, c]);
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_brings_in_the_next_after_the_delay() {
+    fn the_next_attempt_starts_after_the_delay() {
         let start = Instant::now();
         let mut attempts = ConnectionAttempts::new([v6(1), v4(1), v4(2)]);
         assert_eq!(attempts.next(start), Step::Attempt(v6(1)));
@@ -193,14 +198,14 @@ mod tests {
         let second = start + ATTEMPT_DELAY;
         assert_eq!(attempts.next(second), Step::Attempt(v4(1)));
         assert_eq!(attempts.next(second), Step::WaitUntil(second + ATTEMPT_DELAY));
-        // Called late: the next waits from then on.
+        // Called late: the delay starts at the time of the call.
         let third = second + 3 * ATTEMPT_DELAY;
         assert_eq!(attempts.next(third), Step::Attempt(v4(2)));
         assert_eq!(attempts.next(third), Step::Wait, "nothing is left to begin");
     }
 
     #[test]
-    fn failure_brings_it_in_at_once() {
+    fn the_next_attempt_starts_when_one_fails() {
         let start = Instant::now();
         let mut attempts = ConnectionAttempts::new([v6(1), v4(1), v4(2)]);
         assert_eq!(attempts.next(start), Step::Attempt(v6(1)));
@@ -226,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_stays_what_it_is() {
+    fn a_single_failure_is_returned_unchanged() {
         let mut attempts = ConnectionAttempts::new([v4(1)]);
         assert_eq!(attempts.next(Instant::now()), Step::Attempt(v4(1)));
         attempts.failed(v4(1), io::Error::from_raw_os_error(111));
@@ -247,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_lists_silence_and_failures() {
+    fn a_timeout_lists_pending_and_failed_addresses() {
         let start = Instant::now();
         let mut attempts = ConnectionAttempts::new([v6(1), v4(1)]);
         attempts.next(start);

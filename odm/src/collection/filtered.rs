@@ -1,10 +1,9 @@
 //! Calls with a filter that is a value, where those of the collection take a closure.
 
 use crate::collection::{
-    Collection, Count, Delete, Distinct, Find, FindOne, FindOneAndDelete, FindOneAndReplace,
+    Collection, Count, Delete, Distinct, Exists, Find, FindOne, FindOneAndDelete, FindOneAndReplace,
     FindOneAndUpdate, Replace, UpdateMany, UpdateOne,
 };
-use crate::error::Result;
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::path::AsPath;
@@ -41,11 +40,8 @@ impl<'a, D: Model> Filtered<'a, D> {
     }
 
     /// As [`Collection::exists`].
-    ///
-    /// # Errors
-    /// An invalid filter; what the driver reports.
-    pub async fn exists(self) -> Result<bool> {
-        self.collection.exists(|_| self.filter).await
+    pub fn exists(self) -> Exists<'a, D> {
+        self.collection.exists(|_| self.filter)
     }
 
     /// As [`Collection::distinct`].

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::bson::{Bson, RawDocumentBuf, doc};
+use crate::bson::{Bson, RawDocumentBuf};
 use crate::driver::{self, Namespace, options};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
@@ -37,7 +37,7 @@ pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate}
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
 pub use page::Page;
-pub use read::{Count, Distinct, EstimatedCount, FindOne, FindOneFuture};
+pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
@@ -266,12 +266,9 @@ impl<D: Model> Collection<D> {
 
     /// Whether a document matches.
     ///
-    /// # Errors
-    /// An invalid filter; what the driver reports.
-    pub async fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<bool> {
-        let filter = filter_of(filter)?;
-        let found = self.inner.find_one(filter).projection(doc! { "_id": 1 }).await?;
-        Ok(found.is_some())
+    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with what the driver reports.
+    pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
+        Exists::new(self, filter_of(filter))
     }
 
     /// The distinct values of a field among the documents that match. For an array name its elements: `o.tags().any()`.

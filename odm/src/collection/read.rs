@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use serde::de::DeserializeOwned;
 
-use crate::bson::{Bson, RawDocumentBuf, from_bson};
+use crate::bson::{Bson, RawDocumentBuf, doc, from_bson};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::Found;
@@ -101,6 +101,32 @@ impl<D: Model> Future for FindOneFuture<'_, D> {
                 .take()
                 .map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
         }
+    }
+}
+
+/// Checks whether a document matches. Await it; see [`Collection::exists`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Exists<'a, D> {
+    action: Result<action::FindOne<'a, RawDocumentBuf>>,
+    document: PhantomData<fn() -> D>,
+}
+
+impl<'a, D: Model> Exists<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+        Exists {
+            action: filter.map(|filter| collection.inner.find_one(filter)),
+            document: PhantomData,
+        }
+    }
+
+    crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
+
+    fn run(self) -> impl Future<Output = Result<bool>> + Send + use<'a, D> {
+        // The id alone, so that the document is not transferred.
+        let sending = self
+            .action
+            .map(|action| action.projection(doc! { "_id": 1 }).into_future());
+        async move { Ok(sending?.await?.is_some()) }
     }
 }
 
@@ -216,6 +242,7 @@ impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
     }
 }
 
+awaitable!(['a, D: Model] Exists<'a, D> => bool);
 awaitable!(['a, D: Model] Count<'a, D> => u64);
 awaitable!(['a] EstimatedCount<'a> => u64);
 awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

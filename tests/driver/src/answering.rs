@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::{read_request, reply_to};
 
-/// Listens on loopback until it is dropped.
+/// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct AnsweringServer {
     address: SocketAddr,
@@ -29,8 +29,8 @@ pub struct AnsweringServer {
 #[derive(Clone, Debug)]
 enum Reply {
     Body(Document),
-    /// A header with this message length, and the beginning of the message.
-    Claim(i32),
+    /// A header with this `messageLength`, and the beginning of the message.
+    Length(i32),
 }
 
 #[derive(Debug)]
@@ -46,10 +46,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl AnsweringServer {
-    /// A standalone server, unless `hello` says otherwise: its fields are added to the reply to hello, or replace those there.
+    /// Starts a standalone server. The fields of `hello` are added to the hello reply, or replace
+    /// its fields.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(hello: Document) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -79,41 +80,43 @@ impl AnsweringServer {
         }
     }
 
-    /// A connection string for it.
+    /// A connection string for this server.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?{options}", self.address)
     }
 
-    /// Where it listens.
+    /// The address of the listening socket.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers the next command that has no reply yet with this body, on whatever connection it comes. Without one, commands
-    /// are answered with `ok: 1`.
+    /// Queues a reply. Each command takes the oldest queued reply, on any connection; if the queue
+    /// is empty, the reply is `{ok: 1}`.
     pub fn answer(&self, body: Document) {
         lock(&self.shared.replies).push_back(Reply::Body(body));
     }
 
-    /// Answers the next command that has no reply yet with the beginning of a message that claims to be so long.
-    pub fn claim(&self, length: i32) {
-        lock(&self.shared.replies).push_back(Reply::Claim(length));
+    /// Queues a reply whose header has this `messageLength`, and of which only the beginning is
+    /// sent.
+    pub fn answer_with_length(&self, length: i32) {
+        lock(&self.shared.replies).push_back(Reply::Length(length));
     }
 
-    /// Forgets the replies that no command has used.
-    pub fn forget_replies(&self) {
+    /// Removes the queued replies that no command has used.
+    pub fn clear_replies(&self) {
         lock(&self.shared.replies).clear();
     }
 
-    /// The bodies of the commands that were no hello, with the length of the whole message as `(size)`.
+    /// The bodies of the commands other than hello, each with the length of the whole message as
+    /// `(size)`.
     #[must_use]
     pub fn commands(&self) -> Vec<Document> {
         lock(&self.shared.commands).clone()
     }
 
-    /// Connections accepted, those of monitors among them.
+    /// The number of accepted connections, including those of monitors.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
@@ -157,7 +160,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
         };
         let bytes = match reply {
             Reply::Body(body) => reply_to(request, &body),
-            Reply::Claim(length) => {
+            Reply::Length(length) => {
                 let mut bytes = reply_to(request, &doc! { "ok": 1 });
                 bytes[..4].copy_from_slice(&length.to_le_bytes());
                 bytes

@@ -1,4 +1,4 @@
-//! An in-process deployment with a client of it.
+//! An in-process deployment with a client connected to it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,14 +10,14 @@ use marula_test_server::TestServer;
 pub struct Deployment {
     /// The server; it stops when this value is dropped.
     pub server: TestServer,
-    /// A client of it.
+    /// A client connected to the server.
     pub client: Client,
 }
 
 /// A fresh standalone server.
 ///
 /// # Panics
-/// When it cannot start.
+/// If it cannot start.
 pub async fn standalone() -> Deployment {
     Deployment::of(
         TestServer::builder()
@@ -33,7 +33,7 @@ pub async fn standalone() -> Deployment {
 /// A fresh replica set of three members.
 ///
 /// # Panics
-/// When it cannot start.
+/// If it cannot start.
 pub async fn replica_set() -> Deployment {
     Deployment::of(
         TestServer::builder()
@@ -47,16 +47,16 @@ pub async fn replica_set() -> Deployment {
 }
 
 impl Deployment {
-    /// A client of this server, with options appended to its connection string.
+    /// Connects a client to this server, with options appended to its connection string.
     ///
     /// # Panics
-    /// When the connection string is refused.
+    /// If the connection string is refused.
     pub async fn of(server: TestServer, options: &str) -> Self {
         let client = connect(&server, options).await;
         Self { server, client }
     }
 
-    /// Another client, with options such as `maxPoolSize=1`.
+    /// Another client, with options such as `maxPoolSize=1` appended to the connection string.
     pub async fn client_with(&self, options: &str) -> Client {
         connect(&self.server, options).await
     }
@@ -69,7 +69,7 @@ impl Deployment {
             .database(&format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// A collection in such a database.
+    /// A collection in a database that no other test uses.
     #[must_use]
     pub fn collection<T>(&self) -> Collection<T> {
         self.database().collection("things")

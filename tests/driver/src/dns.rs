@@ -20,16 +20,16 @@ const TXT: u16 = 16;
 const SERVER_FAILURE: u8 = 2;
 const NO_SUCH_DOMAIN: u8 = 3;
 
-/// What a server says about a name.
+/// The answer to a question for one name and record type.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// Records of the type asked for; there may be none.
+    /// Records of the requested type, possibly none.
     Records(Vec<Vec<u8>>),
     /// The name does not exist.
     NoSuchDomain,
     /// The server fails (SERVFAIL).
     Failure,
-    /// Nothing.
+    /// No answer.
     Silence,
 }
 
@@ -48,7 +48,8 @@ impl State {
     }
 }
 
-/// Listens on UDP until it is dropped. Names it does not know do not exist. Records hold for no time.
+/// A DNS server on a loopback UDP port until it is dropped. Unknown names do not exist (NXDOMAIN).
+/// The TTL of all records is 0.
 #[derive(Debug)]
 pub struct DnsServer {
     address: SocketAddr,
@@ -57,10 +58,10 @@ pub struct DnsServer {
 }
 
 impl DnsServer {
-    /// Starts a server that knows no name.
+    /// Starts a server without records.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
         let address = socket.local_addr().expect("an address");
@@ -70,7 +71,7 @@ impl DnsServer {
             let mut packet = [0; 2048];
             while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
                 if let Some(reply) = reply(&own, &packet[..length]) {
-                    // A client that is gone needs no answer.
+                    // The client may have closed its socket.
                     let _ = socket.send_to(&reply, peer).await;
                 }
             }
@@ -78,25 +79,25 @@ impl DnsServer {
         Self { address, state, task }
     }
 
-    /// Asks this server.
+    /// A resolver that queries this server.
     #[must_use]
     pub fn resolver(&self) -> Arc<dyn DnsLookup> {
         Arc::new(Resolver::of_name_server(self.address))
     }
 
-    /// From now on, these are the SRV records of the name.
+    /// Replaces the SRV records of the name.
     pub fn set_srv(&self, name: &str, hosts: &[(&str, u16)]) {
         let records = hosts.iter().map(|(host, port)| srv_data(host, *port)).collect();
         self.set(name, SRV, Answer::Records(records));
     }
 
-    /// From now on, these are the TXT records of the name, each of these strings.
+    /// Replaces the TXT records of the name. Each record consists of one or more strings.
     pub fn set_txt(&self, name: &str, records: &[&[&str]]) {
         let records = records.iter().map(|strings| txt_data(strings)).collect();
         self.set(name, TXT, Answer::Records(records));
     }
 
-    /// From now on, these are the addresses of the name, of both families.
+    /// Replaces the A and AAAA records of the name.
     pub fn set_addresses(&self, name: &str, addresses: &[IpAddr]) {
         let of_family = |v6: bool| {
             let of_it = addresses.iter().filter(|address| address.is_ipv6() == v6);
@@ -105,13 +106,13 @@ impl DnsServer {
         self.set_address_answers(name, of_family(false), of_family(true));
     }
 
-    /// From now on, these are the answers for the A and AAAA records of the name.
+    /// Replaces the answers for the A and AAAA records of the name.
     pub fn set_address_answers(&self, name: &str, v4: Answer, v6: Answer) {
         self.set(name, A, v4);
         self.set(name, AAAA, v6);
     }
 
-    /// The names that have been asked for, whatever the type.
+    /// The names that have been queried, for any record type.
     #[must_use]
     pub fn asked(&self) -> BTreeSet<String> {
         self.state
@@ -121,7 +122,7 @@ impl DnsServer {
             .clone()
     }
 
-    /// From now on, this is the answer for the SRV records of the name.
+    /// Replaces the answer for the SRV records of the name.
     pub fn set_srv_answer(&self, name: &str, answer: Answer) {
         self.set(name, SRV, answer);
     }
@@ -132,16 +133,13 @@ impl DnsServer {
             .insert((name.to_ascii_lowercase(), kind), answer);
     }
 
-    /// How often SRV records of the name have been asked for.
+    /// How many queries for SRV records of the name have been received.
     #[must_use]
     pub fn queries(&self, name: &str) -> usize {
         self.state.queries.borrow().get(name).copied().unwrap_or(0)
     }
 
-    /// Waits until SRV records of the name have been asked for that often.
-    ///
-    /// # Panics
-    /// Never.
+    /// Waits until `count` queries for SRV records of the name have been received.
     pub async fn wait_for_queries(&self, name: &str, count: usize) {
         self.state
             .queries
@@ -158,7 +156,7 @@ impl Drop for DnsServer {
     }
 }
 
-/// The reply to a query; `None` for silence.
+/// The reply to a query; `None` if there is none.
 fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
     let (name, end) = read_name(query, 12)?;
     let kind = u16::from_be_bytes(query.get(end..end + 2)?.try_into().ok()?);
@@ -186,14 +184,14 @@ fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
         None => (NO_SUCH_DOMAIN, Vec::new()),
     };
     let mut reply = query.get(..2)?.to_vec();
-    // A reply, recursion desired and available.
+    // Flags: response, recursion desired, recursion available; then the response code.
     reply.extend([0x81, 0x80 | code]);
     for count in [1, u16::try_from(records.len()).ok()?, 0, 0] {
         reply.extend(count.to_be_bytes());
     }
     reply.extend(question);
     for data in records {
-        // The name of the question, the class IN, a TTL of 0.
+        // A pointer to the name in the question, the class IN, a TTL of 0.
         reply.extend([0xC0, 12]);
         reply.extend(kind.to_be_bytes());
         reply.extend([0, 1, 0, 0, 0, 0]);
@@ -203,7 +201,7 @@ fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
     Some(reply)
 }
 
-/// The name that begins at `at`, in lower case, and where it ends.
+/// Decodes the name that begins at `at`. Returns it in lower case, with the offset of its end.
 fn read_name(packet: &[u8], mut at: usize) -> Option<(String, usize)> {
     let mut labels = Vec::new();
     loop {
@@ -245,14 +243,15 @@ fn txt_data(strings: &[&str]) -> Vec<u8> {
     data
 }
 
-/// Answers from memory, also for names such as `localhost` that no resolver asks servers for.
+/// A resolver with fixed SRV records, also for names such as `localhost`, for which resolvers query
+/// no server.
 #[derive(Clone, Debug, Default)]
 pub struct CannedDns {
     srv: BTreeMap<String, Vec<SrvRecord>>,
 }
 
 impl CannedDns {
-    /// One SRV record for `_mongodb._tcp.` and the host.
+    /// Adds one SRV record for `_mongodb._tcp.` and the host name.
     #[must_use]
     pub fn with_srv(mut self, hostname: &str, target: &str, port: u16) -> Self {
         self.srv
@@ -271,11 +270,11 @@ impl DnsLookup for CannedDns {
     fn srv<'a>(&'a self, name: &'a str) -> Lookup<'a, SrvRecord> {
         Box::pin(async move {
             let records = self.srv.get(name).cloned();
-            records.ok_or_else(|| LookupError::NoRecords(format!("nothing is known of {name}")))
+            records.ok_or_else(|| LookupError::NoRecords(format!("no records for {name}")))
         })
     }
 
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord> {
-        Box::pin(async move { Err(LookupError::NoRecords(format!("nothing is known of {name}"))) })
+        Box::pin(async move { Err(LookupError::NoRecords(format!("no records for {name}"))) })
     }
 }

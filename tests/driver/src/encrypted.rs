@@ -5,35 +5,35 @@ use marula_test_server::{TestCertificates, TestServer, TestServerBuilder};
 
 use crate::tls::Files;
 
-/// A running deployment whose connections are all encrypted.
+/// A running deployment that accepts only TLS connections.
 #[derive(Debug)]
 pub struct Encrypted {
     /// The server; it stops when this value is dropped.
     pub server: TestServer,
-    /// The authority's certificate, for `tlsCAFile`.
+    /// The certificate of the certificate authority, for `tlsCAFile`.
     pub authority: String,
-    /// The client's certificate and key, for `tlsCertificateKeyFile`.
+    /// The certificate and private key of the client, for `tlsCertificateKeyFile`.
     pub client_key: String,
     _files: Files,
 }
 
 impl Encrypted {
-    /// Whom the client's certificate names.
+    /// The subject of the client certificate.
     pub const CLIENT_SUBJECT: &'static str = TestCertificates::CLIENT_SUBJECT;
 
-    /// Starts the deployment with certificates of its own. Clients show one of the same authority or none.
+    /// Starts the deployment with its own certificate authority. Client certificates are optional.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn start(builder: TestServerBuilder) -> Self {
         Self::start_with(builder.tls_allow_connections_without_certificates()).await
     }
 
-    /// The same, but clients must show a certificate.
+    /// As [`start`](Self::start), but clients must present a certificate.
     ///
     /// # Panics
-    /// When it cannot start.
-    pub async fn demanding(builder: TestServerBuilder) -> Self {
+    /// If it cannot start.
+    pub async fn with_client_certificates(builder: TestServerBuilder) -> Self {
         Self::start_with(builder).await
     }
 
@@ -52,22 +52,23 @@ impl Encrypted {
         }
     }
 
-    /// A connection string that trusts the deployment, with options such as `maxPoolSize=1`.
+    /// A connection string with the certificate authority of the deployment, and options such as
+    /// `maxPoolSize=1`.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("{}&tlsCAFile={}&{options}", self.server.uri(), self.authority)
     }
 
-    /// The same, showing the client's certificate.
+    /// As [`uri`](Self::uri), with the client certificate.
     #[must_use]
     pub fn uri_with_certificate(&self, options: &str) -> String {
         self.uri(&format!("tlsCertificateKeyFile={}&{options}", self.client_key))
     }
 
-    /// A client that trusts the deployment.
+    /// A client that trusts the certificate authority of the deployment.
     ///
     /// # Panics
-    /// When the options are refused.
+    /// If the options are refused.
     pub async fn client_with(&self, options: &str) -> Client {
         Client::connect(self.uri(options))
             .await

@@ -1,4 +1,4 @@
-//! A `tracing` subscriber that keeps the log messages of one test.
+//! A `tracing` subscriber that records the log messages of one test.
 
 use std::{
     fmt::Debug,
@@ -12,18 +12,18 @@ use tracing::{
     span,
 };
 
-/// A kept message: its fields, and its level and target beside them.
+/// A recorded message.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The level.
+    /// The level of the message.
     pub level: Level,
-    /// The component's target.
+    /// The target, which names the component.
     pub target: &'static str,
-    /// The fields, `message` among them.
+    /// The fields, including `message`.
     pub fields: Document,
 }
 
-/// Keeps the driver's messages of the thread that [listens](Self::listen), up to a level.
+/// Records the driver's messages of one thread, up to a level.
 #[derive(Clone, Debug)]
 pub struct Messages {
     level: Level,
@@ -31,7 +31,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Listens on this thread, as long as the guard lives. The tests' runtimes have one thread.
+    /// Records the messages of this thread until the guard is dropped. The runtimes of the tests
+    /// have one thread.
     #[must_use]
     pub fn listen(level: Level) -> (Self, tracing::subscriber::DefaultGuard) {
         LazyLock::force(&SECOND);
@@ -43,16 +44,17 @@ impl Messages {
         (messages, guard)
     }
 
-    /// The messages so far, which are forgotten here.
+    /// Removes and returns the recorded messages.
     #[must_use]
     pub fn take(&self) -> Vec<Message> {
         std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The fields of the only message with this text about this command so far. All messages are forgotten.
+    /// Removes all recorded messages, and returns the fields of the only one with this text about
+    /// this command.
     ///
     /// # Panics
-    /// When there is none, or more than one.
+    /// If there is none, or more than one.
     #[must_use]
     pub fn only(&self, text: &str, command: &str) -> Document {
         let mut found: Vec<Document> = self.take().into_iter().map(|message| message.fields).collect();
@@ -65,8 +67,9 @@ impl Messages {
     }
 }
 
-/// A subscriber that no thread uses. While a process has only one, `tracing` asks the thread that reaches an event first
-/// whether anyone subscribes to it, and a thread without a subscriber would turn the event off for all threads.
+/// A subscriber that no thread uses. While a process has only one subscriber, `tracing` asks only
+/// the thread that reaches an event first whether the event is enabled, and a thread without a
+/// subscriber would disable the event for all threads.
 static SECOND: LazyLock<Dispatch> = LazyLock::new(|| {
     Dispatch::new(Messages {
         level: Level::TRACE,

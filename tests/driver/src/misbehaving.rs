@@ -17,37 +17,37 @@ use tokio::{
 
 use crate::{read_request, reply_to, wire::frame};
 
-/// What goes wrong, once per connection, on the first command other than hello.
+/// The fault, which occurs once per connection, on the first command other than hello.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// The first bytes of a proper reply, then the end of the stream.
+    /// Sends the first bytes of a correct reply, then closes the connection.
     CutAt(usize),
-    /// These bytes instead of a reply.
+    /// Sends these bytes instead of a reply.
     Bytes(Vec<u8>),
-    /// Nothing at all.
+    /// Sends no reply.
     Silence,
-    /// A proper reply with this body.
+    /// Sends a correct message with this body.
     Reply(Document),
-    /// A proper message with these bytes as its body, on every command.
+    /// Sends a correct message with these bytes as its body, for every command.
     Body(Vec<u8>),
-    /// A proper reply, and these bytes after it.
+    /// Sends a correct reply, followed by these bytes.
     Surplus(Vec<u8>),
-    /// The beginning of a reply that claims to be this long, with as many bytes after its header, then the end of the stream.
+    /// Sends the beginning of a reply, then closes the connection.
     Claim {
-        /// The length in the header.
+        /// `messageLength` in the header.
         length: i32,
-        /// Bytes that follow the header.
+        /// The number of bytes that follow the header.
         sent: usize,
     },
-    /// These bytes even instead of the handshake's reply.
+    /// Sends these bytes instead of the reply to the handshake.
     BytesAtHandshake(Vec<u8>),
-    /// The end of the stream instead of the handshake's reply.
+    /// Closes the connection instead of replying to the handshake.
     CloseAtHandshake,
-    /// Accepts, and says nothing even to the handshake.
+    /// Accepts connections and sends no reply, not even to the handshake.
     SilenceAtHandshake,
 }
 
-/// Listens on loopback until it is dropped.
+/// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct MisbehavingServer {
     address: SocketAddr,
@@ -60,16 +60,16 @@ impl MisbehavingServer {
     /// Starts a server with this fault.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(fault: Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let commands = Arc::new(AtomicUsize::new(0));
         let accepted = Arc::new(AtomicUsize::new(0));
-        let (seen, met) = (Arc::clone(&commands), Arc::clone(&accepted));
+        let (seen, accepted_count) = (Arc::clone(&commands), Arc::clone(&accepted));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                met.fetch_add(1, Ordering::SeqCst);
+                accepted_count.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(serve(stream, fault.clone(), Arc::clone(&seen)));
             }
         });
@@ -81,19 +81,19 @@ impl MisbehavingServer {
         }
     }
 
-    /// A connection string for it.
+    /// A connection string for this server.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?{options}", self.address)
     }
 
-    /// Connections accepted, those of monitors among them.
+    /// The number of accepted connections, including those of monitors.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.accepted.load(Ordering::SeqCst)
     }
 
-    /// Commands received that were no hello.
+    /// The number of commands received, other than hello.
     #[must_use]
     pub fn commands(&self) -> usize {
         self.commands.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! A server that identifies itself as a mongos, and supports nothing else.
+//! A server that identifies itself as a mongos and answers every command with `{ok: 1}`.
 
 use std::net::SocketAddr;
 
@@ -11,19 +11,19 @@ use tokio::{
 
 use crate::{read_request, reply_to};
 
-/// Listens on loopback until it is dropped, and answers every command with success.
+/// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct MockMongos {
-    /// Where it listens.
+    /// The address of the listening socket.
     pub address: SocketAddr,
     task: JoinHandle<()>,
 }
 
 impl MockMongos {
-    /// Starts one.
+    /// Starts the server.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");

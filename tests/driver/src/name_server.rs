@@ -1,4 +1,4 @@
-//! A name server with scripted answers, over UDP and TCP on one port of loopback.
+//! A DNS server with scripted answers, on one loopback port over UDP and TCP.
 
 use std::{
     net::SocketAddr,
@@ -11,88 +11,85 @@ use tokio::{
     task::JoinSet,
 };
 
-/// What a server got.
+/// A received query.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Query {
     /// The whole message.
     pub bytes: Vec<u8>,
-    /// How it came.
+    /// Whether it was received over TCP.
     pub over_tcp: bool,
 }
 
-/// What a server does.
+/// What the server does with a query.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum Reply {
     /// Sends a message.
-    Say(Vec<u8>),
+    Send(Vec<u8>),
     /// Sends a message from another port. Over UDP only.
-    SayFromElsewhere(Vec<u8>),
-    /// Sends these bytes as they are, and closes the connection. Over TCP only.
+    SendFromOtherPort(Vec<u8>),
+    /// Sends these bytes without a length prefix, and closes the connection. Over TCP only.
     Write(Vec<u8>),
 }
 
-type Script = dyn Fn(&Question) -> Vec<Act> + Send + Sync;
+type Script = dyn Fn(&Query) -> Vec<Reply> + Send + Sync;
 
-/// Listens until it is dropped.
+/// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct NameServer {
-    /// Where.
+    /// The address of both listening sockets.
     pub address: SocketAddr,
-    questions: Arc<Mutex<Vec<Question>>>,
+    queries: Arc<Mutex<Vec<Query>>>,
     _tasks: JoinSet<()>,
 }
 
 impl NameServer {
-    /// Starts a server. The script is run for each question.
+    /// Starts a server. The script runs for each query.
     ///
     /// # Panics
-    /// When no port can be had.
-    pub async fn start(script: impl Fn(&Question) -> Vec<Act> + Send + Sync + 'static) -> Self {
+    /// If no port is available.
+    pub async fn start(script: impl Fn(&Query) -> Vec<Reply> + Send + Sync + 'static) -> Self {
         let (datagrams, connections) = one_port().await;
         let address = datagrams.local_addr().expect("an address");
         let script: Arc<Script> = Arc::new(script);
-        let questions = Arc::<Mutex<Vec<Question>>>::default();
+        let queries = Arc::<Mutex<Vec<Query>>>::default();
         let mut tasks = JoinSet::new();
         let ask = {
-            let questions = Arc::clone(&questions);
+            let queries = Arc::clone(&queries);
             move |bytes: &[u8], over_tcp| {
-                let question = Question {
+                let query = Query {
                     bytes: bytes.to_vec(),
                     over_tcp,
                 };
-                let acts = script(&question);
-                questions
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(question);
-                acts
+                let replies = script(&query);
+                queries.lock().unwrap_or_else(PoisonError::into_inner).push(query);
+                replies
             }
         };
         tasks.spawn(answer_datagrams(datagrams, ask.clone()));
         tasks.spawn(answer_connections(connections, ask));
         Self {
             address,
-            questions,
+            queries,
             _tasks: tasks,
         }
     }
 
-    /// A server that never says anything.
+    /// A server that never answers.
     pub async fn silent() -> Self {
         Self::start(|_| Vec::new()).await
     }
 
-    /// All that came so far.
+    /// The queries received so far.
     #[must_use]
-    pub fn questions(&self) -> Vec<Question> {
-        self.questions
+    pub fn queries(&self) -> Vec<Query> {
+        self.queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 }
 
-/// A port that is free for both.
+/// Binds a UDP socket and a TCP listener to the same port.
 async fn one_port() -> (UdpSocket, TcpListener) {
     loop {
         let connections = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -103,58 +100,58 @@ async fn one_port() -> (UdpSocket, TcpListener) {
     }
 }
 
-async fn answer_datagrams(socket: UdpSocket, ask: impl Fn(&[u8], bool) -> Vec<Act>) {
+async fn answer_datagrams(socket: UdpSocket, ask: impl Fn(&[u8], bool) -> Vec<Reply>) {
     let elsewhere = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let mut packet = [0; 2048];
     while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
-        for act in ask(&packet[..length], false) {
-            // A client that is gone needs no answer.
-            let _ = match act {
-                Act::Say(message) => socket.send_to(&message, peer).await,
-                Act::SayFromElsewhere(message) => elsewhere.send_to(&message, peer).await,
-                Act::Write(_) => panic!("a datagram has no bytes beside its message"),
+        for reply in ask(&packet[..length], false) {
+            // The client may have closed its socket.
+            let _ = match reply {
+                Reply::Send(message) => socket.send_to(&message, peer).await,
+                Reply::SendFromOtherPort(message) => elsewhere.send_to(&message, peer).await,
+                Reply::Write(_) => panic!("Reply::Write is for TCP only"),
             };
         }
     }
 }
 
-async fn answer_connections(listener: TcpListener, ask: impl Fn(&[u8], bool) -> Vec<Act> + Clone) {
+async fn answer_connections(listener: TcpListener, ask: impl Fn(&[u8], bool) -> Vec<Reply> + Clone) {
     while let Ok((stream, _)) = listener.accept().await {
-        // A client that hangs up needs no answer.
+        // The client may close the connection at any time.
         let _ = answer_connection(stream, &ask).await;
     }
 }
 
 async fn answer_connection(
     mut stream: TcpStream,
-    ask: &impl Fn(&[u8], bool) -> Vec<Act>,
+    ask: &impl Fn(&[u8], bool) -> Vec<Reply>,
 ) -> std::io::Result<()> {
     loop {
-        let mut question = vec![0; usize::from(stream.read_u16().await?)];
-        stream.read_exact(&mut question).await?;
-        for act in ask(&question, true) {
-            match act {
-                Act::Say(message) => {
+        let mut query = vec![0; usize::from(stream.read_u16().await?)];
+        stream.read_exact(&mut query).await?;
+        for reply in ask(&query, true) {
+            match reply {
+                Reply::Send(message) => {
                     let length = u16::try_from(message.len()).expect("a length of two bytes");
                     stream
                         .write_all(&[&length.to_be_bytes(), message.as_slice()].concat())
                         .await?;
                 }
-                Act::Write(bytes) => {
+                Reply::Write(bytes) => {
                     stream.write_all(&bytes).await?;
                     return stream.shutdown().await;
                 }
-                Act::SayFromElsewhere(_) => panic!("a connection has one other end"),
+                Reply::SendFromOtherPort(_) => panic!("Reply::SendFromOtherPort is for UDP only"),
             }
         }
     }
 }
 
-impl Question {
-    /// Where the question itself ends: the name, the type, the class.
+impl Query {
+    /// The offset of the end of the question section: name, type and class.
     ///
     /// # Panics
-    /// When it has no name.
+    /// If the question has no name.
     #[must_use]
     pub fn end(&self) -> usize {
         let name = self.bytes[12..].iter().position(|byte| *byte == 0);
@@ -165,12 +162,12 @@ impl Question {
     #[must_use]
     pub fn reply(&self, code: u8) -> Vec<u8> {
         let mut reply = self.bytes[..self.end()].to_vec();
-        // A reply, recursion desired and available; one question and nothing else.
+        // Flags: response, recursion desired, recursion available; one question and no records.
         reply[2..12].copy_from_slice(&[0x81, 0x80 | code, 0, 1, 0, 0, 0, 0, 0, 0]);
         reply
     }
 
-    /// A reply with SRV records of these ports, all of the host `a.example.com`.
+    /// A reply with SRV records for these ports, all with the target `a.example.com`.
     #[must_use]
     pub fn srv(&self, ports: impl IntoIterator<Item = u16>) -> Vec<u8> {
         let data = |port: u16| {
@@ -187,10 +184,10 @@ impl Question {
     }
 }
 
-/// The reply with one more record, of the name asked for, for 300 seconds.
+/// Appends a record for the queried name with a TTL of 300 seconds.
 ///
 /// # Panics
-/// When the data has more than 65,535 bytes.
+/// If the data has more than 65,535 bytes.
 #[must_use]
 pub fn with_record(mut reply: Vec<u8>, kind: u16, data: &[u8]) -> Vec<u8> {
     let count = u16::from_be_bytes([reply[6], reply[7]]) + 1;

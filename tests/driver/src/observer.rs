@@ -15,10 +15,10 @@ use tokio::{
 
 use crate::{read_request, reply_to};
 
-/// The requests of one connection, the handshake first.
+/// The requests of one connection. The first is the handshake.
 type Requests = Arc<Mutex<Vec<Document>>>;
 
-/// Listens on loopback until it is dropped, as a standalone server.
+/// A standalone server on a loopback port, until it is dropped.
 #[derive(Debug)]
 pub struct Observer {
     address: SocketAddr,
@@ -28,10 +28,10 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Starts a server whose replies to hello hold `extra` besides.
+    /// Starts a server whose hello replies also have the fields of `extra`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(extra: Document) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -54,18 +54,18 @@ impl Observer {
         }
     }
 
-    /// Answers this command with this reply from now on.
+    /// Replaces the reply to this command.
     pub fn refuse(&self, command: &str, reply: Document) {
         lock(&self.refusals).insert(command.to_owned(), reply);
     }
 
-    /// A connection string for it.
+    /// A connection string for this server.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?{options}", self.address)
     }
 
-    /// All requests so far, by connection, those of monitors among them.
+    /// All requests so far, by connection, including those of monitors.
     #[must_use]
     pub fn requests(&self) -> Vec<Vec<Document>> {
         let connections = lock(&self.connections);
@@ -75,7 +75,7 @@ impl Observer {
             .collect()
     }
 
-    /// The handshakes of the connections that carried this command, in the order of the connections.
+    /// The handshakes of the connections that sent this command, in the order of the connections.
     #[must_use]
     pub fn handshakes_of(&self, command: &str) -> Vec<Document> {
         let carried = |requests: &Vec<Document>| requests.iter().any(|request| name(request) == command);
@@ -97,7 +97,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The command's name.
+/// The name of the command.
 fn name(request: &Document) -> &str {
     request.keys().next().map_or("", String::as_str)
 }

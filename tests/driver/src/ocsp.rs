@@ -13,12 +13,12 @@ use sha2::Sha256;
 use crate::tls::{Authority, Identity};
 pub use responder::{Reply, Responder, UNREACHABLE};
 
-/// Which keys certificates have.
+/// The key type of the certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// Of the curve P-256, made on the spot.
+    /// P-256 keys, generated for each certificate.
     Ecdsa,
-    /// Of 2048 bits, from files.
+    /// RSA keys of 2048 bits, read from files.
     Rsa,
 }
 
@@ -31,25 +31,26 @@ impl Keys {
         key.expect("a key")
     }
 
-    /// A new authority.
+    /// A new certificate authority.
     #[must_use]
     pub fn authority(self) -> Authority {
         Authority::with_key(self.key(include_str!("ocsp/keys/authority.pem")))
     }
 
-    /// A certificate for a server under `localhost` whose status these responders know.
+    /// A server certificate for `localhost` with these OCSP responders.
     #[must_use]
     pub fn server(self, authority: &Authority, responders: &[&str], must_staple: bool) -> Identity {
         let key = self.key(include_str!("ocsp/keys/server.pem"));
         authority.issue_for_key(&["localhost"], key, |params| {
-            name_responders(params, responders);
+            add_responders(params, responders);
             if must_staple {
-                demand_staple(params);
+                require_staple(params);
             }
         })
     }
 
-    /// A certificate of the authority for signing responses.
+    /// A certificate issued by the authority for signing OCSP responses (RFC 6960: delegated
+    /// responder).
     #[must_use]
     pub fn delegate(self, authority: &Authority) -> Identity {
         let key = self.key(include_str!("ocsp/keys/delegate.pem"));
@@ -57,13 +58,13 @@ impl Keys {
     }
 }
 
-/// The certificate may sign OCSP responses, and nothing else.
+/// Sets the extended key usage `id-kp-OCSPSigning` only.
 pub fn allow_signing(params: &mut CertificateParams) {
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::OcspSigning];
 }
 
-/// Authority Information Access with `id-ad-ocsp`.
-pub fn name_responders(params: &mut CertificateParams, responders: &[&str]) {
+/// Adds the extension Authority Information Access with `id-ad-ocsp`.
+pub fn add_responders(params: &mut CertificateParams, responders: &[&str]) {
     let oid = tlv(OID, &[0x2b, 6, 1, 5, 5, 7, 48, 1]);
     let list: Vec<u8> = responders
         .iter()
@@ -75,55 +76,56 @@ pub fn name_responders(params: &mut CertificateParams, responders: &[&str]) {
     }
 }
 
-/// Must-Staple (RFC 7633).
-pub fn demand_staple(params: &mut CertificateParams) {
+/// Adds the extension Must-Staple (RFC 7633).
+pub fn require_staple(params: &mut CertificateParams) {
     let extension =
         CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 24], tlv(SEQUENCE, &tlv(INTEGER, &[5])));
     params.custom_extensions.push(extension);
 }
 
-/// What a response says.
+/// The certificate status (RFC 6960: `CertStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Not revoked.
+    /// `good`.
     Good,
-    /// Revoked an hour ago, for a compromised key.
+    /// `revoked` one hour ago with the reason `keyCompromise`.
     Revoked,
-    /// Never heard of.
+    /// `unknown`.
     Unknown,
 }
 
-/// A response about a certificate. Made a minute ago, good for an hour, signed by the authority, unless changed.
+/// An OCSP response for one certificate. By default `thisUpdate` is one minute ago, `nextUpdate` is
+/// in one hour, and the issuing authority signs.
 pub struct Response<'a> {
-    /// Who issued the certificate.
+    /// The issuer of the certificate.
     pub authority: &'a Authority,
-    /// The number of the certificate.
+    /// The serial number of the certificate.
     pub serial: Vec<u8>,
-    /// What is said of it.
+    /// The reported status.
     pub status: Status,
-    /// Seconds from now.
+    /// `thisUpdate`, in seconds from now.
     pub this_update: i64,
-    /// Seconds from now.
+    /// `nextUpdate`, in seconds from now.
     pub next_update: Option<i64>,
-    /// Whose key signs, and under which certificate it is named.
+    /// The key that signs, and the certificate that identifies it.
     pub signer: Signer<'a>,
-    /// The certificate is named by SHA-256 hashes.
+    /// Whether the `CertID` uses SHA-256 instead of SHA-1.
     pub sha256: bool,
-    /// The signer is named by its key instead of its name.
+    /// Whether the `ResponderID` is `byKey` instead of `byName`.
     pub by_key: bool,
 }
 
-/// Who signs.
+/// The signer of a response.
 #[derive(Clone, Copy)]
 pub enum Signer<'a> {
-    /// An authority, without a certificate in the response.
+    /// A certificate authority; the response contains no certificate.
     Authority(&'a Authority),
-    /// A holder of a certificate, which comes with the response.
+    /// A delegated responder; the response contains its certificate.
     Delegate(&'a Identity),
 }
 
 impl<'a> Response<'a> {
-    /// About a certificate of the authority.
+    /// A response for a certificate of this authority, signed by the authority.
     #[must_use]
     pub fn new(authority: &'a Authority, identity: &Identity, status: Status) -> Self {
         Self {
@@ -138,7 +140,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// `OCSPResponse` in DER.
+    /// The `OCSPResponse` in DER.
     #[must_use]
     pub fn der(&self) -> Vec<u8> {
         let signed = self.response_data();
@@ -206,7 +208,7 @@ impl<'a> Response<'a> {
     }
 }
 
-/// A response without content that reports this `OCSPResponseStatus`.
+/// A response with this `OCSPResponseStatus` and without `responseBytes`.
 #[must_use]
 pub fn failure(status: u8) -> Vec<u8> {
     tlv(SEQUENCE, &tlv(ENUMERATED, &[status]))
@@ -231,7 +233,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&head, content].concat()
 }
 
-/// The time this many seconds from now.
+/// A `GeneralizedTime` this many seconds from now.
 fn time(offset: i64) -> Vec<u8> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -261,11 +263,11 @@ fn time(offset: i64) -> Vec<u8> {
     tlv(GENERALIZED_TIME, text.as_bytes())
 }
 
-/// The subject of a certificate, with tag and length.
+/// The DER encoding of the subject of a certificate.
 fn subject_of(certificate: &[u8]) -> &[u8] {
     let tbs = content(content(certificate));
     let mut rest = tbs;
-    // Version, number, algorithm, issuer, validity.
+    // Version, serial number, algorithm, issuer, validity.
     for _ in 0..5 {
         rest = &rest[whole_length(rest)..];
     }
@@ -277,7 +279,7 @@ fn head_length(der: &[u8]) -> (usize, usize) {
         short if short < 0x80 => (2, usize::from(short)),
         0x81 => (3, usize::from(der[2])),
         0x82 => (4, usize::from(der[2]) << 8 | usize::from(der[3])),
-        other => panic!("no length of a certificate: {other:#x}"),
+        other => panic!("unsupported length in DER: {other:#x}"),
     }
 }
 

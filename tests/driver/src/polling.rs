@@ -1,4 +1,4 @@
-//! Polling a future a chosen number of times and dropping it then.
+//! Polls a future a given number of times, then drops it.
 
 use std::{
     pin::Pin,
@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 
 use crate::Proxy;
 
-/// What holds replies back.
+/// Holds pieces of replies back until they are released.
 pub trait Gate {
-    /// Lets the oldest held piece of a reply go, waiting until there is one.
+    /// Releases the oldest piece that is held back. Waits until there is one.
     fn release(&self) -> impl Future<Output = ()>;
 }
 
@@ -30,17 +30,17 @@ impl Wake for Woken {
     }
 }
 
-/// Whose replies a proxy holds back.
+/// Which replies a proxy holds back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Only those that the polled future waits for itself: each piece wakes it.
+    /// Only replies that the polled future waits for: each piece wakes the future.
     OfTheFuture,
-    /// Also those of monitors and other background work, whose pieces need not wake it.
+    /// Also replies to monitors and other background tasks: a piece may not wake the future.
     OfOthersToo,
 }
 
-/// Polls `future` at most `polls` times and drops it; `None` when it was not ready by then. Between two polls there is a
-/// wake-up of the future. What `proxy` holds back of replies is let go piece by piece, one piece per wait.
+/// Polls `future` at most `polls` times, each time after it was woken, and drops it. Returns `None`
+/// if it is not ready then. Whenever the future waits, `proxy` releases one piece of a reply.
 pub async fn poll_times<T>(
     mut future: Pin<Box<dyn Future<Output = T> + '_>>,
     polls: usize,
@@ -63,7 +63,7 @@ pub async fn poll_times<T>(
                 () = proxy.release() => {}
             }
             if held == Held::OfTheFuture {
-                // The piece is on its way to the future. Waiting for it keeps pieces from arriving together.
+                // The released piece reaches the future before the next one is released.
                 woken.0.notified().await;
                 break;
             }

@@ -12,41 +12,41 @@ use marula_driver::{
 };
 use tokio::sync::watch;
 
-/// What the events of a client's pools add up to.
+/// The numbers of pool events of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Connections that count.
+    /// `ConnectionCreatedEvent`.
     pub created: usize,
-    /// Connections that were established.
+    /// `ConnectionReadyEvent`.
     pub ready: usize,
-    /// Connections that count no more.
+    /// `ConnectionClosedEvent`.
     pub closed: usize,
-    /// Requests for a connection.
+    /// `ConnectionCheckOutStartedEvent`.
     pub check_outs: usize,
-    /// Requests that got none.
+    /// `ConnectionCheckOutFailedEvent`.
     pub check_outs_failed: usize,
-    /// Requests that got one.
+    /// `ConnectionCheckedOutEvent`.
     pub checked_out: usize,
-    /// Connections given back.
+    /// `ConnectionCheckedInEvent`.
     pub checked_in: usize,
-    /// How often a pool was cleared.
+    /// `PoolClearedEvent`.
     pub cleared: usize,
-    /// The most connections of one pool that were being established at the same time.
-    pub most_pending: usize,
-    /// The most connections of one pool.
-    pub most_open: usize,
+    /// The highest number of pending connections of one pool at one time.
+    pub max_pending: usize,
+    /// The highest number of connections of one pool at one time.
+    pub max_open: usize,
 }
 
 impl Counts {
-    /// Whether every request was answered, and every connection in use was given back.
+    /// Whether every check-out has ended, and every connection has been checked in.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.check_outs == self.checked_out + self.check_outs_failed && self.checked_out == self.checked_in
     }
 }
 
-/// Counts, and lets tests wait for counts.
+/// A pool listener that counts events. Tests can wait for counts.
 #[derive(Clone, Debug)]
 pub struct PoolTally(Arc<Shared>);
 
@@ -56,10 +56,11 @@ struct Shared {
     counts: watch::Sender<Counts>,
 }
 
-/// The connections there are.
+/// The connections that exist.
 #[derive(Debug, Default)]
 struct Open {
-    /// What must not happen. The driver catches a panic of a listener, so this is looked at afterwards.
+    /// Sequences of events that must not occur. They are checked later, because the driver catches
+    /// panics of listeners.
     problems: Vec<String>,
     pending: BTreeSet<(ServerAddress, u32)>,
     all: BTreeSet<(ServerAddress, u32)>,
@@ -75,7 +76,7 @@ impl Default for PoolTally {
 }
 
 impl PoolTally {
-    /// Makes this the listener of clients with these options.
+    /// Registers this listener in the options.
     pub fn listen(&self, options: &mut ClientOptions) {
         let own = self.clone();
         options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| own.count(event)));
@@ -87,31 +88,29 @@ impl PoolTally {
         self.0.counts.borrow().clone()
     }
 
-    /// Waits until the counts are as they should be.
-    ///
-    /// # Panics
-    /// Never: the sender outlives its borrow.
-    pub async fn until(&self, mut fits: impl FnMut(&Counts) -> bool) {
+    /// Waits until `fits` returns true for the counts.
+    pub async fn wait_until(&self, mut fits: impl FnMut(&Counts) -> bool) {
         let mut counts = self.0.counts.subscribe();
         counts
             .wait_for(|counts| fits(counts))
             .await
-            .expect("the sender is here");
+            .expect("the sender is in the tally");
     }
 
-    /// Every request was answered, every connection in use was given back, and every connection was closed, once.
+    /// Checks that every check-out has ended, and that every connection has been checked in and
+    /// closed exactly once.
     ///
     /// # Panics
-    /// When that is not so.
+    /// If that is not the case.
     pub fn assert_nothing_left(&self) {
         let counts = self.counts();
         assert!(
             counts.is_at_rest(),
-            "a request was not answered, or a connection not given back: {counts:?}"
+            "a check-out has not ended, or a connection has not been checked in: {counts:?}"
         );
         assert_eq!(
             counts.created, counts.closed,
-            "a connection was not closed: {counts:?}"
+            "a connection has not been closed: {counts:?}"
         );
         let open = self.lock();
         assert!(open.problems.is_empty(), "{:?}", open.problems);
@@ -134,29 +133,30 @@ impl PoolTally {
             PoolEvent::ConnectionCreated { connection_id, .. } => {
                 let is_new = open.all.insert(key(*connection_id));
                 if !is_new {
-                    open.problems.push(format!("created twice: {event:?}"));
+                    open.problems.push(format!("connection created twice: {event:?}"));
                 }
                 open.pending.insert(key(*connection_id));
             }
             PoolEvent::ConnectionReady { connection_id, .. } => {
                 let was_pending = open.pending.remove(&key(*connection_id));
                 if !was_pending {
-                    open.problems.push(format!("ready and not pending: {event:?}"));
+                    open.problems
+                        .push(format!("connection ready that was not pending: {event:?}"));
                 }
             }
             PoolEvent::ConnectionClosed { connection_id, .. } => {
                 open.pending.remove(&key(*connection_id));
                 let was_open = open.all.remove(&key(*connection_id));
                 if !was_open {
-                    open.problems.push(format!("closed twice: {event:?}"));
+                    open.problems.push(format!("connection closed twice: {event:?}"));
                 }
             }
             _ => {}
         }
         let (pending, all) = (of_pool(&open.pending), of_pool(&open.all));
         self.0.counts.send_modify(|counts| {
-            counts.most_pending = counts.most_pending.max(pending);
-            counts.most_open = counts.most_open.max(all);
+            counts.max_pending = counts.max_pending.max(pending);
+            counts.max_open = counts.max_open.max(all);
             match event {
                 PoolEvent::ConnectionCreated { .. } => counts.created += 1,
                 PoolEvent::ConnectionReady { .. } => counts.ready += 1,

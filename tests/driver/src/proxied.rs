@@ -1,5 +1,5 @@
-//! A deployment of any topology with a proxy before each member, router or load balancer. The members of
-//! a replica set know each other by the addresses of the proxies.
+//! A deployment of any topology with a proxy in front of each member, router or load balancer. The
+//! members of a replica set report the addresses of the proxies.
 
 use std::{fmt::Display, net::SocketAddr};
 
@@ -7,21 +7,21 @@ use marula_test_server::{TestServer, TestServerBuilder};
 
 use crate::Proxy;
 
-/// What a client is connected to.
+/// The topology of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// One server.
+    /// A standalone server.
     Standalone,
-    /// Three members.
+    /// A replica set of three members.
     ReplicaSet,
-    /// Routers of a sharded cluster.
+    /// The routers of a sharded cluster.
     Sharded,
-    /// A load balancer before two routers.
+    /// A load balancer in front of two routers.
     LoadBalanced,
 }
 
 impl Topology {
-    /// All of them.
+    /// All topologies.
     pub const ALL: [Self; 4] = [
         Self::Standalone,
         Self::ReplicaSet,
@@ -29,13 +29,13 @@ impl Topology {
         Self::LoadBalanced,
     ];
 
-    /// Whether servers are checked by monitors.
+    /// Whether the client monitors the servers.
     #[must_use]
     pub fn is_monitored(self) -> bool {
         self != Self::LoadBalanced
     }
 
-    /// What the client's description of the deployment holds once it can serve operations.
+    /// The type of the server that serves writes, as its `ServerDescription` shows it.
     #[must_use]
     pub fn server_type(self) -> &'static str {
         match self {
@@ -56,21 +56,22 @@ impl Topology {
     }
 }
 
-/// Clients of [`uri`](Self::uri) reach the members through the proxies only.
+/// A deployment behind proxies. Clients of [`uri`](Self::uri) connect only through the proxies.
 #[derive(Debug)]
 pub struct Proxied {
-    /// The deployment. Its own connection strings lead past the proxies, those of single members only.
+    /// The deployment. Its own connection strings bypass the proxies.
     pub server: TestServer,
-    /// One for each member or router, in the order of [`TestServer::addresses`]; one for the load balancer.
+    /// One proxy for each member or router, in the order of [`TestServer::addresses`]; one for the
+    /// load balancer.
     pub proxies: Vec<Proxy>,
     topology: Topology,
 }
 
 impl Proxied {
-    /// A standalone server.
+    /// Starts a standalone server.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn standalone(builder: TestServerBuilder) -> Self {
         let server = builder.standalone().start().await.expect("a server");
         let proxies = vec![Proxy::start(server.addresses()[0]).await];
@@ -81,10 +82,11 @@ impl Proxied {
         }
     }
 
-    /// A deployment of this topology. A sharded cluster has one router, so that every operation goes through the same proxy.
+    /// Starts a deployment of this topology. A sharded cluster has one router, so that all
+    /// operations use the same proxy.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn start(topology: Topology, builder: TestServerBuilder) -> Self {
         match topology {
             Topology::Standalone => Self::standalone(builder).await,
@@ -94,10 +96,10 @@ impl Proxied {
         }
     }
 
-    /// A sharded cluster, one or both of whose two routers clients know.
+    /// Starts a sharded cluster. The connection string has `routers` of its two routers.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn sharded(builder: TestServerBuilder, routers: usize) -> Self {
         let server = builder.sharded().start().await.expect("a sharded cluster");
         let mut proxies = Vec::new();
@@ -111,10 +113,10 @@ impl Proxied {
         }
     }
 
-    /// A load balancer before the two routers of a sharded cluster.
+    /// Starts a load balancer in front of the two routers of a sharded cluster.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn load_balanced(builder: TestServerBuilder) -> Self {
         let server = builder.load_balanced().start().await.expect("a load balancer");
         let uri = server.uri();
@@ -128,10 +130,10 @@ impl Proxied {
         }
     }
 
-    /// A replica set of three members.
+    /// Starts a replica set of three members.
     ///
     /// # Panics
-    /// When it cannot start.
+    /// If it cannot start.
     pub async fn replica_set(builder: TestServerBuilder) -> Self {
         let mut proxies = Vec::new();
         for _ in 0..3 {
@@ -166,20 +168,20 @@ impl Proxied {
         format!("mongodb://{user}{}/?{kind}&{options}", hosts.join(","))
     }
 
-    /// The number of the primary.
+    /// The index of the primary.
     ///
     /// # Panics
-    /// When there is none.
+    /// If no member is primary.
     #[must_use]
     pub fn primary(&self) -> usize {
         let primary = self.server.primary().expect("a primary");
         self.index_of(primary)
     }
 
-    /// The proxy that writes go through.
+    /// The proxy in front of the server that serves writes.
     ///
     /// # Panics
-    /// When there is no primary.
+    /// If no member is primary.
     #[must_use]
     pub fn writable(&self) -> &Proxy {
         match self.topology {
@@ -188,19 +190,19 @@ impl Proxied {
         }
     }
 
-    /// The number of a member other than the primary.
+    /// The index of a secondary.
     ///
     /// # Panics
-    /// When there is no primary.
+    /// If no member is primary.
     #[must_use]
     pub fn secondary(&self) -> usize {
         (self.primary() + 1) % self.proxies.len()
     }
 
-    /// A connection string of the primary alone, past the proxies.
+    /// A direct connection string of the primary, which bypasses its proxy.
     ///
     /// # Panics
-    /// When there is none.
+    /// If no member is primary.
     #[must_use]
     pub fn direct_uri(&self) -> String {
         self.server.member_uris().swap_remove(self.primary())
@@ -212,7 +214,7 @@ impl Proxied {
         index.expect("a member")
     }
 
-    /// Waits until no more than `count` connections through each proxy are open.
+    /// Waits until at most `count` connections are open through each proxy.
     pub async fn wait_for_at_most_open(&self, count: usize) {
         for proxy in &self.proxies {
             proxy.wait_for_at_most_open(count).await;

@@ -1,8 +1,8 @@
-//! A TCP proxy between a client and a server. A rule decides for each exchange what happens to the reply.
+//! A TCP proxy between a client and a server. A rule chooses an action for each exchange.
 //!
-//! It knows message boundaries, command names and which replies go on by themselves, and nothing else of the protocol. Nothing
-//! in it depends on time: what is held back is let go by a command of the test, by the end of the connection, or by the next
-//! fault.
+//! The proxy reads message boundaries, command names and the flag `moreToCome`, and nothing else of
+//! the protocol. It uses no timers: a reply that is held back is released by a call of the test, by
+//! the end of the connection, or by the next action.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,34 +19,35 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-mod fate;
+mod action;
 mod relay;
 
-pub use fate::{Done, Fate, Place};
+pub use action::{Action, Done, Place};
 
-/// A request that has arrived in full and was not yet passed on; or one more reply to it that the server has announced.
+/// A request that has been received in full and not yet forwarded, or a further reply of an exhaust
+/// cursor or a streaming hello.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Exchange<'a> {
-    /// Connections are counted from 0 in the order they were accepted.
+    /// The index of the connection, in the order of acceptance.
     pub connection: usize,
-    /// The command's name as the client spelled it.
+    /// The command name as sent by the client.
     pub command: &'a str,
-    /// It is the first of its connection.
+    /// Whether this is the first request of the connection.
     pub is_first: bool,
-    /// The request was answered already, and the server goes on answering it.
+    /// Whether this is a further reply to a request that already has one.
     pub is_streamed: bool,
     request: &'a [u8],
 }
 
 impl Exchange<'_> {
-    /// Whether it belongs to a handshake or to a monitor.
+    /// Whether the command is a hello, of a handshake or a monitor.
     #[must_use]
     pub fn is_hello(&self) -> bool {
         matches!(self.command, "hello" | "isMaster" | "ismaster")
     }
 
-    /// Whether it is a hello that begins a login.
+    /// Whether the command is a hello with speculative authentication.
     #[must_use]
     pub fn is_login(&self) -> bool {
         self.is_hello() && self.mentions("saslSupportedMechs")
@@ -60,7 +61,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Whether the request has a field of this name, wherever it is.
+    /// Whether the bytes of the request contain a field of this name at any depth.
     #[must_use]
     pub fn mentions(&self, field: &str) -> bool {
         let key = [field.as_bytes(), &[0]].concat();
@@ -68,9 +69,9 @@ impl Exchange<'_> {
     }
 }
 
-type Rule = Box<dyn FnMut(&Exchange<'_>) -> Fate + Send>;
+type Rule = Box<dyn FnMut(&Exchange<'_>) -> Action + Send>;
 
-/// Listens on loopback until it is dropped, which ends its connections too.
+/// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -79,24 +80,24 @@ pub struct Proxy {
 }
 
 struct Shared {
-    /// No connection is relayed before it is set.
+    /// The server. Connections are closed until it is set.
     target: OnceLock<SocketAddr>,
     rule: Mutex<Rule>,
-    /// Pieces that wait for [`Proxy::release`], the oldest first.
+    /// The pieces that wait for [`Proxy::release`], the oldest first.
     held: Mutex<VecDeque<oneshot::Sender<()>>>,
     held_changed: watch::Sender<()>,
-    /// Counts the calls of [`Proxy::end_waits`].
+    /// The number of calls of [`Proxy::end_waits`].
     waits: watch::Sender<u64>,
     paused: watch::Sender<bool>,
-    /// Nothing passes in either direction.
+    /// Whether nothing is forwarded in either direction.
     partitioned: watch::Sender<bool>,
-    /// Counts the calls of [`Proxy::cut_all`].
+    /// The number of calls of [`Proxy::close_all`].
     cuts: watch::Sender<u64>,
     refusals: AtomicUsize,
     silences: AtomicUsize,
     open: watch::Sender<usize>,
     accepted: AtomicUsize,
-    /// What was seen of each command.
+    /// The requests and replies by command name.
     seen: watch::Sender<BTreeMap<String, Seen>>,
     refused: watch::Sender<usize>,
 }
@@ -121,27 +122,27 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Proxy {
-    /// A proxy that passes everything to `target`.
+    /// Starts a proxy that forwards everything to `target`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(target: SocketAddr) -> Self {
         let proxy = Self::without_target().await;
         proxy.set_target(target);
         proxy
     }
 
-    /// A proxy whose address is known before that of its target is. Connections made before
-    /// [`set_target`](Self::set_target) are closed.
+    /// Starts a proxy without a target. Connections are closed until
+    /// [`set_target`](Self::set_target) is called.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn without_target() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
             target: OnceLock::new(),
-            rule: Mutex::new(Box::new(|_| Fate::Pass)),
+            rule: Mutex::new(Box::new(|_| Action::Pass)),
             held: Mutex::default(),
             held_changed: watch::Sender::new(()),
             waits: watch::Sender::new(0),
@@ -163,19 +164,19 @@ impl Proxy {
         }
     }
 
-    /// Says who is behind a proxy that was started without a target. Another call changes nothing.
+    /// Sets the target of a proxy that was started without one. Further calls have no effect.
     pub fn set_target(&self, target: SocketAddr) {
         let _ = self.shared.target.set(target);
     }
 
-    /// Where it listens.
+    /// The address of the listening socket.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A connection string for it, with options such as `maxPoolSize=1`. The server is polled, so that its monitor has one
-    /// connection.
+    /// A connection string for the proxy, with options such as `maxPoolSize=1`. It has
+    /// `serverMonitoringMode=poll`, so that the monitor has one connection.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!(
@@ -184,29 +185,29 @@ impl Proxy {
         )
     }
 
-    /// Decides from now on what becomes of each exchange.
-    pub fn set_rule(&self, rule: impl FnMut(&Exchange<'_>) -> Fate + Send + 'static) {
+    /// Sets the rule that chooses the action for each exchange.
+    pub fn set_rule(&self, rule: impl FnMut(&Exchange<'_>) -> Action + Send + 'static) {
         *lock(&self.shared.rule) = Box::new(rule);
     }
 
-    /// Everything passes from now on.
+    /// Removes the rule: everything is forwarded.
     pub fn pass_everything(&self) {
-        self.set_rule(|_| Fate::Pass);
+        self.set_rule(|_| Action::Pass);
     }
 
-    /// A handle for rules, which cannot hold the proxy itself.
+    /// A handle for use in rules. It does not keep the proxy alive.
     #[must_use]
     pub fn control(&self) -> Control {
         Control(Arc::clone(&self.shared))
     }
 
-    /// Lets the oldest held piece of a reply go, waiting until there is one.
+    /// Releases the oldest piece that is held back. Waits until there is one.
     pub async fn release(&self) {
         let mut changes = self.shared.held_changed.subscribe();
         loop {
             let held = lock(&self.shared.held).pop_front();
             match held {
-                // A connection that has ended does not hold anything any more.
+                // Pieces of closed connections are skipped.
                 Some(piece) => {
                     if piece.send(()).is_ok() {
                         return;
@@ -217,7 +218,7 @@ impl Proxy {
         }
     }
 
-    /// Waits until a piece of a reply is held, and leaves it there.
+    /// Waits until a piece of a reply is held back. Does not release it.
     pub async fn wait_for_held(&self) {
         let mut changes = self.shared.held_changed.subscribe();
         while lock(&self.shared.held).iter().all(oneshot::Sender::is_closed) {
@@ -225,42 +226,41 @@ impl Proxy {
         }
     }
 
-    /// Ends what hangs and lets go what is delayed.
+    /// Ends the waits of all actions: releases delayed replies and closes connections that hang.
     pub fn end_waits(&self) {
         self.control().end_waits();
     }
 
-    /// Requests that have not begun to be read stay in the sockets' buffers until [`resume_requests`](Self::resume_requests).
+    /// Stops reading requests until [`resume_requests`](Self::resume_requests). They stay in the
+    /// buffers of the sockets.
     pub fn pause_requests(&self) {
         self.shared.paused.send_replace(true);
     }
 
-    /// See [`pause_requests`](Self::pause_requests).
+    /// Ends [`pause_requests`](Self::pause_requests).
     pub fn resume_requests(&self) {
         self.shared.paused.send_replace(false);
     }
 
-    /// Cuts both sides off from each other, or ends that: sockets stay open, new ones are accepted, and nothing passes. What
-    /// was held goes on its way afterwards, unless its sender has gone by then.
+    /// Begins or ends a network partition: sockets stay open, new connections are accepted, and
+    /// nothing is forwarded. When the partition ends, held data is forwarded unless its connection
+    /// is closed.
     pub fn set_partitioned(&self, partitioned: bool) {
         self.shared.partitioned.send_replace(partitioned);
     }
 
-    /// Ends all connections.
-    pub fn cut_all(&self) {
+    /// Closes all connections.
+    pub fn close_all(&self) {
         self.shared.cuts.send_modify(|count| *count += 1);
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     #[must_use]
     pub fn open(&self) -> usize {
         *self.shared.open.borrow()
     }
 
     /// Waits until at least `count` connections are open.
-    ///
-    /// # Panics
-    /// Never: the proxy outlives its borrow.
     pub async fn wait_for_at_least_open(&self, count: usize) {
         let mut open = self.shared.open.subscribe();
         open.wait_for(|open| *open >= count)
@@ -268,8 +268,9 @@ impl Proxy {
             .expect("the sender is in the proxy");
     }
 
-    /// How many bytes the longest reply to this command had, whatever became of it; 0 if there was none. All hellos are `hello`;
-    /// those that begin a login are `login`.
+    /// The length in bytes of the longest reply to this command; 0 without replies. The name
+    /// `hello` stands for all spellings of hello, and `login` for a hello with speculative
+    /// authentication.
     #[must_use]
     pub fn length_of_reply(&self, command: &str) -> usize {
         let seen = self.shared.seen.borrow();
@@ -278,19 +279,22 @@ impl Proxy {
             .unwrap_or_default()
     }
 
-    /// How often this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested.
+    /// The number of requests of this command; see [`length_of_reply`](Self::length_of_reply) for
+    /// the names.
     #[must_use]
     pub fn requests(&self, command: &str) -> usize {
         let seen = self.shared.seen.borrow();
         seen.get(command).map(|seen| seen.requests).unwrap_or_default()
     }
 
-    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was requested so often.
+    /// Waits for `count` requests of this command; see [`length_of_reply`](Self::length_of_reply)
+    /// for the names.
     pub async fn wait_for_requests(&self, command: &str, count: usize) {
         self.wait_for(command, |seen| seen.requests >= count).await;
     }
 
-    /// Waits until this command, as [`length_of_reply`](Self::length_of_reply) names it, was answered so often by the server.
+    /// Waits for `count` replies to this command; see [`length_of_reply`](Self::length_of_reply)
+    /// for the names.
     pub async fn wait_for_replies(&self, command: &str, count: usize) {
         self.wait_for(command, |seen| seen.replies >= count).await;
     }
@@ -302,10 +306,7 @@ impl Proxy {
             .expect("the sender is in the proxy");
     }
 
-    /// Waits until this many connections were refused.
-    ///
-    /// # Panics
-    /// Never: the proxy outlives its borrow.
+    /// Waits until `count` connections have been refused.
     pub async fn wait_for_refusals(&self, count: usize) {
         let mut refused = self.shared.refused.subscribe();
         refused
@@ -314,16 +315,13 @@ impl Proxy {
             .expect("the sender is in the proxy");
     }
 
-    /// Connections accepted so far, refused ones left out.
+    /// The number of accepted connections, without refused ones.
     #[must_use]
     pub fn accepted(&self) -> usize {
         self.shared.accepted.load(Ordering::SeqCst)
     }
 
-    /// Waits until no more than `count` connections are open.
-    ///
-    /// # Panics
-    /// Never: the proxy outlives its borrow.
+    /// Waits until at most `count` connections are open.
     pub async fn wait_for_at_most_open(&self, count: usize) {
         let mut open = self.shared.open.subscribe();
         open.wait_for(|open| *open <= count)
@@ -338,35 +336,36 @@ impl Drop for Proxy {
     }
 }
 
-/// What a rule may do beside deciding.
+/// The part of a proxy that rules can use.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Shared>);
 
 impl Control {
-    /// See [`Proxy::end_waits`].
+    /// As [`Proxy::end_waits`].
     pub fn end_waits(&self) {
         self.0.waits.send_modify(|count| *count += 1);
     }
 
-    /// The next `count` connections are closed as soon as they are accepted.
+    /// Closes the next `count` connections as soon as they are accepted.
     pub fn refuse(&self, count: usize) {
         self.0.refusals.fetch_add(count, Ordering::SeqCst);
     }
 
-    /// The next `count` connections are accepted, and nothing that is sent there is answered, until the client closes them.
+    /// Accepts the next `count` connections and never answers on them.
     pub fn ignore(&self, count: usize) {
         self.0.silences.fetch_add(count, Ordering::SeqCst);
     }
 
-    /// How many connections are still to be [refused](Self::refuse) or [ignored](Self::ignore).
+    /// The number of further connections that will be [refused](Self::refuse) or
+    /// [ignored](Self::ignore).
     #[must_use]
-    pub fn still_to_turn_away(&self) -> usize {
+    pub fn remaining_rejections(&self) -> usize {
         self.0.refusals.load(Ordering::SeqCst) + self.0.silences.load(Ordering::SeqCst)
     }
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    // Dropped with this task, which ends all connections.
+    // Dropped with this task, which closes all connections.
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
@@ -382,7 +381,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             let counted = Counted::new(&shared);
             let mut cuts = shared.cuts.subscribe();
             let serve = async {
-                // An error is one side's hanging up; both sockets are closed then.
+                // If one side closes its connection, both sockets are closed.
                 if silent {
                     relay::ignore(client).await;
                 } else if let Some(target) = shared.target.get()
@@ -400,14 +399,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Takes one from the count, if there is one.
+/// Decrements the count unless it is 0. Returns whether it was decremented.
 fn take_one(count: &AtomicUsize) -> bool {
     count
         .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
         .is_ok()
 }
 
-/// A connection counts as open while this lives.
+/// Counts a connection as open until it is dropped.
 struct Counted<'a>(&'a Shared);
 
 impl<'a> Counted<'a> {

@@ -1,4 +1,4 @@
-//! A listener that keeps the commands a client sends.
+//! A listener that records the commands of a client.
 
 use std::{
     collections::BTreeMap,
@@ -14,28 +14,28 @@ use marula_driver::{
 
 use crate::Target;
 
-/// A deployment with a client whose commands are kept.
+/// A deployment with a client whose commands are recorded.
 #[derive(Debug)]
-pub struct Watched {
+pub struct RecordedClient {
     /// The deployment, with a client that has no listeners.
     pub deployment: Target,
-    /// The client that is watched.
+    /// The client whose commands are recorded.
     pub client: Client,
-    /// Its commands.
+    /// The recorder of the client.
     pub commands: CommandRecorder,
     database: String,
 }
 
-/// A watched client of the deployment, with options such as `maxPoolSize=1`.
+/// Connects a client with a recorder, with options such as `maxPoolSize=1`.
 ///
 /// # Panics
-/// When the options are refused.
+/// If the options are refused.
 #[must_use]
-pub fn watched(deployment: impl Into<Target>, options: &str) -> Watched {
+pub fn recorded(deployment: impl Into<Target>, options: &str) -> RecordedClient {
     let deployment = deployment.into();
     let commands = CommandRecorder::default();
     let client = commands.client_of(&deployment.uri_with(options));
-    Watched {
+    RecordedClient {
         database: deployment.database_name(),
         deployment,
         client,
@@ -43,15 +43,15 @@ pub fn watched(deployment: impl Into<Target>, options: &str) -> Watched {
     }
 }
 
-impl Watched {
-    /// A collection of the watched client, in a database that no other test uses.
+impl RecordedClient {
+    /// A collection of the recorded client, in a database that no other test uses.
     #[must_use]
     pub fn things(&self) -> Collection<Document> {
         self.client.database(&self.database).collection("things")
     }
 }
 
-/// Keeps every command event of the clients it listens to.
+/// Records all command monitoring events of its clients.
 #[derive(Clone, Debug, Default)]
 pub struct CommandRecorder(Arc<Mutex<Vec<CommandEvent>>>);
 
@@ -59,7 +59,7 @@ impl CommandRecorder {
     /// A client with this recorder as its listener.
     ///
     /// # Panics
-    /// When the connection string is refused.
+    /// If the connection string is refused.
     #[must_use]
     pub fn client_of(&self, uri: &str) -> Client {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
@@ -67,7 +67,7 @@ impl CommandRecorder {
         Client::with_options(options).expect("a client")
     }
 
-    /// Makes this recorder the listener of clients with these options.
+    /// Registers this recorder in the options.
     pub fn listen(&self, options: &mut ClientOptions) {
         let recorder = self.clone();
         options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
@@ -75,22 +75,22 @@ impl CommandRecorder {
         }));
     }
 
-    /// Whether there is something to take.
+    /// Whether no event is recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// The events so far, which are forgotten here.
+    /// Removes and returns the recorded events.
     #[must_use]
     pub fn take(&self) -> Vec<CommandEvent> {
         std::mem::take(&mut self.lock())
     }
 
-    /// The commands started so far. All events are forgotten.
+    /// Removes all events, and returns the commands started so far.
     ///
     /// # Panics
-    /// When the driver reports a command that is not a document.
+    /// If the command of an event is not a document.
     #[must_use]
     pub fn commands(&self) -> Vec<Document> {
         let started = |event: CommandEvent| match event {
@@ -102,11 +102,11 @@ impl CommandRecorder {
         self.take().into_iter().filter_map(started).collect()
     }
 
-    /// The names of the commands started so far, by the operation they belong to, in the order of the operations' numbers.
-    /// All events are forgotten.
+    /// Removes all events, and returns the names of the commands started so far, grouped by
+    /// operation and in the order of operation ids.
     ///
     /// # Panics
-    /// When the end of a command names another operation than its start.
+    /// If the events of one command have different operation ids.
     #[must_use]
     pub fn operations(&self) -> Vec<Vec<String>> {
         let mut operations = BTreeMap::<i64, Vec<String>>::new();
@@ -129,10 +129,10 @@ impl CommandRecorder {
         operations.into_values().collect()
     }
 
-    /// The only command started so far.
+    /// The only command started so far. Removes all events.
     ///
     /// # Panics
-    /// When there is none, or more than one.
+    /// If there is not exactly one.
     #[must_use]
     pub fn only_command(&self) -> Document {
         let mut commands = self.commands();

@@ -1,4 +1,4 @@
-//! A server whose replies a test supplies, command by command, and that records the requests.
+//! A server whose replies are chosen by the test for each command, and that records the requests.
 
 use std::{
     net::SocketAddr,
@@ -19,31 +19,31 @@ use tokio::{
 
 use crate::{reply_to, wire::read_whole_request};
 
-/// A command as it was received.
+/// A received command.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Its connection, counted from 0 in the order they were accepted.
+    /// The index of the connection, in the order of acceptance.
     pub connection: usize,
-    /// Bytes of the whole message.
+    /// The length of the whole message in bytes.
     pub size: usize,
-    /// The command, document sequences as arrays in it.
+    /// The command, with its document sequences as arrays.
     pub command: Document,
 }
 
 impl Request {
-    /// The command's name.
+    /// The name of the command.
     #[must_use]
     pub fn name(&self) -> &str {
         self.command.keys().next().map_or("", String::as_str)
     }
 
-    /// Whether it is a handshake or comes from a monitor.
+    /// Whether this is a hello, of a handshake or a monitor.
     #[must_use]
     pub fn is_hello(&self) -> bool {
         matches!(self.name(), "hello" | "isMaster" | "ismaster")
     }
 
-    /// `lsid`, if the command has one.
+    /// The field `lsid`.
     #[must_use]
     pub fn lsid(&self) -> Option<Document> {
         self.command.get_document("lsid").ok().cloned()
@@ -53,18 +53,18 @@ impl Request {
 /// What the server does with a command.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// The server's description to a hello, `{ok: 1}` to anything else.
+    /// Sends the server's description in reply to a hello, and `{ok: 1}` to any other command.
     Success,
-    /// This reply.
+    /// Sends this reply.
     Reply(Document),
-    /// The end of the connection.
+    /// Closes the connection.
     Close,
-    /// Nothing, until the client closes the connection.
+    /// Sends no reply until the client closes the connection.
     Silence,
 }
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit for waits, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 type Script = Box<dyn FnMut(&Request) -> Answer + Send>;
 
@@ -73,10 +73,10 @@ struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Request>>,
     closed: AtomicUsize,
-    news: watch::Sender<()>,
+    changes: watch::Sender<()>,
 }
 
-/// Listens on loopback until it is dropped, which ends its connections too.
+/// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
 pub struct ScriptedServer {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -96,10 +96,11 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ScriptedServer {
-    /// Starts a server that describes itself as a mongos without sessions. `hello` replaces fields of that, and adds some.
+    /// Starts a server that describes itself as a mongos without sessions. The fields of `hello`
+    /// replace fields of the description, or are added.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(hello: Document, script: impl FnMut(&Request) -> Answer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -114,7 +115,7 @@ impl ScriptedServer {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
             closed: AtomicUsize::new(0),
-            news: watch::Sender::new(()),
+            changes: watch::Sender::new(()),
         });
         let server = Arc::clone(&shared);
         let task = tokio::spawn(async move {
@@ -132,13 +133,13 @@ impl ScriptedServer {
         }
     }
 
-    /// A connection string for it.
+    /// A connection string for this server.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?{options}", self.address)
     }
 
-    /// All commands so far, without handshakes and checks.
+    /// All commands so far, without handshakes and monitoring checks.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         let requests = lock(&self.shared.requests);
@@ -149,7 +150,7 @@ impl ScriptedServer {
             .collect()
     }
 
-    /// Those of this name.
+    /// All commands so far with this name.
     #[must_use]
     pub fn requests_named(&self, name: &str) -> Vec<Request> {
         let mut requests = self.requests();
@@ -157,10 +158,10 @@ impl ScriptedServer {
         requests
     }
 
-    /// Waits until that many commands of this name have been received, and returns them.
+    /// Waits until `count` commands of this name have been received, and returns them.
     ///
     /// # Panics
-    /// When that does not happen.
+    /// If they are not received in time.
     pub async fn wait_for(&self, name: &str, count: usize) -> Vec<Request> {
         self.wait_until(|server| {
             let requests = server.requests_named(name);
@@ -169,29 +170,29 @@ impl ScriptedServer {
         .await
     }
 
-    /// Waits until that many connections have been closed.
+    /// Waits until `count` connections have been closed.
     ///
     /// # Panics
-    /// When that does not happen.
+    /// If they are not closed in time.
     pub async fn wait_for_closed(&self, count: usize) {
         self.wait_until(|server| (server.shared.closed.load(Ordering::SeqCst) >= count).then_some(()))
             .await;
     }
 
     async fn wait_until<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
-        let mut news = self.shared.news.subscribe();
+        let mut changes = self.shared.changes.subscribe();
         let seen = async {
             loop {
-                news.borrow_and_update();
+                changes.borrow_and_update();
                 if let Some(found) = look(self) {
                     return found;
                 }
-                news.changed().await.expect("the server holds the sender");
+                changes.changed().await.expect("the server holds the sender");
             }
         };
-        match tokio::time::timeout(HANG, seen).await {
+        match tokio::time::timeout(TIME_LIMIT, seen).await {
             Ok(found) => found,
-            Err(_) => panic!("the client did not send it: {:?}", self.requests()),
+            Err(_) => panic!("the expected requests were not received: {:?}", self.requests()),
         }
     }
 }
@@ -212,7 +213,7 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
         let answer = (lock(&shared.script))(&request);
         let is_hello = request.is_hello();
         lock(&shared.requests).push(request);
-        shared.news.send_replace(());
+        shared.changes.send_replace(());
         let reply = match answer {
             Answer::Success if is_hello => shared.hello.clone(),
             Answer::Success => doc! { "ok": 1 },
@@ -230,5 +231,5 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     }
     drop(stream);
     shared.closed.fetch_add(1, Ordering::SeqCst);
-    shared.news.send_replace(());
+    shared.changes.send_replace(());
 }

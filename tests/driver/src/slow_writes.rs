@@ -1,5 +1,5 @@
-//! A TCP proxy that does not read the protocol: it forwards bytes to the client in small pieces, each
-//! when the test releases it.
+//! A TCP proxy that forwards bytes to the client in small pieces, each when the test releases it.
+//! It does not read the protocol.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -12,10 +12,10 @@ use tokio::{
 
 use crate::polling::Gate;
 
-/// Listens on loopback until it is dropped, which ends its connections too.
+/// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
 #[derive(Debug)]
 pub struct SlowWrites {
-    /// Where it listens.
+    /// The address of the listening socket.
     pub address: SocketAddr,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -23,19 +23,19 @@ pub struct SlowWrites {
 
 #[derive(Debug)]
 struct Shared {
-    /// Bytes of a piece, the last one of what the server sent at once being the rest.
+    /// The length of a piece in bytes. The last piece of a read may be shorter.
     piece: usize,
-    /// Pieces that wait.
+    /// The number of pieces that are held back.
     held: watch::Sender<usize>,
     release: Notify,
     open: watch::Sender<usize>,
 }
 
 impl SlowWrites {
-    /// Stands in front of `target`.
+    /// Starts a proxy in front of `target`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(target: SocketAddr, piece: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -53,7 +53,7 @@ impl SlowWrites {
                 let shared = Arc::clone(&own);
                 shared.open.send_modify(|open| *open += 1);
                 connections.spawn(async move {
-                    // An error is one side's hanging up; both sockets are closed then.
+                    // If one side closes its connection, both sockets are closed.
                     let _ = relay(client, target, &shared).await;
                     shared.open.send_modify(|open| *open -= 1);
                 });
@@ -67,9 +67,6 @@ impl SlowWrites {
     }
 
     /// Waits until no connection is open.
-    ///
-    /// # Panics
-    /// Never: the proxy outlives its borrow.
     pub async fn wait_for_none_open(&self) {
         let mut open = self.shared.open.subscribe();
         open.wait_for(|open| *open == 0)
@@ -85,7 +82,7 @@ impl Gate for SlowWrites {
             .await
             .expect("the sender is in the proxy");
         self.shared.release.notify_one();
-        // One at a time: the next call waits for the next piece.
+        // The next call waits for the next piece.
         held.wait_for(|held| *held == 0)
             .await
             .expect("the sender is in the proxy");
@@ -98,7 +95,7 @@ impl Drop for SlowWrites {
     }
 }
 
-/// A piece is held while this lives.
+/// Counts a piece as held back until it is dropped.
 struct Held<'a>(&'a Shared);
 
 impl<'a> Held<'a> {
@@ -136,7 +133,7 @@ async fn relay(client: TcpStream, target: SocketAddr, shared: &Shared) -> io::Re
     };
     tokio::select! {
         outcome = down => outcome,
-        // The client's hanging up ends both directions.
+        // Both directions end when the client closes the connection.
         outcome = io::copy(&mut from_client, &mut to_server) => outcome.map(drop),
     }
 }

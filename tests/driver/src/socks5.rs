@@ -1,5 +1,5 @@
-//! A SOCKS5 proxy on loopback, with or without authentication, that can also break the protocol in one
-//! configured way. Independent of the driver's implementation.
+//! A SOCKS5 proxy on loopback, with or without authentication, that can break the protocol in one
+//! configured way. It shares no code with the driver.
 
 use std::{
     collections::BTreeMap,
@@ -15,46 +15,46 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-/// What a client wanted.
+/// The destination of a connection request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A name to be resolved by the proxy.
+    /// A host name, which the proxy resolves.
     Name(String, u16),
     /// An address.
     Address(SocketAddr),
 }
 
-/// What goes wrong, on every connection.
+/// A fault, which occurs on every connection.
 #[derive(Clone, Debug, Default)]
-pub enum Mischief {
-    /// Nothing.
+pub enum Socks5Fault {
+    /// No fault.
     #[default]
     None,
-    /// As many bytes of all answers together, then the end of the connection.
+    /// Sends this many bytes in total, then closes the connection.
     CutAfter(usize),
-    /// These bytes in place of the first answer, then silence.
+    /// Sends these bytes instead of the first reply, then nothing.
     Garbage(Vec<u8>),
-    /// Silence from the first answer on.
+    /// Sends no reply.
     Hang,
-    /// The connection is reset in place of the first answer.
+    /// Resets the connection instead of sending the first reply.
     Reset,
-    /// The reply to the request holds this code.
+    /// Sends this reply code (`REP`) for the request.
     Refuse(u8),
-    /// The reply to the request holds an address of this type and of these bytes.
+    /// Sends a reply to the request with this address type (`ATYP`) and address.
     BoundAddress(u8, Vec<u8>),
-    /// This method is chosen, whatever was offered.
+    /// Chooses this method, even if it was not offered.
     Method(u8),
 }
 
-/// What the proxy receives from its clients.
+/// The settings of a proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Socks5Settings {
     /// The required user name and password.
     pub login: Option<(String, String)>,
-    /// Where destinations by name and port really are.
+    /// The addresses of destinations given by name and port.
     pub mapped: BTreeMap<(String, u16), SocketAddr>,
-    /// What goes wrong.
-    pub mischief: Mischief,
+    /// The fault of the proxy.
+    pub fault: Socks5Fault,
 }
 
 #[derive(Debug)]
@@ -69,10 +69,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens until it is dropped, which ends its connections.
+/// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
 #[derive(Debug)]
 pub struct Socks5Proxy {
-    /// Where it listens.
+    /// The address of the listening socket.
     pub address: SocketAddr,
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -82,7 +82,7 @@ impl Socks5Proxy {
     /// Starts a proxy.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(settings: Socks5Settings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -94,14 +94,14 @@ impl Socks5Proxy {
         });
         let own = Arc::clone(&shared);
         let task = tokio::spawn(async move {
-            // Dropped with this task.
+            // Dropped with this task, which closes all connections.
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
                 while connections.try_join_next().is_some() {}
                 own.accepted.send_modify(|accepted| *accepted += 1);
                 let shared = Arc::clone(&own);
                 connections.spawn(async move {
-                    // An error is the client's end, or a refusal.
+                    // An error means that the client has closed the connection or was refused.
                     let _ = serve(client, &shared).await;
                 });
             }
@@ -113,34 +113,34 @@ impl Socks5Proxy {
         }
     }
 
-    /// A proxy that only does this.
-    pub async fn misbehaving(mischief: Mischief) -> Self {
+    /// Starts a proxy with this fault.
+    pub async fn misbehaving(fault: Socks5Fault) -> Self {
         Self::start(Socks5Settings {
-            mischief,
+            fault,
             ..Socks5Settings::default()
         })
         .await
     }
 
-    /// Options of a connection string that lead through it.
+    /// The options of a connection string that uses this proxy.
     #[must_use]
     pub fn options(&self) -> String {
         format!("proxyHost=localhost&proxyPort={}", self.address.port())
     }
 
-    /// What clients have asked to be connected to so far.
+    /// The requested destinations so far.
     #[must_use]
     pub fn destinations(&self) -> Vec<Destination> {
         lock(&self.shared.destinations).clone()
     }
 
-    /// The methods that each connection offered.
+    /// The methods offered by each connection.
     #[must_use]
     pub fn offers(&self) -> Vec<Vec<u8>> {
         lock(&self.shared.offers).clone()
     }
 
-    /// Connections so far.
+    /// The number of accepted connections.
     #[must_use]
     pub fn accepted(&self) -> usize {
         *self.shared.accepted.borrow()
@@ -153,7 +153,7 @@ impl Drop for Socks5Proxy {
     }
 }
 
-/// Writes answers, as far as the mischief lets them through.
+/// Writes replies, limited by the fault.
 struct Answers<'a> {
     client: &'a mut TcpStream,
     left: Option<usize>,
@@ -177,24 +177,24 @@ async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     let settings = &shared.settings;
     let offered = read_greeting(&mut client).await?;
     lock(&shared.offers).push(offered.clone());
-    match &settings.mischief {
-        Mischief::Garbage(bytes) => {
+    match &settings.fault {
+        Socks5Fault::Garbage(bytes) => {
             client.write_all(bytes).await?;
             return wait_for_end(client).await;
         }
-        Mischief::Hang => return wait_for_end(client).await,
-        Mischief::Reset => return client.set_zero_linger(),
+        Socks5Fault::Hang => return wait_for_end(client).await,
+        Socks5Fault::Reset => return client.set_zero_linger(),
         _ => {}
     }
-    let left = match settings.mischief {
-        Mischief::CutAfter(count) => Some(count),
+    let left = match settings.fault {
+        Socks5Fault::CutAfter(count) => Some(count),
         _ => None,
     };
     let mut answers = Answers {
         client: &mut client,
         left,
     };
-    if let Mischief::Method(method) = settings.mischief {
+    if let Socks5Fault::Method(method) = settings.fault {
         answers.send(&[5, method]).await?;
         return wait_for_end(client).await;
     }
@@ -213,8 +213,8 @@ async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     }
     let destination = read_request(answers.client).await?;
     lock(&shared.destinations).push(destination.clone());
-    if let Mischief::Refuse(code) = settings.mischief {
-        // No more than a client needs to know.
+    if let Socks5Fault::Refuse(code) = settings.fault {
+        // The bound address is not used by clients.
         return answers.send(&[5, code]).await;
     }
     let target = match &destination {
@@ -234,8 +234,8 @@ async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
         return answers.send(&[5, 5, 0, 1, 0, 0, 0, 0, 0, 0]).await;
     };
     let bound: &[u8] = &[5, 0, 0, 1, 127, 0, 0, 1, 0x10, 0x20];
-    match &settings.mischief {
-        Mischief::BoundAddress(kind, bytes) => {
+    match &settings.fault {
+        Socks5Fault::BoundAddress(kind, bytes) => {
             answers
                 .send(&[&[5, 0, 0, *kind], &bytes[..], &[0x10, 0x20]].concat())
                 .await?;

@@ -1,7 +1,7 @@
-//! A wire tap: relays messages between a client and a server, records them, compressed or not, and can
-//! replace replies of the server.
+//! A wire tap: relays messages between a client and a server, records them, and can replace replies
+//! of the server.
 //!
-//! It knows OP_MSG and OP_COMPRESSED by itself, and shares no code with the driver.
+//! It implements OP_MSG and OP_COMPRESSED itself, and shares no code with the driver.
 
 mod frame;
 
@@ -23,54 +23,54 @@ use tokio::{
 
 pub use frame::{OP_COMPRESSED, OP_MSG, compressed, compressed_frame};
 
-/// A message as it went over the wire.
+/// A message as sent over the wire.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tapped {
-    /// Connections are counted from 0 in the order they were accepted.
+    /// The index of the connection, in the order of acceptance.
     pub connection: usize,
-    /// Bytes on the wire.
+    /// The length of the message on the wire in bytes.
     pub length: usize,
-    /// The compressor's number, if it was OP_COMPRESSED.
+    /// The compressor id, if the message is OP_COMPRESSED.
     pub compressor: Option<u8>,
-    /// The operation code, of the message within if it was compressed.
+    /// The operation code; for OP_COMPRESSED, the original one.
     pub opcode: i32,
-    /// The section of kind 0.
+    /// The body (section of kind 0).
     pub body: Document,
-    /// The sections of kind 1, without their documents: each name and how many.
+    /// The document sequences (sections of kind 1): each identifier with the number of documents.
     pub sequences: Vec<(String, usize)>,
 }
 
 impl Tapped {
-    /// The first key of the body: of a request, the command.
+    /// The first key of the body; for a request, the command name.
     #[must_use]
     pub fn command(&self) -> &str {
         self.body.keys().next().map_or("", String::as_str)
     }
 
-    /// Whether it is a handshake or comes from a monitor.
+    /// Whether the command is a hello, of a handshake or a monitor.
     #[must_use]
     pub fn is_hello(&self) -> bool {
         matches!(self.command(), "hello" | "isMaster" | "ismaster")
     }
 }
 
-/// A reply on its way to the client.
+/// A reply that is to be sent to the client.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Passing<'a> {
-    /// The command of the connection's last request.
+    /// The command name of the last request of the connection.
     pub command: &'a str,
-    /// Whether the connection's handshake offered any compressor.
+    /// Whether the handshake of the connection offered a compressor.
     pub compressible: bool,
-    /// As it came.
+    /// The message as received.
     pub bytes: &'a [u8],
-    /// The message without compression.
+    /// The message after decompression.
     pub message: &'a [u8],
 }
 
 impl Passing<'_> {
-    /// Whether the request was a handshake or came from a monitor.
+    /// Whether the request was a hello, of a handshake or a monitor.
     #[must_use]
     pub fn is_to_hello(&self) -> bool {
         matches!(self.command, "hello" | "isMaster" | "ismaster")
@@ -79,7 +79,7 @@ impl Passing<'_> {
 
 type Rule = Box<dyn FnMut(&Passing<'_>) -> Vec<u8> + Send>;
 
-/// Listens on loopback until it is dropped, which ends its connections too.
+/// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
 #[derive(Debug)]
 pub struct WireTap {
     address: SocketAddr,
@@ -107,10 +107,10 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl WireTap {
-    /// A tap on the way to `target`.
+    /// Starts a tap in front of `target`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -128,41 +128,41 @@ impl WireTap {
         }
     }
 
-    /// Where it listens.
+    /// The address of the listening socket.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A connection string for it, with options such as `compressors=zlib`.
+    /// A connection string for the tap, with options such as `compressors=zlib`.
     #[must_use]
     pub fn uri(&self, options: &str) -> String {
         format!("mongodb://{}/?directConnection=true&{options}", self.address)
     }
 
-    /// Decides from now on what the client gets instead of each reply; nothing ends the connection.
+    /// Sets the rule that replaces each reply. An empty replacement closes the connection.
     pub fn set_replies(&self, rule: impl FnMut(&Passing<'_>) -> Vec<u8> + Send + 'static) {
         *lock(&self.shared.rule) = Box::new(rule);
     }
 
-    /// Replies pass as they are from now on.
+    /// Removes the rule: replies are forwarded unchanged.
     pub fn pass_replies(&self) {
         self.set_replies(|passing| passing.bytes.to_vec());
     }
 
-    /// The requests so far, which are forgotten here.
+    /// Removes and returns the requests so far.
     #[must_use]
     pub fn take_requests(&self) -> Vec<Tapped> {
         std::mem::take(&mut lock(&self.shared.requests))
     }
 
-    /// The replies so far, as the server sent them; they are forgotten here.
+    /// Removes and returns the replies so far, as sent by the server.
     #[must_use]
     pub fn take_replies(&self) -> Vec<Tapped> {
         std::mem::take(&mut lock(&self.shared.replies))
     }
 
-    /// The requests so far that were no hello. All are forgotten.
+    /// Removes all requests, and returns those other than hello.
     #[must_use]
     pub fn take_commands(&self) -> Vec<Tapped> {
         let mut requests = self.take_requests();
@@ -178,14 +178,14 @@ impl Drop for WireTap {
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    // Dropped with this task, which ends all connections.
+    // Dropped with this task, which closes all connections.
     let mut connections = JoinSet::new();
     let mut number = 0;
     while let Ok((client, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
-            // An error is one side's hanging up; both sockets are closed then.
+            // If one side closes its connection, both sockets are closed.
             let _ = relay(client, number, &shared).await;
         });
         number += 1;
@@ -205,7 +205,7 @@ async fn relay(client: TcpStream, number: usize, shared: &Shared) -> io::Result<
     }
 }
 
-/// What the client of a connection has said.
+/// The last request of a connection.
 #[derive(Clone, Default)]
 struct Asked {
     command: String,
@@ -228,7 +228,7 @@ async fn requests(
             let compression = tapped.body.get_array("compression");
             asked.offered |= compression.is_ok_and(|names| !names.is_empty());
         }
-        // Kept before it is passed on: a test that has the reply finds the request.
+        // Recorded before it is forwarded: a test that has received the reply finds the request.
         lock(&shared.requests).push(tapped);
         server.write_all(&bytes).await?;
     }

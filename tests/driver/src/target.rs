@@ -1,4 +1,5 @@
-//! The deployment that tests of plain commands run on: one in this process, or the one that `MONGODB_URI` names.
+//! The deployment for tests of plain commands: one in this process, or the one that `MONGODB_URI`
+//! names.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -10,36 +11,37 @@ use marula_test_server::TestServer;
 
 use crate::{Deployment, replica_set, standalone};
 
-/// The variable that names a deployment to use instead of one in this process.
+/// The environment variable with the connection string of the deployment to use.
 const VARIABLE: &str = "MONGODB_URI";
 
-/// A deployment, a client of it, and databases that no other test uses.
+/// A deployment, a client connected to it, and databases that no other test uses.
 #[derive(Debug)]
 pub struct Target {
     /// A client of the deployment.
     pub client: Client,
     uri: String,
     server: Option<TestServer>,
-    /// The databases given out, which are dropped with this value where the deployment outlives it.
+    /// The databases created by the test. They are dropped with this value if the deployment is not
+    /// in this process.
     databases: Mutex<Vec<String>>,
 }
 
-/// The deployment that `MONGODB_URI` names, else a fresh standalone server.
+/// The deployment that `MONGODB_URI` names, otherwise a new standalone server.
 ///
 /// # Panics
-/// When it cannot be started, or the connection string is invalid.
-pub async fn anywhere() -> Target {
+/// If it cannot be started, or the connection string is invalid.
+pub async fn any_deployment() -> Target {
     match real().await {
         Some(target) => target,
         None => standalone().await.into(),
     }
 }
 
-/// The deployment that `MONGODB_URI` names, else a fresh replica set. `None`, after a line that says so, when the one named
-/// keeps no logical clock, as a standalone server does not.
+/// The deployment that `MONGODB_URI` names, otherwise a new replica set. Prints a message and
+/// returns `None` if the named deployment has no logical clock, as a standalone server.
 ///
 /// # Panics
-/// When it cannot be started, or the connection string is invalid.
+/// If it cannot be started, or the connection string is invalid.
 pub async fn with_logical_clock() -> Option<Target> {
     let Some(target) = real().await else {
         return Some(replica_set().await.into());
@@ -50,7 +52,7 @@ pub async fn with_logical_clock() -> Option<Target> {
     if reply.contains_key("operationTime") {
         return Some(target);
     }
-    target.skip("it keeps no logical clock");
+    target.skip("it has no logical clock");
     None
 }
 
@@ -90,10 +92,10 @@ impl Target {
         format!("{}{joint}{options}", self.uri)
     }
 
-    /// Another client, with such options.
+    /// Another client, with options such as `maxPoolSize=1` appended to the connection string.
     ///
     /// # Panics
-    /// When the connection string is invalid.
+    /// If the connection string is invalid.
     pub async fn client_with(&self, options: &str) -> Client {
         let client = Client::connect(self.uri_with(options)).await;
         client.expect("a valid connection string")
@@ -118,13 +120,14 @@ impl Target {
         self.client.database(&self.database_name())
     }
 
-    /// A collection in such a database.
+    /// A collection in a database that no other test uses.
     #[must_use]
     pub fn collection<T>(&self) -> Collection<T> {
         self.database().collection("things")
     }
 
-    /// The server in this process, for checks of its counters, or `None` after a line that says what is not checked.
+    /// The in-process server, for checks of its counters. Otherwise prints what is not checked and
+    /// returns `None`.
     #[must_use]
     pub fn in_process(&self, check: &str) -> Option<&TestServer> {
         if self.server.is_none() {
@@ -133,7 +136,7 @@ impl Target {
         self.server.as_ref()
     }
 
-    /// Whether the server is one in this process, which has every feature that tests need.
+    /// Whether the server runs in this process. It then supports every feature that the tests need.
     #[must_use]
     pub fn is_in_process(&self) -> bool {
         self.server.is_some()
@@ -151,7 +154,8 @@ impl Drop for Target {
         if databases.is_empty() {
             return;
         }
-        // The test's runtime may be ending, so the databases are dropped on a runtime of their own.
+        // The runtime of the test may be shutting down, so the databases are dropped on another
+        // runtime.
         let uri = self.uri.clone();
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()

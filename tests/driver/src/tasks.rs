@@ -1,4 +1,4 @@
-//! The number of tasks of a runtime, for tests that no task is leaked.
+//! Counts the tasks of a runtime, for tests that no task is leaked.
 
 use tokio::runtime::Handle;
 
@@ -8,7 +8,7 @@ pub fn alive() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// Waits until the runtime runs no more tasks than this. Aborted tasks end at their next poll.
+/// Waits until the runtime has at most `count` tasks. Aborted tasks end at their next poll.
 pub async fn wait_for_at_most(count: usize) {
     while alive() > count {
         tokio::task::yield_now().await;

@@ -1,15 +1,14 @@
-//! The part of the wire protocol that misbehaving servers need. Independent of the driver's
-//! implementation.
+//! The part of the wire protocol that the test servers need. It shares no code with the driver.
 
 use std::io;
 
 use marula_driver::bson::{Document, decode_document, to_vec};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Reads one OP_MSG and returns its request id and body.
+/// Reads one OP_MSG. Returns its request id and body.
 ///
 /// # Errors
-/// When the stream ends, or the bytes are not an OP_MSG with a body of kind 0.
+/// If the stream ends, or the bytes are not an OP_MSG whose first section is a body.
 pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(i32, Document)> {
     let length = stream.read_i32_le().await?;
     let length = usize::try_from(length).map_err(io::Error::other)?;
@@ -19,7 +18,7 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
         .first_chunk::<4>()
         .map(|bytes| i32::from_le_bytes(*bytes))
         .unwrap_or_default();
-    // Request id, response id, opcode, flags and the kind of the first section.
+    // Request id, response id, operation code, flags and the kind of the first section.
     let body = rest.get(4 + 4 + 4 + 4 + 1..).unwrap_or_default();
     let size = body
         .first_chunk::<4>()
@@ -31,8 +30,8 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<(
     Ok((id, decode_document(body).map_err(io::Error::other)?))
 }
 
-/// As [`read_request`], with the documents of each sequence (section of kind 1) as an array in the body, and with the message's
-/// length.
+/// As [`read_request`], with the document sequences (sections of kind 1) as arrays in the body.
+/// Also returns the length of the message in bytes.
 ///
 /// # Errors
 /// As [`read_request`].
@@ -73,16 +72,16 @@ fn number(bytes: &[u8]) -> io::Result<i32> {
     Ok(i32::from_le_bytes(*bytes))
 }
 
-/// A whole OP_MSG that answers a request.
+/// The OP_MSG that replies to a request.
 ///
 /// # Panics
-/// When the body cannot be written.
+/// If the body cannot be encoded.
 #[must_use]
 pub fn reply_to(request: i32, body: &Document) -> Vec<u8> {
     frame(request, &to_vec(body).expect("a document"))
 }
 
-/// As [`reply_to`], whatever the body is.
+/// As [`reply_to`], with any bytes as the body.
 pub(crate) fn frame(request: i32, body: &[u8]) -> Vec<u8> {
     let length = 16 + 4 + 1 + body.len();
     let mut message = Vec::with_capacity(length);

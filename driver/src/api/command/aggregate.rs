@@ -32,17 +32,22 @@ use crate::{
 macro_rules! aggregate_options {
     ($then:path { $($arguments:tt)* }) => {
         crate::__query_options! { $then { $($arguments)* }
-            /// Number of documents per batch. Default: 101 in the first batch, then as many as fit into 16 MiB.
+            /// Number of documents per batch. Default: the server's, 101 documents in the first
+            /// batch and 16 MiB in each later batch.
             batch_size: plain u32;
-            /// Allow stages to write temporary files when they exceed 100 MB of memory. Default: the server's.
+            /// Allow stages to write temporary files if they exceed 100 MB of memory. Default: the
+            /// server's, `true` in MongoDB 6.0+.
             allow_disk_use: plain bool = "allowDiskUse";
-            /// Skip the schema validation of the target collection in `$out` and `$merge`. Default: false.
+            /// Skip schema validation of the target collection of `$out` and `$merge`. Default:
+            /// `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Maximum time that a getMore of a tailable cursor waits for documents. Default: 1 second, the server's.
+            /// `maxTimeMS` of getMore: how long the server waits for documents of a tailable
+            /// cursor, in milliseconds on the wire. Default: the server's, 1 second.
             max_await_time: plain std::time::Duration;
-            /// Variables for the pipeline, available as `$$name`. Default: none.
+            /// Variables for the pipeline, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document = "let";
-            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection or database.
+            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the
+            /// collection or database.
             write_concern: write_concern;
         }
     };
@@ -54,15 +59,16 @@ aggregate_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Runs an aggregation pipeline; awaited, it returns a cursor of documents, or of another type after
-    /// [`with_type`](Aggregate::with_type).
+    /// Runs an aggregation pipeline. Awaiting it returns a cursor of documents, or of `U` after
+    /// [`with_type::<U>()`](Aggregate::with_type).
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::of_collection(self.inner(), pipeline)
     }
 }
 
 impl Database {
-    /// Runs an aggregation that reads no collection, such as one that begins with `$documents`.
+    /// Runs an aggregation pipeline on the database, for stages that do not read a collection, such
+    /// as `$documents`.
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
     }
@@ -117,7 +123,7 @@ impl<'a, T> Aggregate<'a, T> {
         self
     }
 
-    /// Decodes the results as `U`.
+    /// Deserializes the results as `U`.
     pub fn with_type<U>(self) -> Aggregate<'a, U> {
         Aggregate {
             collection: self.collection,
@@ -160,13 +166,13 @@ impl<'a, T> Aggregate<'a, T> {
 
 awaitable!(in place ['a, T: 'a] Aggregate<'a, T> => Cursor<T>);
 
-/// Whether the last stage writes.
+/// Whether the last stage is `$out` or `$merge`.
 fn writes(pipeline: &[RawDocumentBuf]) -> bool {
     let last = pipeline.last().and_then(|stage| stage.iter().next());
     matches!(last, Some(Ok((key, _))) if key.as_str() == "$out" || key.as_str() == "$merge")
 }
 
-/// Runs a pipeline on a collection, or on a whole database.
+/// `aggregate` on a collection or a database.
 struct AggregateOperation<'a> {
     scope: ReadScope<'a>,
     whole_database: bool,
@@ -186,6 +192,7 @@ impl Operation for AggregateOperation<'_> {
                 criteria: Criteria::AggregateWithWrite(self.scope.read_preference),
                 retry: Retry::No,
                 intent: Intent::Write,
+                write_concern: Some(self.write_concern),
                 ..read
             }
         } else {
@@ -200,7 +207,8 @@ impl Operation for AggregateOperation<'_> {
             command.str("aggregate", &self.scope.namespace.collection);
         }
         command.documents("pipeline", self.pipeline.iter().map(|stage| &**stage));
-        // With a first batch of size 0, the server would not run a pipeline that writes.
+        // If a pipeline writes, `batchSize: 0` must not be sent (CRUD,
+        // `AggregateOptions.batchSize`).
         let batch_size = self.options.batch_size.filter(|size| *size > 0 || !self.writes);
         cursor::write_cursor(command, batch_size);
         self.options.write(command, server);

@@ -1,4 +1,5 @@
-//! Sends the statements of a call in as few commands as the limits of the server allow, and collects what the commands did.
+//! Sends the statements of a call in as few commands as the limits of the server allow, and
+//! accumulates their results.
 
 use super::InSession;
 use crate::{
@@ -13,9 +14,11 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// Sends the only statement of a call. Returns how many statements the command held, and what its reply says.
+/// Sends the only statement of a call. Returns the number of statements in the command and its
+/// result.
 ///
-/// The write concern is the collection's if `None` is given. Failures are errors of kind [`ErrorKind::Write`].
+/// If `write_concern` is `None`, that of the collection is used. Failures are errors of kind
+/// [`ErrorKind::Write`].
 pub(super) fn send_single<'a, S: Statements>(
     collection: &'a CollectionInner,
     write_concern: Option<&'a WriteConcern>,
@@ -25,7 +28,7 @@ pub(super) fn send_single<'a, S: Statements>(
     let write_concern = write_concern.unwrap_or(collection.write_concern());
     let mut command = WriteCommand::new(collection.namespace(), statements, write_concern);
     let executor = collection.executor();
-    // Not an `async fn`: its future would hold the arguments beside the command.
+    // Not an `async fn`, whose future would contain the arguments in addition to the command.
     async move {
         executor.run_in(session, &mut command).await?;
         let (count, outcome) = command.into_outcome();
@@ -33,26 +36,27 @@ pub(super) fn send_single<'a, S: Statements>(
     }
 }
 
-/// The commands of one `insert_many` or `bulk_write`, and what they have done so far.
+/// The commands of one `insert_many` or `bulk_write`, and their accumulated results.
 pub(super) struct Batcher<'a> {
     collection: &'a CollectionInner,
     write_concern: &'a WriteConcern,
     session: InSession<'a>,
-    /// The `operationId` that the commands share.
+    /// The `operationId` that the events of the commands share.
     operation_id: i64,
     ordered: bool,
-    /// Whether a command was run.
+    /// Whether a command was sent.
     has_run: bool,
-    /// `inserted_ids` is empty until the call ends.
+    /// `inserted_ids` of the result is empty until the call ends.
     result: BulkWriteResult,
-    /// In the order of the commands. A map that grows while documents are sent costs several times as much.
+    /// In the order of the commands. A vector, because a map that grows with each command is
+    /// several times slower.
     inserted_ids: Vec<(usize, Bson)>,
-    /// The failures of all commands, and the error of the first that failed.
+    /// The errors of all commands, and the error of the first command that failed.
     failures: Option<(BulkWriteError, Error)>,
 }
 
 impl<'a> Batcher<'a> {
-    /// The write concern is the collection's if `None` is given.
+    /// If `write_concern` is `None`, that of the collection is used.
     pub(super) fn new(
         collection: &'a CollectionInner,
         write_concern: Option<&'a WriteConcern>,
@@ -72,15 +76,16 @@ impl<'a> Batcher<'a> {
         }
     }
 
-    /// Whether a command was run.
+    /// Whether a command was sent.
     pub(super) fn has_run(&self) -> bool {
         self.has_run
     }
 
-    /// Sends all statements. Returns whether the call goes on, which an ordered call does not after a statement failed.
+    /// Sends all statements. Returns whether the call continues; an ordered call stops after the
+    /// first failed statement.
     ///
     /// # Errors
-    /// The error of a command that failed as a whole. What it did is unknown.
+    /// A command failed as a whole. Its effect is unknown.
     pub(super) async fn send(&mut self, statements: &mut impl Statements) -> Result<bool> {
         while statements.remaining() > 0 {
             let mut command =
@@ -97,7 +102,7 @@ impl<'a> Batcher<'a> {
         Ok(true)
     }
 
-    /// Adds what one command did; false when the call must stop.
+    /// Adds the result of a command. Returns whether the call continues.
     fn record<S: Statements>(&mut self, statements: &mut S, count: usize, outcome: WriteOutcome) -> bool {
         self.has_run = true;
         let failures = outcome.failures();
@@ -123,7 +128,7 @@ impl<'a> Batcher<'a> {
                 }
             }
             WriteKind::Update => {
-                // An upsert counts as matched in the reply's `n`, but matched nothing.
+                // In the reply, `n` includes upserts, which matched no document.
                 self.result.matched_count += outcome.n.saturating_sub(outcome.upserted.len() as u64);
                 self.result.modified_count += outcome.n_modified;
                 self.result.upserted_ids.extend(outcome.upserted);
@@ -144,7 +149,7 @@ impl<'a> Batcher<'a> {
         stopped_at.is_none()
     }
 
-    /// What all commands did; an error when statements or a write concern failed.
+    /// The result of all commands, or an error if statements or a write concern failed.
     pub(super) fn into_result(mut self) -> Result<BulkWriteResult> {
         match self.failures.take() {
             None => {
@@ -155,7 +160,7 @@ impl<'a> Batcher<'a> {
         }
     }
 
-    /// The error of a command that failed as a whole, with what the commands before it did.
+    /// The error of a command that failed as a whole, with the results of the preceding commands.
     pub(super) fn into_error(mut self, error: Error) -> Error {
         let mut failures = self
             .failures

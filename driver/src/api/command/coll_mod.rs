@@ -23,24 +23,28 @@ use crate::{
 macro_rules! modify_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         administration_options! { $then { $($arguments)* }
-            /// The index to change, and its new options, e.g. `doc! { "name": "a_1", "hidden": true }`. Default: none.
+            /// An index and its new options, e.g. `doc! { "name": "a_1", "hidden": true }`.
+            /// Default: none.
             index: document = "index";
-            /// A query or `$jsonSchema` that documents must match. Default: unchanged.
+            /// The validation rules: a query, or a schema in `$jsonSchema`. Default: unchanged.
             validator: document = "validator";
-            /// Which writes are validated: `off`, `strict` or `moderate`. Default: unchanged.
+            /// Which writes are validated: `off`, `strict` (all) or `moderate` (inserts, and
+            /// updates of valid documents). Default: unchanged.
             validation_level: into String = "validationLevel";
-            /// What is done about invalid documents: `error` or `warn`. Default: unchanged.
+            /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
+            /// logs a warning). Default: unchanged.
             validation_action: into String = "validationAction";
-            /// The collection of a view. Default: unchanged.
+            /// The collection or view that a view reads. Default: unchanged.
             view_on: into String = "viewOn";
             /// The pipeline of a view. Default: unchanged.
             pipeline: documents = "pipeline";
-            /// Lifetime of the documents of a time series or clustered collection, in whole seconds on the wire. Default: unchanged.
+            /// How long documents of a time series or clustered collection are kept, in whole
+            /// seconds on the wire. Default: unchanged.
             expire_after_seconds: plain std::time::Duration => write_expiry;
             /// Options of a time series collection. Default: unchanged.
             timeseries: document = "timeseries";
-            /// Whether change streams can return documents before and after a change, e.g. `doc! { "enabled": true }`. Default:
-            /// unchanged.
+            /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
+            /// }` (MongoDB 6.0+). Default: unchanged.
             change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
         }
     };
@@ -52,7 +56,7 @@ modify_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Changes the options of a collection or view, or of one of its indexes.
+    /// Changes options of a collection or view, or of an index.
     pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
         ModifyCollection {
             database: self,
@@ -63,7 +67,7 @@ impl Database {
     }
 }
 
-/// Changes a collection. Await it; see [`Database::modify_collection`].
+/// Changes options of a collection. Await it; see [`Database::modify_collection`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ModifyCollection<'a> {

@@ -1,5 +1,5 @@
-//! Options that several commands have. A command's list names the group and adds its own options:
-//! `$crate::__query_options! { $then { $($arguments)* } … }`.
+//! Options that several commands share. The macro of a command names the group and adds its own
+//! options: `$crate::__query_options! { $then { $($arguments)* } … }`.
 
 /// The options of all reads.
 #[doc(hidden)]
@@ -8,12 +8,16 @@ macro_rules! __read_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
             $($more)*
-            /// Maximum time that the server may work on the operation, in milliseconds on the wire; beyond it, the server returns
-            /// error 50 (MaxTimeMSExpired). Zero disables the cluster's default limit (`defaultMaxTimeMS`). Default: the cluster's.
+            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
+            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
+            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
+            /// the cluster.
             max_time: plain std::time::Duration = "maxTimeMS";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp` (any
+            /// BSON type: MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// The read concern of this operation. Default: that of the collection or database.
@@ -31,9 +35,10 @@ macro_rules! __query_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__read_options! { $then { $($arguments)* }
             $($more)*
-            /// The index to use, by name or by keys. Default: the query planner's choice.
+            /// The index to use, by name or by key pattern. Default: the choice of the query
+            /// planner.
             hint: boxed $crate::options::Hint = "hint";
-            /// The rules for comparing strings. Default: the collection's collation.
+            /// The collation. Default: the collation of the collection.
             collation: boxed $crate::options::Collation = "collation";
         }
     };
@@ -44,7 +49,8 @@ macro_rules! administration_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
             $($more)*
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp` (any
+            /// BSON type: MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: that of the collection or database.
             write_concern: write_concern;
@@ -58,8 +64,10 @@ macro_rules! timed_administration_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::api::command::common::administration_options! { $then { $($arguments)* }
             $($more)*
-            /// Maximum time that the server may work on the operation, in milliseconds on the wire; beyond it, the server returns
-            /// error 50 (MaxTimeMSExpired). Zero disables the cluster's default limit (`defaultMaxTimeMS`). Default: the cluster's.
+            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
+            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
+            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
+            /// the cluster.
             max_time: plain std::time::Duration = "maxTimeMS";
         }
     };

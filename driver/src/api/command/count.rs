@@ -34,8 +34,9 @@ crate::__estimated_document_count_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Counts all documents from the collection's metadata: fast, and possibly wrong after an unclean shutdown or on a sharded
-    /// cluster.
+    /// The number of documents, from the metadata of the collection. Fast, but it may be wrong
+    /// after an unclean shutdown of the server and on sharded clusters, where it includes orphaned
+    /// documents. See [`count_documents`](Self::count_documents) for the exact number.
     pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
         EstimatedDocumentCount {
             collection: self.inner(),
@@ -45,7 +46,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Counts documents from metadata. Await it; see [`Collection::estimated_document_count`].
+/// Counts all documents from metadata. Await it; see [`Collection::estimated_document_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct EstimatedDocumentCount<'a> {
@@ -76,7 +77,7 @@ impl<'a> EstimatedDocumentCount<'a> {
 
 awaitable!(['a] EstimatedDocumentCount<'a> => u64);
 
-/// Counts the documents of a collection from its metadata.
+/// `count` without a query.
 struct Count<'a> {
     scope: ReadScope<'a>,
     options: &'a EstimatedDocumentCountOptions,
@@ -100,7 +101,8 @@ impl Operation for Count<'_> {
         Ok(reply.n())
     }
 
-    /// A collection that does not exist has no documents.
+    /// A collection that does not exist has 0 documents. Some servers return `NamespaceNotFound`
+    /// for it.
     fn recover(&mut self, error: Error) -> Result<u64> {
         if error.code() == Some(NAMESPACE_NOT_FOUND) {
             Ok(0)

@@ -1,4 +1,5 @@
-//! [`Collection::count_documents`], which is an aggregation ([CRUD specification], "Count API Details").
+//! [`Collection::count_documents`], which runs `aggregate` ([CRUD specification], "Count API
+//! Details").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -24,11 +25,11 @@ use crate::{
 macro_rules! __count_documents_options {
     ($then:path { $($arguments:tt)* }) => {
         $crate::__query_options! { $then { $($arguments)* }
-            /// Number of matching documents to leave out of the count. Default: 0.
+            /// Number of matching documents to skip. Default: 0.
             skip: plain u64;
-            /// The number at which to stop counting. Default: no maximum.
+            /// The maximum number of documents to count. Default: no limit.
             limit: plain u64;
-            /// Variables for expressions, available as `$$name`. Default: none.
+            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document;
         }
     };
@@ -39,7 +40,7 @@ crate::__count_documents_options! { define_options {
     pub struct CountDocumentsOptions;
 } }
 
-/// The options that a count of the documents that a query finds has in common with the query: all but `skip` and `limit`.
+/// Copies the options that `find` and `count_documents` share, all but `skip` and `limit`.
 impl From<&FindOptions> for CountDocumentsOptions {
     fn from(options: &FindOptions) -> Self {
         Self {
@@ -59,8 +60,9 @@ impl From<&FindOptions> for CountDocumentsOptions {
 }
 
 impl<T> Collection<T> {
-    /// Counts the documents that match, exactly. It runs as an aggregation, so the filter cannot use `$where`, `$near` and
-    /// `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or `$centerSphere`.
+    /// The exact number of documents that match the filter. It runs an aggregation, so the filter
+    /// cannot contain `$where`, `$near` and `$nearSphere`: use `$expr`, and `$geoWithin` with
+    /// `$center` or `$centerSphere`.
     pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
         let mut deferred = Deferred::default();
         CountDocuments {
@@ -89,7 +91,7 @@ impl<'a> CountDocuments<'a> {
 
     session_setter!();
 
-    /// The specification counts by aggregation, since the `count` command can be wrong on sharded clusters.
+    /// Runs `$match`, `$skip`, `$limit` and `$group` (CRUD, "countDocuments").
     async fn run(self) -> Result<u64> {
         #[derive(Deserialize)]
         struct Counted {

@@ -23,35 +23,40 @@ use crate::{
 macro_rules! create_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         administration_options! { $then { $($arguments)* }
-            /// Make a capped collection: of fixed size, the oldest documents are overwritten. Requires `size`. Default: false.
+            /// Create a capped collection: a collection of fixed size whose oldest documents are
+            /// overwritten. Requires `size`. Default: `false`.
             capped: plain bool = "capped";
-            /// Maximum size of a capped collection, in bytes. Default: none.
+            /// The maximum size of a capped collection in bytes. Default: none.
             size: plain u64 = "size";
-            /// Maximum number of documents of a capped collection. Default: none.
+            /// The maximum number of documents of a capped collection. Default: none.
             max: plain u64 = "max";
             /// Options of the storage engine. Default: the server's.
             storage_engine: document = "storageEngine";
-            /// A query or `$jsonSchema` that documents must match. Default: none.
+            /// The validation rules: a query, or a schema in `$jsonSchema`. Default: none.
             validator: document = "validator";
-            /// Which writes are validated: `off`, `strict` or `moderate`. Default: `strict`.
+            /// Which writes are validated: `off`, `strict` (all) or `moderate` (inserts, and
+            /// updates of valid documents). Default: `strict`.
             validation_level: into String = "validationLevel";
-            /// What is done about invalid documents: `error` or `warn`. Default: `error`.
+            /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
+            /// logs a warning). Default: `error`.
             validation_action: into String = "validationAction";
-            /// Make a view of this collection. Default: none.
+            /// Create a view that reads this collection or view. Default: none.
             view_on: into String = "viewOn";
-            /// The pipeline of a view. Default: empty.
+            /// The aggregation pipeline of a view. Default: empty.
             pipeline: documents = "pipeline";
-            /// The rules for comparing strings, unless an operation has its own. Default: binary comparison.
+            /// The default collation of the collection. Default: binary comparison.
             collation: boxed crate::options::Collation = "collation";
-            /// Lifetime of the documents of a time series or clustered collection, in whole seconds on the wire. Default: unlimited.
+            /// How long documents of a time series or clustered collection are kept, in whole
+            /// seconds on the wire. Default: no limit.
             expire_after_seconds: plain std::time::Duration => write_expiry;
-            /// Make a time series collection with these options. Default: none.
+            /// Create a time series collection with these options (MongoDB 5.0+). Default: none.
             timeseries: document = "timeseries";
-            /// Make a clustered collection with this index. Default: none.
+            /// Create a clustered collection with this index (MongoDB 5.3+). Default: none.
             clustered_index: document = "clusteredIndex";
-            /// Whether change streams can return documents before and after a change, e.g. `doc! { "enabled": true }`. Default: no.
+            /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
+            /// }` (MongoDB 6.0+). Default: disabled.
             change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
-            /// Default options of the collection's indexes. Default: the server's.
+            /// The default options of the collection's indexes. Default: the server's.
             index_option_defaults: document = "indexOptionDefaults";
         }
     };
@@ -63,7 +68,8 @@ create_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Creates a collection with options. A collection of this name with other options is error 48 (NamespaceExists).
+    /// Creates a collection or view. The error is 48 (`NamespaceExists`) if a collection with this
+    /// name and different options exists.
     pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
         CreateCollection {
             database: self,

@@ -1,4 +1,5 @@
-//! `createSearchIndexes`: [`Collection::create_search_index`] and [`Collection::create_search_indexes`] ([Index Management], "Search Indexes").
+//! `createSearchIndexes`: [`Collection::create_search_index`] and
+//! [`Collection::create_search_indexes`] ([Index Management], "Search Indexes").
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// A search index: what it indexes, its name and its type.
+/// An Atlas Search index: its definition, its name and its type.
 ///
 /// ```
 /// use marula_driver::{SearchIndexModel, bson::doc};
@@ -28,12 +29,12 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SearchIndexModel {
-    /// What is indexed and how.
+    /// The definition, e.g. the mappings of fields.
     pub definition: Document,
-    /// The name; the server's default is `default`.
+    /// The name. Default: `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// `search` (the server's default) or `vectorSearch`.
+    /// `search` or `vectorSearch`. Default: `search`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -48,14 +49,14 @@ impl SearchIndexModel {
         }
     }
 
-    /// With this name.
+    /// Sets [`name`](Self::name).
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Of this type.
+    /// Sets [`kind`](Self::kind).
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());
@@ -64,7 +65,8 @@ impl SearchIndexModel {
 }
 
 impl<T> Collection<T> {
-    /// Creates a search index; awaited, it returns the index's name. Requires a deployment with a search service.
+    /// Creates a search index. Awaiting it returns the name of the index. The server builds the
+    /// index in the background. Requires Atlas, or a deployment with `mongot`.
     pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
         CreateSearchIndex {
             collection: self.inner(),
@@ -73,7 +75,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Creates search indexes; awaited, it returns their names in order. They are built in the background.
+    /// Creates several search indexes in one command. Awaiting it returns their names in order. The
+    /// server builds the indexes in the background.
     pub fn create_search_indexes(
         &self,
         models: impl IntoIterator<Item = SearchIndexModel>,
@@ -137,7 +140,7 @@ async fn create(
     collection.executor().run_in(session, &mut operation).await
 }
 
-/// Creates search indexes and returns their names.
+/// `createSearchIndexes`. Returns the names of the indexes.
 struct CreateSearchIndexesOperation<'a> {
     namespace: &'a Namespace,
     models: &'a [SearchIndexModel],

@@ -1,9 +1,10 @@
-//! Macros that declare the options of a command once, and make from the declaration the options' type, its setters, the
-//! setters of actions, and the writer.
+//! Macros that declare the options of a command once. They generate the type of the options, its
+//! setters, the setters of the actions, and the code that writes the options.
 //!
-//! A command's options are a list in a macro of their own, which hands the list to the macro that it is called with:
+//! The options of a command are a list in a macro of its own, which passes the list to the macro
+//! that it is called with:
 //!
-//! ```ignore
+//! ```text
 //! #[doc(hidden)]
 //! #[macro_export]
 //! macro_rules! __count_options {
@@ -25,21 +26,26 @@
 //! |---|---|---|
 //! | `plain T` | `Option<T>` | `T` |
 //! | `into T` | `Option<T>` | `impl Into<T>` |
-//! | `boxed T`, for what is large and rare | `Option<Box<T>>` | `impl Into<T>` |
+//! | `boxed T`, for a large and rare value | `Option<Box<T>>` | `impl Into<T>` |
 //! | `document` | `Option<RawDocumentBuf>` | `impl IntoDocument` |
-//! | `boxed_document`, for what is rare | `Option<Box<RawDocumentBuf>>` | `impl IntoDocument` |
+//! | `boxed_document`, for a rare document | `Option<Box<RawDocumentBuf>>` | `impl IntoDocument` |
 //! | `documents` | `Option<Vec<RawDocumentBuf>>` | an iterator of `impl IntoDocument` |
 //! | `read_concern`, `write_concern`, `read_preference` | `Option<Box<…>>` | the value |
 //!
-//! Fields are written in the order of the list, as [`WriteOption`](super::wire::WriteOption) says. With `since`, the field is
-//! left out unless the method of [`HelloReply`](crate::proto::description::HelloReply) returns true. `=> method` in place of
-//! `= "wireName"` calls a method of the options instead. An entry with neither is written by the operation, or not sent.
+//! Fields are written in the order of the list, in the form of
+//! [`WriteOption`](super::wire::WriteOption). With `since`, the field is written only if the method
+//! of [`HelloReply`](crate::proto::description::HelloReply) returns `true`. `=> method` in place of
+//! `= "wireName"` calls a method of the options instead. An entry with neither is written by the
+//! operation, or not sent.
 //!
-//! Types are given by full paths, since the ODM expands the list too. Its actions have the setters without the mark `driver`:
-//! that mark is for options for which they have a typed setter, or none. An action that returns one document has no setters with the
-//! mark `cursor`. Options with the mark `statement` are fields of the statement in an `update` or `delete` command.
+//! Types are given by full paths, because the ODM expands the list too. The actions of the ODM have
+//! the setters without the mark `driver`: it marks options that the ODM replaces by a typed setter
+//! or does not have. Actions that return one document do not have setters with the mark `cursor`.
+//! Options with the mark `statement` are fields of the statement in an `update` or `delete`
+//! command.
 
-/// Defines the type of a command's options: `define_options { /// Documentation. pub struct FindOptions; }`.
+/// Defines the type of a command's options: `define_options { /// Documentation. pub struct
+/// FindOptions; }`.
 macro_rules! define_options {
     ({ $(#[$meta:meta])* $visibility:vis struct $Options:ident; }
         $(
@@ -50,13 +56,14 @@ macro_rules! define_options {
     ) => {
         $(#[$meta])*
         ///
-        /// A value that cannot be encoded is reported when the action is awaited that the options are given to.
-        #[must_use = "options have no effect before they are given to an action"]
+        /// If a value cannot be serialized, the error is returned when an action with the options
+        /// is awaited.
+        #[must_use = "options have no effect until they are passed to an action"]
         #[derive(Clone, Debug, Default)]
         #[non_exhaustive]
         $visibility struct $Options {
             $(pub(crate) $name: Option<$crate::api::command::declare::option_type!($kind $($type)?)>,)*
-            /// The first value that could not be encoded.
+            /// The error of the first value that could not be serialized.
             pub(crate) deferred: $crate::api::command::Deferred,
         }
 
@@ -119,8 +126,8 @@ macro_rules! write_statement_option {
 }
 pub(crate) use write_statement_option;
 
-/// Defines the setters of an action that has the options in a field `options`: `option_setters { FindOptions }`, or
-/// `option_setters { FindOptions without cursor }`.
+/// Defines the setters of an action with the options in a field `options`: `option_setters {
+/// FindOptions }`, or `option_setters { FindOptions without cursor }`.
 macro_rules! option_setters {
     ({ $Options:ident $(without $without:ident)? }
         $(
@@ -129,7 +136,7 @@ macro_rules! option_setters {
                 $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
         )*
     ) => {
-        /// Sets all options at once, in place of those that were set before.
+        /// Replaces all options.
         pub fn with_options(mut self, options: $Options) -> Self {
             self.options = options;
             self
@@ -164,7 +171,7 @@ macro_rules! option_type {
 }
 pub(crate) use option_type;
 
-/// The type of what the setter of an option takes.
+/// The type of a setter's argument.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __option_argument {
@@ -179,7 +186,8 @@ macro_rules! __option_argument {
     (read_preference) => { $crate::options::ReadPreference };
 }
 
-/// The value that an option keeps of what its setter got. Values that cannot be encoded are noted in `$deferred`.
+/// The value that a setter stores. The error of a value that cannot be serialized is stored in
+/// `$deferred`.
 macro_rules! option_value {
     (plain $value:ident $name:ident $deferred:expr) => {
         $value
@@ -212,7 +220,7 @@ macro_rules! option_value {
 }
 pub(crate) use option_value;
 
-/// One setter. The options are `self`, or the field of `self` in brackets.
+/// A setter. The options are `self`, or the field of `self` in brackets.
 macro_rules! option_setter {
     ([$($field:ident)?] $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
         $(#[$doc])*

@@ -1,5 +1,5 @@
-//! `delete`: [`Collection::delete_one`] and [`Collection::delete_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
-//! and Bulk Writes").
+//! `delete`: [`Collection::delete_one`] and [`Collection::delete_many`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -27,16 +27,19 @@ use crate::{
 macro_rules! __delete_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// The index to use, by name or by keys. Default: the query planner's choice.
+            /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
+            /// the query planner.
             [statement] hint: boxed $crate::options::Hint = "hint";
-            /// The rules for comparing strings. Default: the collection's collation.
+            /// The collation. Default: the collation of the collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
-            /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older
+            /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions, available as `$$name`. Default: none.
+            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -50,18 +53,18 @@ crate::__delete_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Deletes the first document that matches.
+    /// Deletes the first document that matches the filter.
     pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
         Delete::new(self.inner(), filter, false)
     }
 
-    /// Deletes all documents that match.
+    /// Deletes all documents that match the filter.
     pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
         Delete::new(self.inner(), filter, true)
     }
 }
 
-/// Deletes documents. Await it; see [`Collection::delete_one`].
+/// Deletes documents. Await it; see [`Collection::delete_one`] and [`Collection::delete_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Delete<'a> {
@@ -108,11 +111,12 @@ impl<'a> Delete<'a> {
 
 awaitable!(in place ['a] Delete<'a> => DeleteResult);
 
-/// An element of `deletes`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+/// An element of `deletes`. A call with one statement serializes it while it is sent; a bulk write
+/// encodes it before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeleteStatement<'a> {
     pub(super) filter: &'a RawDocumentBuf,
-    /// Whether it applies to all documents that match.
+    /// Whether to delete all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a DeleteOptions,
 }

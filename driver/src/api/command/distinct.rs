@@ -25,10 +25,10 @@ use crate::{
 macro_rules! __distinct_options {
     ($then:path { $($arguments:tt)* }) => {
         $crate::__read_options! { $then { $($arguments)* }
-            /// The rules for comparing strings. Default: the collection's collation.
+            /// The collation. Default: the collation of the collection.
             collation: boxed $crate::options::Collation = "collation";
-            /// The index to use, by name or by keys (MongoDB 7.1+; an error on older servers). Default: the query planner's
-            /// choice.
+            /// The index to use, by name or by key pattern (MongoDB 7.1+; an error for older
+            /// servers). Default: the choice of the query planner.
             hint: boxed $crate::options::Hint = "hint";
         }
     };
@@ -40,7 +40,8 @@ crate::__distinct_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Finds the distinct values of `field` among the documents that match.
+    /// Returns the distinct values of `field` in the documents that match the filter. An element of
+    /// an array is a value of its own.
     pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
         let mut deferred = Deferred::default();
         Distinct {
@@ -54,7 +55,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Finds the distinct values of a field. Await it; see [`Collection::distinct`].
+/// Returns the distinct values of a field. Await it; see [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Distinct<'a> {
@@ -91,7 +92,6 @@ impl<'a> Distinct<'a> {
 
 awaitable!(in place ['a] Distinct<'a> => Vec<Bson>);
 
-/// Finds the distinct values of one field.
 struct DistinctOperation<'a> {
     scope: ReadScope<'a>,
     field: &'a str,
@@ -121,7 +121,9 @@ impl Operation for DistinctOperation<'_> {
             values: Vec<Bson>,
         }
         if find_element(reply.body, "values")?.is_none() {
-            return Err(Error::invalid_reply("the reply to distinct has no values"));
+            return Err(Error::invalid_reply(
+                "the reply to distinct has no field \"values\"",
+            ));
         }
         Ok(from_slice::<Values>(reply.body)?.values)
     }

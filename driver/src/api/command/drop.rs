@@ -21,7 +21,7 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// The options of `drop_collection`. See `api/command/declare.rs`.
+/// The options of `drop`. See `api/command/declare.rs`.
 macro_rules! drop_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         timed_administration_options! { $then { $($arguments)* } }
@@ -34,7 +34,8 @@ drop_collection_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Drops the collection with its documents and indexes. Succeeds if it does not exist.
+    /// Drops the collection with its documents and indexes. Dropping a collection that does not
+    /// exist succeeds.
     pub fn drop(&self) -> DropCollection<'_> {
         DropCollection {
             collection: self.inner(),
@@ -76,7 +77,7 @@ impl<'a> DropCollection<'a> {
 
 awaitable!(['a] DropCollection<'a> => ());
 
-/// Drops a collection.
+/// `drop`
 struct Drop<'a> {
     namespace: &'a Namespace,
     options: &'a DropCollectionOptions,

@@ -32,7 +32,8 @@ drop_database_options! { define_options {
 } }
 
 impl Database {
-    /// Drops the database with all its collections. Succeeds if it does not exist.
+    /// Drops the database with all its collections. Dropping a database that does not exist
+    /// succeeds.
     pub fn drop(&self) -> DropDatabase<'_> {
         DropDatabase {
             database: self,
@@ -74,7 +75,7 @@ impl<'a> DropDatabase<'a> {
 
 awaitable!(['a] DropDatabase<'a> => ());
 
-/// Drops a database.
+/// `dropDatabase`
 struct DropDatabaseOperation<'a> {
     database: &'a str,
     options: &'a DropDatabaseOptions,

@@ -24,7 +24,8 @@ use crate::{
 macro_rules! drop_indexes_options {
     ($then:path { $($arguments:tt)* }) => {
         timed_administration_options! { $then { $($arguments)* }
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -37,7 +38,7 @@ drop_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Drops one index by name. An index that does not exist is error 27 (IndexNotFound).
+    /// Drops the index with this name. The error is 27 (`IndexNotFound`) if it does not exist.
     pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
         DropIndex {
             collection: self.inner(),
@@ -47,7 +48,7 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Drops all indexes but that of `_id`.
+    /// Drops all indexes except the index on `_id`.
     pub fn drop_indexes(&self) -> DropIndex<'_> {
         DropIndex {
             collection: self.inner(),
@@ -58,7 +59,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Drops indexes. Await it; see [`Collection::drop_index`].
+/// Drops indexes. Await it; see [`Collection::drop_index`] and [`Collection::drop_indexes`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct DropIndex<'a> {
@@ -76,10 +77,10 @@ impl<'a> DropIndex<'a> {
     async fn run(mut self) -> Result<()> {
         let index = match &self.index {
             Index::All => "*",
-            // The server would drop all indexes.
+            // The server would drop all indexes for `"*"` (Index Management, "Standard API").
             Index::Name(name) if name.is_empty() || name == "*" => {
                 return Err(Error::invalid_argument(format!(
-                    "\"{name}\" is not an index name; use drop_indexes to drop all"
+                    "\"{name}\" is not an index name; use drop_indexes to drop all indexes"
                 )));
             }
             Index::Name(name) => name,
@@ -109,7 +110,7 @@ enum Index {
     All,
 }
 
-/// Drops indexes.
+/// `dropIndexes`
 struct DropIndexes<'a> {
     namespace: &'a Namespace,
     index: &'a str,

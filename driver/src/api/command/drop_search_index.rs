@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Drops a search index. Succeeds if the collection does not exist.
+    /// Drops the search index with this name. Succeeds if the collection does not exist.
     pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
         DropSearchIndex {
             collection: self.inner(),
@@ -49,7 +49,7 @@ impl<'a> DropSearchIndex<'a> {
 
 awaitable!(['a] DropSearchIndex<'a> => ());
 
-/// Drops a search index by name.
+/// `dropSearchIndex`
 struct DropSearchIndexOperation<'a> {
     namespace: &'a Namespace,
     name: &'a str,

@@ -1,4 +1,5 @@
-//! `endSessions`: ends the sessions of a client that is shut down or dropped ([Driver Sessions], "endSessions").
+//! `endSessions`: ends the sessions of a client that is shut down or dropped ([Driver Sessions],
+//! "endSessions").
 //!
 //! [Driver Sessions]: https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 
@@ -14,7 +15,7 @@ use crate::{
     types::read_preference::PRIMARY_PREFERRED,
 };
 
-/// Ends the sessions with these ids.
+/// `endSessions` with these session IDs.
 pub(in crate::api) struct EndSessions<'a> {
     pub(in crate::api) ids: &'a [[u8; 16]],
 }

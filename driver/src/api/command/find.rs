@@ -1,4 +1,5 @@
-//! `find`: [`Collection::find`] and [`Collection::find_one`] ([Find, getMore and killCursors Commands]).
+//! `find`: [`Collection::find`] and [`Collection::find_one`] ([Find, getMore and killCursors
+//! Commands]).
 //!
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
@@ -28,45 +29,54 @@ use crate::{
     },
 };
 
-/// The options of `find`, in the order of their fields. See `api/command/declare.rs`.
+/// The options of `find`, in the order of the fields of the command.
+/// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __find_options {
     ($then:path { $($arguments:tt)* }) => {
         $crate::__query_options! { $then { $($arguments)* }
-            /// The order of the documents, e.g. `doc! { "age": -1, "name": 1 }`. Default: no particular order.
+            /// The sort order, e.g. `doc! { "age": -1, "name": 1 }`. Default: none, the order is
+            /// undefined.
             [driver] sort: document = "sort";
             /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
             [driver] projection: document = "projection";
             /// Number of matching documents to skip. Default: 0.
             skip: plain u64 => write_skip;
-            /// Maximum number of documents to return. Negative: at most that many, in a single batch. Default: 0, all documents.
+            /// The maximum number of documents to return. A negative number returns them in a
+            /// single batch and closes the cursor. Default: 0, no limit.
             [cursor driver] limit: plain i64 => write_limits;
-            /// Number of documents per batch. Default: 101 in the first batch, then as many as fit into 16 MiB.
+            /// Number of documents per batch. Default: the server's, 101 documents in the first
+            /// batch and 16 MiB in each later batch.
             [cursor] batch_size: plain u32;
-            /// Exclusive upper bound of the index scan, one value per field of the index; requires `hint`. Default: none.
+            /// The exclusive upper bound of the index scan, one value per field of the index.
+            /// Requires `hint`. Default: none.
             [driver] max: boxed_document = "max";
-            /// Inclusive lower bound of the index scan, one value per field of the index; requires `hint`. Default: none.
+            /// The inclusive lower bound of the index scan, one value per field of the index.
+            /// Requires `hint`. Default: none.
             [driver] min: boxed_document = "min";
-            /// Return only the fields of the index that the query uses. Default: false.
+            /// Return only the index keys of the documents. Default: `false`.
             [driver] return_key: plain bool = "returnKey";
-            /// Add the record identifier to each document, as `$recordId`. Default: false.
+            /// Add the record ID to each document, as `$recordId`. Default: `false`.
             [driver] show_record_id: plain bool = "showRecordId";
-            /// Keep the cursor open on the server when it was idle for 10 minutes. Default: false.
+            /// Do not close the cursor on the server after 10 minutes of inactivity. Default:
+            /// `false`.
             [cursor] no_cursor_timeout: plain bool = "noCursorTimeout";
-            /// On a sharded cluster, return the documents of the available shards when others are unavailable. Default: false.
+            /// On a sharded cluster, return partial results if shards are unavailable. Default:
+            /// `false`.
             allow_partial_results: plain bool = "allowPartialResults";
-            /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory. Default: the server's.
+            /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory
+            /// (MongoDB 4.4+). Default: the server's, `true` in MongoDB 6.0+.
             allow_disk_use: plain bool = "allowDiskUse";
-            /// Variables for expressions, available as `$$name`. Default: none.
+            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document = "let";
         }
     };
 }
 
 crate::__find_options! { define_options {
-    /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`, `batch_size` and
-    /// `no_cursor_timeout`.
+    /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`,
+    /// `batch_size` and `no_cursor_timeout`.
     ///
     /// ```no_run
     /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -86,15 +96,15 @@ impl FindOptions {
         }
     }
 
-    /// `limit`, `batchSize` and `singleBatch`, as the section "Combining Limit and Batch Size for the Wire Protocol" of the CRUD
-    /// specification says.
+    /// Writes `limit`, `batchSize` and `singleBatch` (CRUD, "Combining Limit and Batch Size for the
+    /// Wire Protocol").
     fn write_limits(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         let limit = self.limit.unwrap_or(0);
         if limit != 0 {
             command.i64("limit", limit.saturating_abs());
         }
         if let Some(size) = self.batch_size {
-            // With a batch size equal to the limit, the server would leave an exhausted cursor open.
+            // If the batch size is equal to the limit, the server leaves an exhausted cursor open.
             let size = i64::from(size);
             let adjusted = if size == limit { size + 1 } else { size };
             command.i64("batchSize", adjusted);
@@ -106,7 +116,7 @@ impl FindOptions {
 }
 
 impl<T> Collection<T> {
-    /// Finds documents; awaited, it returns a [`Cursor`]. `doc! {}` matches all documents.
+    /// Queries documents. Awaiting it returns a [`Cursor`]. `doc! {}` matches all documents.
     pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
         let mut deferred = Deferred::default();
         Find {
@@ -120,7 +130,7 @@ impl<T> Collection<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Finds one document; awaited, it returns `None` if no document matches.
+    /// Queries one document. Awaiting it returns `None` if no document matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         let mut deferred = Deferred::default();
         FindOne {
@@ -134,7 +144,7 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-/// Finds documents. Await it for a [`Cursor`]; see [`Collection::find`].
+/// Queries documents. Await it for a [`Cursor`]; see [`Collection::find`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Find<'a, T> {
@@ -168,7 +178,7 @@ impl<'a, T> Find<'a, T> {
     }
 }
 
-/// Finds one document. Await it; see [`Collection::find_one`].
+/// Queries one document. Await it; see [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct FindOne<'a, T> {
@@ -185,7 +195,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 
     session_setter!();
 
-    /// Decodes the document as `U`.
+    /// Deserializes the document as `U`.
     pub fn with_type<U>(self) -> FindOne<'a, U> {
         FindOne {
             collection: self.collection,
@@ -200,7 +210,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     async fn run(&mut self) -> Result<Option<T>> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
-        // One document, in a single batch.
+        // `limit: 1` and `singleBatch: true`.
         self.options.limit = Some(-1);
         self.options.batch_size = None;
         self.options.no_cursor_timeout = None;
@@ -216,7 +226,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
 awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
 
-/// Opens a cursor.
+/// `find`, returning a cursor.
 struct FindOperation<'a> {
     scope: ReadScope<'a>,
     filter: &'a RawDocumentBuf,
@@ -260,7 +270,7 @@ impl Operation for FindOperation<'_> {
     }
 }
 
-/// Reads at most one document, straight from the reply into `T`.
+/// `find` for at most one document, which is deserialized from the reply.
 struct FindOneOperation<'a, T> {
     find: FindOperation<'a>,
     document: PhantomData<fn() -> T>,

@@ -27,29 +27,36 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// The options of `find_one_and_delete`, which all three methods have. See `api/command/declare.rs`.
+/// The options of `find_one_and_delete`; the other two methods have them too.
+/// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __find_one_and_delete_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
-            /// The order that decides which matching document is taken. Default: no particular order.
+            /// The sort order that determines which of the matching documents is modified. Default:
+            /// none.
             [driver] sort: document = "sort";
-            /// The fields to return. Default: all fields.
+            /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
             [driver] projection: document = "fields";
-            /// The index to use, by name or by keys (MongoDB 4.4+). Default: the query planner's choice.
+            /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
+            /// the query planner.
             hint: boxed $crate::options::Hint = "hint";
-            /// The rules for comparing strings. Default: the collection's collation.
+            /// The collation. Default: the collation of the collection.
             collation: boxed $crate::options::Collation = "collation";
-            /// Variables for expressions, available as `$$name`. Default: none.
+            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
-            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// Maximum time that the server may work on the operation, in milliseconds on the wire; beyond it, the server returns
-            /// error 50 (MaxTimeMSExpired). Zero disables the cluster's default limit (`defaultMaxTimeMS`). Default: the cluster's.
+            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
+            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
+            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
+            /// the cluster.
             max_time: plain std::time::Duration = "maxTimeMS";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -58,30 +65,33 @@ macro_rules! __find_one_and_delete_options {
     };
 }
 
-/// The options of `find_one_and_replace`: those of `find_one_and_delete`, and more.
+/// The options of `find_one_and_replace`: those of `find_one_and_delete` and three more.
+/// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __find_one_and_replace_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__find_one_and_delete_options! { $then { $($arguments)* }
-            /// Insert a document if none matches. Default: false.
+            /// Insert a document if none matches. Default: `false`.
             [driver] upsert: plain bool = "upsert";
-            /// Return the document as it was before the change, or as it is after it. Default: before.
+            /// Which state of the document to return. Default: before the change.
             return_document: plain $crate::options::ReturnDocument = "new";
-            /// Skip the collection's schema validation. Default: false.
+            /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
             $($more)*
         }
     };
 }
 
-/// The options of `find_one_and_update`: those of `find_one_and_replace`, and `array_filters`.
+/// The options of `find_one_and_update`: those of `find_one_and_replace` and `array_filters`.
+/// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __find_one_and_update_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__find_one_and_replace_options! { $then { $($arguments)* }
-            /// Conditions for the array elements that `$[name]` in the update stands for. Default: none.
+            /// Filters for the array elements that `$[identifier]` in the update matches. Default:
+            /// none.
             [driver] array_filters: documents = "arrayFilters";
             $($more)*
         }
@@ -107,8 +117,9 @@ upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
 array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Updates one document and returns it, as it was before the update unless
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaited, it returns `None` if no document matches.
+    /// Updates one document and returns it in the state before the update, or after it if
+    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaiting it returns `None` if
+    /// no document matches.
     pub fn find_one_and_update(
         &self,
         filter: impl IntoDocument,
@@ -117,15 +128,16 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
         FindOneAndUpdate::new(self, filter, Change::from(update.into_update()))
     }
 
-    /// Deletes one document and returns it. Awaited, it returns `None` if no document matches.
+    /// Deletes one document and returns it. Awaiting it returns `None` if no document matches.
     pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndDelete<'_, T> {
         FindOneAndDelete::new(self, filter, Change::default())
     }
 }
 
 impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
-    /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaited, it returns `None` if no document matches.
+    /// Replaces one document and returns it in the state before the replacement, or after it if
+    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaiting it returns `None`
+    /// if no document matches.
     pub fn find_one_and_replace(
         &self,
         filter: impl IntoDocument,
@@ -135,7 +147,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-/// What is done to the document: a modification, or a removal if there is none.
+/// A modification of the document, or its removal if there is none.
 #[derive(Debug, Default)]
 struct Change(Option<Modification>, Deferred);
 
@@ -214,7 +226,7 @@ find_and_modify_action! {
     FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options
 }
 
-/// Changes or removes one document and returns it as `T`.
+/// `findAndModify`, returning the document as `T`.
 struct FindAndModify<'a, T, O> {
     namespace: &'a Namespace,
     filter: &'a RawDocument,
@@ -234,7 +246,7 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
-        check_hint(self.has_hint, self.write_concern, server)?;
+        check_hint(|| self.has_hint, self.write_concern, server)?;
         command.str("findAndModify", &self.namespace.collection);
         command.document("query", self.filter);
         match self.modification {
@@ -249,7 +261,7 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
     fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Option<T>> {
         write_result::check_single(reply)?;
         let value = find_element(reply.body, "value")?
-            .ok_or_else(|| Error::invalid_reply("the reply to findAndModify has no value"))?;
+            .ok_or_else(|| Error::invalid_reply("the reply to findAndModify has no field \"value\""))?;
         match document_bytes(value.value) {
             Some(bytes) => decode_owned(bytes).map(Some),
             None => Ok(None),

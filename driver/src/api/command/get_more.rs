@@ -1,4 +1,5 @@
-//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors Commands]).
+//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors
+//! Commands]).
 //!
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
@@ -20,7 +21,7 @@ use crate::{
     },
 };
 
-/// Fetches the next batch from the server that holds the cursor.
+/// `getMore`, sent to the server that has the cursor.
 pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) id: i64,
     pub(in crate::api) namespace: &'a Namespace,
@@ -30,8 +31,9 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) batch_size: Option<u32>,
     pub(in crate::api) max_await_time: Option<Duration>,
     pub(in crate::api) comment: Option<&'a Bson>,
-    /// Whether the server freed the cursor with its error reply; `None` before there is one. A refusal with the label
-    /// `RetryableError` leaves the cursor open: nothing of the command was executed.
+    /// Whether the server closed the cursor with its error reply; `None` before a reply. An error
+    /// with the label `RetryableError` leaves the cursor open, because the server did not start the
+    /// command.
     pub(in crate::api) is_freed: Option<bool>,
 }
 
@@ -53,7 +55,8 @@ impl Operation for GetMore<'_> {
             command.i64("batchSize", i64::from(size));
         }
         command.max_await_time(self.max_await_time);
-        // Servers before 4.4 refuse a comment here.
+        // Servers before 4.4 reject `comment` in getMore (Find, getMore and killCursors Commands,
+        // "getMore").
         command.optional_bson("comment", self.comment.filter(|_| server.is_4_4()));
         Ok(())
     }
@@ -77,7 +80,7 @@ mod tests {
     use crate::bson::{RawDocument, rawdoc};
 
     #[test]
-    fn only_servers_that_take_a_comment_are_sent_one() {
+    fn the_comment_is_sent_to_servers_since_4_4() {
         let comment = Bson::from("why");
         let address = ServerAddress::tcp("a", 1);
         for (max_wire_version, commented) in [(8, false), (9, true)] {

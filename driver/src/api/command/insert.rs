@@ -1,5 +1,5 @@
-//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
-//! and Bulk Writes").
+//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -28,12 +28,14 @@ use crate::{
 macro_rules! __insert_one_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
-            /// Skip the collection's schema validation. Default: false.
+            /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older
+            /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -42,13 +44,15 @@ macro_rules! __insert_one_options {
     };
 }
 
-/// The options of `insert_many`: those of `insert_one`, and `ordered`.
+/// The options of `insert_many`: those of `insert_one` and `ordered`.
+/// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __insert_many_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__insert_one_options! { $then { $($arguments)* }
-            /// Stop at the first statement that fails. If false, all statements are sent. Default: true.
+            /// Insert the documents in order and stop at the first that fails. If `false`, all
+            /// documents are sent. Default: `true`.
             ordered: plain bool;
             $($more)*
         }
@@ -66,7 +70,8 @@ crate::__insert_many_options! { define_options {
 } }
 
 impl<T: Serialize> Collection<T> {
-    /// Inserts one document, which is encoded into the connection's buffer. A document without `_id` gets an ObjectId.
+    /// Inserts one document. It is serialized directly into the write buffer of the connection. The
+    /// driver generates an ObjectId if the document has no `_id`.
     pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
         InsertOne {
             collection: self,
@@ -76,9 +81,10 @@ impl<T: Serialize> Collection<T> {
         }
     }
 
-    /// Inserts documents, in as few commands as the server's limits allow.
+    /// Inserts documents in as few commands as the limits of the server allow.
     ///
-    /// An error carries the positions of the documents that failed, and the `_id` of each document that was inserted.
+    /// An error contains the indexes of the documents that failed, and the `_id` of each document
+    /// that was inserted.
     pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
         InsertMany {
             collection: self,
@@ -99,7 +105,7 @@ pub struct InsertOne<'a, T> {
     session: InSession<'a>,
 }
 
-/// Inserts many documents. Await it; see [`Collection::insert_many`].
+/// Inserts several documents. Await it; see [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct InsertMany<'a, T> {
@@ -139,7 +145,9 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
     async fn run(&mut self) -> Result<InsertManyResult> {
         self.options.deferred.take_result()?;
         if self.documents.is_empty() {
-            return Err(Error::invalid_argument("insert_many needs at least one document"));
+            return Err(Error::invalid_argument(
+                "insert_many requires at least one document",
+            ));
         }
         let inner = self.collection.inner();
         let write_concern = self.options.write_concern.as_deref();
@@ -150,7 +158,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {
                 inserted_ids: done.inserted_ids,
             }),
-            // No command ran before it, so there is nothing to report beside the error.
+            // No command was sent, so a partial result does not exist.
             Err(error) if !batcher.has_run() => Err(error),
             Err(error) => Err(batcher.into_error(error)),
         }
@@ -160,22 +168,24 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
 awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertOne<'a, T> => InsertOneResult);
 awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => InsertManyResult);
 
-/// The documents of a call. They are encoded into the connection's buffer, without a copy of their own.
+/// The documents of a call. They are serialized into the write buffer of the connection without an
+/// intermediate copy.
 #[derive(Debug)]
 struct Documents<'a, T, O> {
     documents: &'a [T],
-    /// How many of them have been sent.
+    /// Number of documents that have been sent.
     offset: usize,
-    /// The call takes one document, so the path of an encoding error does not name its position.
+    /// The call takes one document, so the path in a serialization error has no index.
     is_single: bool,
     ordered: bool,
     options: &'a O,
-    /// The `_id` and the position of each document of the next command, set when it is first appended. A retry sends the same.
+    /// The `_id` and the position of each document of the next command. They are set when a
+    /// document is first appended, so a retry sends the same `_id`.
     ids: Vec<(usize, Bson)>,
 }
 
 impl<'a, T: Serialize, O> Documents<'a, T, O> {
-    /// The document of a call that takes one.
+    /// The document of a call with one document.
     fn single(document: &'a T, options: &'a O) -> Self {
         Self {
             documents: std::slice::from_ref(document),
@@ -198,7 +208,8 @@ impl<'a, T: Serialize, O> Documents<'a, T, O> {
         }
     }
 
-    /// The `_id` of the document that begins at `start`. A document without `_id` gets a new one as its first field.
+    /// The `_id` of the document that begins at `start`. If there is none, an ObjectId is added as
+    /// the first field.
     fn find_or_add_id(&self, index: usize, start: usize, buffer: &mut Vec<u8>) -> Result<Bson> {
         if let Some(element) = find_element(buffer.get(start..).unwrap_or_default(), "_id")? {
             return Ok(element.value.to_bson()?);
@@ -266,8 +277,8 @@ impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
     }
 }
 
-/// The `_id` of a document whose first element is an `_id` of type ObjectId, as in nearly all documents. Other documents are
-/// searched.
+/// The `_id` of a document whose first element is an `_id` of type ObjectId, the most common case.
+/// Other documents are searched for their `_id`.
 #[inline]
 fn leading_object_id(document: &[u8]) -> Option<ObjectId> {
     const TYPE: u8 = ElementType::ObjectId as u8;
@@ -279,7 +290,7 @@ fn leading_object_id(document: &[u8]) -> Option<ObjectId> {
     }
 }
 
-/// Makes `_id` the first field of the document that begins at `start`.
+/// Inserts `_id` as the first field of the document that begins at `start`.
 pub(super) fn prepend_id(buffer: &mut Vec<u8>, start: usize, id: ObjectId) -> Result<()> {
     let mut element = [0; 17];
     element[0] = 0x07;

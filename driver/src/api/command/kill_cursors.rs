@@ -1,4 +1,5 @@
-//! `killCursors`: frees a [`Cursor`](crate::Cursor) that was not read to its end ([Find, getMore and killCursors Commands]).
+//! `killCursors`: closes a [`Cursor`](crate::Cursor) that was not read to its end ([Find, getMore
+//! and killCursors Commands]).
 //!
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
@@ -15,7 +16,7 @@ use crate::{
     },
 };
 
-/// Frees one cursor.
+/// `killCursors` for one cursor.
 pub(in crate::api) struct KillCursors<'a> {
     pub(in crate::api) id: i64,
     pub(in crate::api) namespace: &'a Namespace,
@@ -29,7 +30,8 @@ impl Operation for KillCursors<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties {
-            // The cursor is freed even if the application's session has ended. The specification permits that.
+            // The cursor is closed even if its explicit session has ended: then without `lsid`
+            // (Driver Sessions, "When sending a killCursors command").
             requires_session: false,
             intent: Intent::Write,
             ..Properties::of_cursor(

@@ -1,4 +1,5 @@
-//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`] ([Enumerating Collections]).
+//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`]
+//! ([Enumerating Collections]).
 //!
 //! [Enumerating Collections]: https://github.com/mongodb/specifications/blob/master/source/enumerate-collections.md
 
@@ -22,22 +23,22 @@ use crate::{
     types::read_preference::PRIMARY,
 };
 
-/// A collection or view, as `listCollections` reports it.
+/// A collection or view in the reply to `listCollections`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[non_exhaustive]
 pub struct CollectionSpecification {
-    /// The name.
+    /// The name, without that of the database.
     pub name: String,
     /// `collection`, `view` or `timeseries`.
     #[serde(rename = "type", default)]
     pub kind: String,
-    /// The options it was created with.
+    /// The options of the collection.
     #[serde(default)]
     pub options: Document,
-    /// UUID and whether it is read-only.
+    /// The UUID of the collection (`uuid`), and whether it is read-only (`readOnly`).
     #[serde(default)]
     pub info: Document,
-    /// The `_id` index.
+    /// The specification of the index on `_id`. `None` for views.
     #[serde(rename = "idIndex", default, skip_serializing_if = "Option::is_none")]
     pub id_index: Option<Document>,
 }
@@ -46,16 +47,21 @@ pub struct CollectionSpecification {
 macro_rules! list_collections_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// List only the collections that match, e.g. `doc! { "name": "orders" }`. Default: all.
+            /// Return only the collections that match, e.g. `doc! { "name": "orders" }`. Default:
+            /// all.
             filter: document = "filter";
-            /// List only collections that the user may read, for users who may not list all. The server applies it only to lists of
-            /// names, as [`Database::list_collection_names`](crate::Database::list_collection_names) returns. Default: false.
+            /// Return only the collections that the user has privileges on, for users without the
+            /// privilege to list all. The server applies it only to lists of names, as
+            /// [`Database::list_collection_names`](crate::Database::list_collection_names) returns.
+            /// Default: `false`.
             authorized_collections: plain bool = "authorizedCollections";
             /// Number of collections per batch. Default: the server's.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -63,12 +69,13 @@ macro_rules! list_collections_options {
 }
 
 list_collections_options! { define_options {
-    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the latter ignores `batch_size`.
+    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the
+    /// latter ignores `batch_size`.
     pub struct ListCollectionsOptions;
 } }
 
 impl Database {
-    /// Lists collections and views.
+    /// Lists the collections and views of the database. Awaiting it returns a [`Cursor`].
     pub fn list_collections(&self) -> ListCollections<'_> {
         ListCollections {
             database: self,
@@ -77,7 +84,7 @@ impl Database {
         }
     }
 
-    /// Lists the names of collections and views.
+    /// Lists the names of the collections and views of the database.
     pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
         ListCollectionNames {
             database: self,
@@ -122,14 +129,14 @@ impl<'a> ListCollectionNames<'a> {
 
     session_setter!();
 
-    async fn run(mut self) -> Result<Vec<String>> {
-        // A filter on anything but the name needs the whole specification ("nameOnly" in the specification).
+    async fn run(self) -> Result<Vec<String>> {
+        // `nameOnly` would omit the fields that other filters need (Enumerating Collections,
+        // "Getting Collection Names").
         let name_only = self.options.filter.as_ref().is_none_or(|filter| {
             filter
                 .iter()
                 .all(|element| matches!(element, Ok((key, _)) if key.as_str() == "name"))
         });
-        self.options.batch_size = None;
         let mut cursor = list(self.database, self.options, name_only, self.session).await?;
         let mut names = Vec::new();
         while let Some(collection) = cursor.try_next().await? {
@@ -159,7 +166,7 @@ async fn list(
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }
 
-/// Lists the collections of a database, on the primary.
+/// `listCollections` on the primary (Enumerating Collections, "Replica Sets").
 struct ListCollectionsOperation<'a> {
     database: &'a str,
     name_only: bool,

@@ -1,4 +1,5 @@
-//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating Databases]).
+//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating
+//! Databases]).
 //!
 //! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 
@@ -19,17 +20,17 @@ use crate::{
     types::read_preference::PRIMARY,
 };
 
-/// A database, as `listDatabases` reports it.
+/// A database in the reply to `listDatabases`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DatabaseSpecification {
-    /// The name.
+    /// The name of the database.
     pub name: String,
-    /// Bytes on disk; 0 when only names were asked for.
+    /// The size on disk in bytes. 0 if only names were requested.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether it holds no data.
+    /// Whether the database contains no data. `false` if only names were requested.
     #[serde(default)]
     pub empty: bool,
 }
@@ -38,11 +39,14 @@ pub struct DatabaseSpecification {
 macro_rules! list_databases_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// List only the databases that match, e.g. `doc! { "name": "shop" }`. Default: all.
+            /// Return only the databases that match, e.g. `doc! { "name": "shop" }`. Default: all.
             filter: document = "filter";
-            /// List only databases that the user is authorized for. Default: depends on the user's privileges.
+            /// `true`: return only the databases that the user has privileges on. `false`: return
+            /// all; an error if the user may not list all. Default: depends on the privileges of
+            /// the user.
             authorized_databases: plain bool = "authorizedDatabases";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
         }
     };
@@ -130,7 +134,7 @@ async fn list(
     client.executor().run_in(session, &mut operation).await
 }
 
-/// Lists the databases of a deployment, on the primary.
+/// `listDatabases` on the primary.
 struct ListDatabasesOperation<'a> {
     name_only: bool,
     options: &'a ListDatabasesOptions,

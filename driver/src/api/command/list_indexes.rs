@@ -1,4 +1,5 @@
-//! `listIndexes`: [`Collection::list_indexes`] and [`Collection::list_index_names`] ([Index Management]).
+//! `listIndexes`: [`Collection::list_indexes`] and [`Collection::list_index_names`] ([Index
+//! Management]).
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -31,9 +32,11 @@ macro_rules! list_indexes_options {
         $then! { { $($arguments)* }
             /// Number of indexes per batch. Default: the server's.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -46,7 +49,8 @@ list_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Lists the indexes; none for a collection that does not exist.
+    /// Lists the indexes. Awaiting it returns a [`Cursor`], which is empty if the collection does
+    /// not exist.
     pub fn list_indexes(&self) -> ListIndexes<'_> {
         ListIndexes {
             collection: self.inner(),
@@ -81,7 +85,8 @@ impl<'a, T> ListIndexes<'a, T> {
 
     session_setter!();
 
-    /// Decodes the specifications as `U`, e.g. as [`Document`](crate::bson::Document) to see every field.
+    /// Deserializes the specifications as `U`, e.g. as [`Document`](crate::bson::Document) for
+    /// fields that [`IndexModel`] does not have.
     pub fn with_type<U>(self) -> ListIndexes<'a, U> {
         ListIndexes {
             collection: self.collection,
@@ -147,7 +152,7 @@ async fn list<T>(
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }
 
-/// Lists the indexes of a collection, on the primary. `None` if the collection does not exist.
+/// `listIndexes` on the primary. `None` if the collection does not exist.
 struct ListIndexesOperation<'a> {
     namespace: &'a Namespace,
     options: &'a ListIndexesOptions,

@@ -1,4 +1,5 @@
-//! [`Collection::list_search_indexes`], which is an aggregation ([Index Management], "Search Indexes").
+//! [`Collection::list_search_indexes`], which runs `aggregate` ([Index Management], "Search
+//! Indexes").
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -11,8 +12,8 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Lists the search index of this name, or all; awaited, it returns a cursor of documents. It is an aggregation and has its
-    /// options. The read concern of the collection is not used.
+    /// Lists the search index with this name, or all search indexes. Awaiting it returns a cursor
+    /// of documents. The read concern of the collection is not sent.
     pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
         let selected = name.map_or_else(Document::new, |name| doc! { "name": name });
         let stage = doc! { "$listSearchIndexes": selected };

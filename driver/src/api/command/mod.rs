@@ -1,7 +1,9 @@
-//! One file per command: its options, its action, the method that starts it, how it is written, and how its reply is read.
+//! The commands, one file for each: its options, its action, the method that starts it, how it is
+//! written, and how its reply is read.
 //!
-//! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are encoded when they are given; a value
-//! that cannot be encoded is reported when the action is awaited. Nothing is sent before.
+//! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are
+//! serialized when they are set; an error is returned when the action is awaited. Nothing is sent
+//! before that.
 
 mod batcher;
 pub(crate) mod common;
@@ -98,7 +100,7 @@ pub(crate) mod options {
     };
 }
 
-/// What commands take and return, re-exported at the root of the crate.
+/// Arguments and results of commands, re-exported at the root of the crate.
 pub(crate) mod model {
     pub use super::{
         bulk_write::WriteModel,
@@ -116,11 +118,11 @@ pub(super) use kill_cursors::KillCursors;
 
 pub(crate) use deferred::Deferred;
 
-/// `IntoFuture` of an action that has `async fn run(self)`. The future is boxed: that is the one allocation an action
-/// costs, and it keeps the futures of applications small.
+/// Implements `IntoFuture` for an action with `async fn run(self)`. The future is boxed: one
+/// allocation per action, which keeps the futures of applications small.
 ///
-/// Most actions are `in place` and have `async fn run(&mut self)`: taken by value, the action would be in the
-/// future twice, as the argument and as what became of it.
+/// Most actions are `in place` and have `async fn run(&mut self)`: if the action were passed by
+/// value, the future would contain it twice, as the argument and as the local variable.
 macro_rules! awaitable {
     (in place [$($generics:tt)*] $action:ty => $output:ty) => {
         impl<$($generics)*> IntoFuture for $action {
@@ -145,10 +147,10 @@ macro_rules! awaitable {
 }
 pub(crate) use awaitable;
 
-/// The session of an action that has a field for it.
+/// The `session` setter of an action.
 macro_rules! session_setter {
     () => {
-        /// Runs in this session, and not in one of the operation's own.
+        /// Runs the command in this session. Default: an implicit session.
         pub fn session(mut self, session: &'a mut crate::ClientSession) -> Self {
             self.session = Some(session.shared());
             self
@@ -157,5 +159,5 @@ macro_rules! session_setter {
 }
 pub(crate) use session_setter;
 
-/// The session of the application that an action runs in, if any.
+/// The explicit session of an action, if any.
 pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;

@@ -24,7 +24,8 @@ use crate::{
 macro_rules! rename_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         administration_options! { $then { $($arguments)* }
-            /// Drop a collection that has the new name. Otherwise, that is error 48 (NamespaceExists). Default: false.
+            /// Drop an existing collection with the new name. If `false`, such a collection is
+            /// error 48 (`NamespaceExists`). Default: `false`.
             drop_target: plain bool = "dropTarget";
         }
     };
@@ -36,7 +37,7 @@ rename_collection_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Gives the collection another name in its database; documents and indexes stay.
+    /// Renames the collection within its database. The documents and indexes are kept.
     pub fn rename(&self, to: &str) -> RenameCollection<'_> {
         RenameCollection {
             collection: self.inner(),
@@ -81,7 +82,7 @@ impl<'a> RenameCollection<'a> {
 
 awaitable!(['a] RenameCollection<'a> => ());
 
-/// Gives a collection another name.
+/// `renameCollection`
 struct Rename<'a> {
     from: &'a Namespace,
     to: &'a Namespace,

@@ -1,4 +1,4 @@
-//! A command that the application gives, sent as it is: [`Database::run_command`] ([Run Command]).
+//! A command of the application: [`Database::run_command`] ([Run Command]).
 //!
 //! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 
@@ -28,7 +28,8 @@ use crate::{
 macro_rules! run_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// The read preference of the command. Default: primary, whatever the read preference of the database.
+            /// The read preference of the command. Default: primary; the read preference of the
+            /// database is not used.
             read_preference: read_preference;
         }
     };
@@ -40,10 +41,12 @@ run_command_options! { define_options {
 } }
 
 impl Database {
-    /// Runs a command as it is given and returns the server's whole reply. A reply with `ok: 0` is an error.
+    /// Runs a command and returns the complete reply. The command is sent as it is, with the fields
+    /// that the driver adds to all commands. A reply with `ok: 0` is an error.
     ///
-    /// A client with a declared [`ServerApi`](crate::options::ServerApi) adds it to the command. The behavior of servers is
-    /// undefined if the command itself has `apiVersion`, `apiStrict` or `apiDeprecationErrors` besides.
+    /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
+    /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
+    /// behaviour of the server is undefined.
     pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
         let mut deferred = Deferred::default();
         RunCommand {
@@ -57,7 +60,7 @@ impl Database {
     }
 }
 
-/// Runs a command. Await it for the whole reply; see [`Database::run_command`].
+/// Runs a command. Await it for the complete reply; see [`Database::run_command`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct RunCommand<'a, T = Document> {
@@ -74,7 +77,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
     session_setter!();
 
-    /// Decodes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to decode nothing.
+    /// Deserializes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to
+    /// deserialize nothing.
     pub fn with_type<U>(self) -> RunCommand<'a, U> {
         RunCommand {
             database: self.database,
@@ -90,11 +94,11 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
         let mut operation = RunCommandOperation {
-            command: CustomCommand {
-                database: self.database.name(),
-                command: &self.command,
-                read_preference: self.options.read_preference.as_deref().unwrap_or(PRIMARY),
-            },
+            command: CustomCommand::new(
+                self.database.name(),
+                &self.command,
+                self.options.read_preference.as_deref(),
+            ),
             reply: PhantomData,
         };
         let executor = self.database.client().executor();
@@ -104,66 +108,86 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
 awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 
-/// A command that the application gives.
+/// A command of the application.
 pub(super) struct CustomCommand<'a> {
-    pub(super) database: &'a str,
-    pub(super) command: &'a RawDocument,
-    pub(super) read_preference: &'a ReadPreference,
+    database: &'a str,
+    command: &'a RawDocument,
+    read_preference: &'a ReadPreference,
+    /// The key of the first element; empty if there is none.
+    name: &'a str,
+    is_sensitive: bool,
 }
 
-impl CustomCommand<'_> {
-    pub(super) fn properties(&self) -> Properties<'_> {
-        let name = self.name().unwrap_or_default();
-        Properties {
-            retry: Retry::No,
-            intent: Intent::Any,
-            is_sensitive: self.is_sensitive(name),
-            ..Properties::read(name, self.database, self.read_preference).without_causal_consistency()
+impl<'a> CustomCommand<'a> {
+    /// The read preference of the database does not apply (Run Command specification).
+    pub(super) fn new(
+        database: &'a str,
+        command: &'a RawDocument,
+        read_preference: Option<&'a ReadPreference>,
+    ) -> Self {
+        let name = name_of(command).unwrap_or_default();
+        Self {
+            database,
+            command,
+            read_preference: read_preference.unwrap_or(PRIMARY),
+            name,
+            is_sensitive: is_sensitive(name, command),
         }
     }
 
-    /// The key of the first element.
-    fn name(&self) -> Option<&str> {
-        let mut elements = RawElements::new(self.command.as_bytes()).ok()?;
-        Some(elements.next_element().ok()??.key)
-    }
-
-    fn is_sensitive(&self, name: &str) -> bool {
-        let authenticates = || {
-            !matches!(
-                find_element(self.command.as_bytes(), "speculativeAuthenticate"),
-                Ok(None)
-            )
-        };
-        sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
+    pub(super) fn properties(&self) -> Properties<'_> {
+        Properties {
+            retry: Retry::No,
+            intent: Intent::Any,
+            is_sensitive: self.is_sensitive,
+            ..Properties::read(self.name, self.database, self.read_preference).without_causal_consistency()
+        }
     }
 
     pub(super) fn build(&self, command: &mut CommandBuilder<'_>) -> Result<()> {
         let has_read_concern = self.validate()?;
         command.elements_of(self.command);
         if has_read_concern {
-            command.waive_read_time();
+            command.discard_read_time();
         }
         Ok(())
     }
 
-    /// Rejects an empty command, and fields that the driver writes itself. Returns whether there is a read concern.
+    /// Rejects an empty command, and fields that the driver adds. Returns whether there is a read
+    /// concern.
     fn validate(&self) -> Result<bool> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
-            return Err(Error::invalid_argument("a command needs at least its name"));
+            return Err(Error::invalid_argument(
+                "a command must not be empty: its first field is its name",
+            ));
         }
         let mut has_read_concern = false;
         while let Some(RawElement { key, .. }) = elements.next_element()? {
             has_read_concern |= key == "readConcern";
             if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
                 return Err(Error::invalid_argument(format!(
-                    "the field \"{key}\" of a command is written by the driver; leave it out"
+                    "the field \"{key}\" of a command is added by the driver; remove it"
                 )));
             }
         }
         Ok(has_read_concern)
     }
+}
+
+fn name_of(command: &RawDocument) -> Option<&str> {
+    let mut elements = RawElements::new(command.as_bytes()).ok()?;
+    Some(elements.next_element().ok()??.key)
+}
+
+fn is_sensitive(name: &str, command: &RawDocument) -> bool {
+    let authenticates = || {
+        !matches!(
+            find_element(command.as_bytes(), "speculativeAuthenticate"),
+            Ok(None)
+        )
+    };
+    sensitive::is_sensitive(name.as_bytes()) || (sensitive::is_hello(name.as_bytes()) && authenticates())
 }
 
 /// Runs a command and decodes its whole reply.

@@ -1,4 +1,5 @@
-//! A command that the application gives and that opens a cursor: [`Database::run_cursor_command`] ([Run Command]).
+//! A command of the application that returns a cursor: [`Database::run_cursor_command`] ([Run
+//! Command]).
 //!
 //! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 
@@ -21,21 +22,23 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
-    types::read_preference::PRIMARY,
 };
 
-/// The options of `run_cursor_command`. See `api/command/declare.rs`. The command itself is sent as it is given; these are the
-/// options of its getMore commands.
+/// The options of `run_cursor_command`. All but the read preference apply to getMore.
+/// See `api/command/declare.rs`.
 macro_rules! run_cursor_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// Number of documents per batch after the first. Default: as many as fit into 16 MiB.
+            /// `batchSize` of getMore: the number of documents per batch after the first. Default:
+            /// the server's, 16 MiB per batch.
             batch_size: plain u32;
-            /// The `maxTimeMS` of each getMore, only for tailable cursors that await data. Default: none.
+            /// `maxTimeMS` of getMore, in milliseconds on the wire. Only for tailable cursors with
+            /// `awaitData`. Default: none.
             max_await_time: plain std::time::Duration;
-            /// The comment of each getMore, for the server's logs and profiler. Default: none.
+            /// `comment` of getMore (MongoDB 4.4+; not sent to older servers). Default: none.
             comment: boxed crate::bson::Bson;
-            /// The read preference of the command. Default: primary, whatever the read preference of the database.
+            /// The read preference of the command. Default: primary; the read preference of the
+            /// database is not used.
             read_preference: read_preference;
         }
     };
@@ -47,7 +50,9 @@ run_cursor_command_options! { define_options {
 } }
 
 impl Database {
-    /// Runs a command that opens a cursor, as it is given. Further batches come from the same server, in the same session.
+    /// Runs a command that returns a cursor. The command is sent as it is, with the fields that the
+    /// driver adds to all commands. Further batches are fetched from the same server in the same
+    /// session.
     pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
         let mut deferred = Deferred::default();
         RunCursorCommand {
@@ -61,7 +66,8 @@ impl Database {
     }
 }
 
-/// Runs a command that opens a cursor. Await it for a [`Cursor`]; see [`Database::run_cursor_command`].
+/// Runs a command that returns a cursor. Await it for a [`Cursor`]; see
+/// [`Database::run_cursor_command`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct RunCursorCommand<'a, T = Document> {
@@ -78,7 +84,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
 
     session_setter!();
 
-    /// Decodes the results as `U`.
+    /// Deserializes the results as `U`.
     pub fn with_type<U>(self) -> RunCursorCommand<'a, U> {
         RunCursorCommand {
             database: self.database,
@@ -94,11 +100,11 @@ impl<'a, T> RunCursorCommand<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let mut operation = RunCursorCommandOperation(CustomCommand {
-            database: self.database.name(),
-            command: &self.command,
-            read_preference: options.read_preference.as_deref().unwrap_or(PRIMARY),
-        });
+        let mut operation = RunCursorCommandOperation(CustomCommand::new(
+            self.database.name(),
+            &self.command,
+            options.read_preference.as_deref(),
+        ));
         let client = self.database.client();
         let reply = client.executor().run_in(self.session, &mut operation).await?;
         let comment = options.comment.take().map(|comment| *comment);
@@ -110,7 +116,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
 
 awaitable!(['a, T: 'a] RunCursorCommand<'a, T> => Cursor<T>);
 
-/// Runs a command and reads a cursor from its reply.
+/// Runs a command and parses the cursor in its reply.
 struct RunCursorCommandOperation<'a>(CustomCommand<'a>);
 
 impl Operation for RunCursorCommandOperation<'_> {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Gives a search index another definition.
+    /// Replaces the definition of the search index with this name.
     pub fn update_search_index(
         &self,
         name: impl Into<String>,
@@ -32,7 +32,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Changes a search index. Await it; see [`Collection::update_search_index`].
+/// Replaces the definition of a search index. Await it; see [`Collection::update_search_index`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct UpdateSearchIndex<'a> {
@@ -60,7 +60,7 @@ impl<'a> UpdateSearchIndex<'a> {
 
 awaitable!(['a] UpdateSearchIndex<'a> => ());
 
-/// Replaces the definition of a search index.
+/// `updateSearchIndex`
 struct UpdateSearchIndexOperation<'a> {
     namespace: &'a Namespace,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! How values of options are written into a command.
+//! How values of options are written to commands.
 
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use crate::{
 
 /// The options of a command.
 pub(crate) trait WriteOptions {
-    /// Writes the options that are set into the body of the command, in the order of their declaration.
+    /// Writes the options that are set into the body of the command, in the order of their
+    /// declaration.
     fn write(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
 
-    /// Writes those with the mark `statement` into a statement of the command.
+    /// Writes the options with the mark `statement` into a statement of the command.
     fn write_statement(&self, statement: &mut DocumentWriter<'_>);
 }
 
-/// A value that an option writes as one field of a command or statement.
+/// A value that an option writes as one field of a command or a statement.
 pub(crate) trait WriteOption {
     /// Writes the field.
     fn write(&self, key: &str, writer: &mut DocumentWriter<'_>);
@@ -39,7 +40,7 @@ impl WriteOption for u32 {
     }
 }
 
-/// A 64-bit integer; a larger number is written as the largest one.
+/// A 64-bit integer; larger numbers are written as its maximum.
 impl WriteOption for u64 {
     fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
         writer.i64(key, i64::try_from(*self).unwrap_or(i64::MAX));

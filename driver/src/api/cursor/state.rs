@@ -1,4 +1,4 @@
-//! What a cursor owns: its batch, its session, and its counterpart on the server, which is freed with it.
+//! The state of a cursor: its batch, its session, and its cursor on the server.
 
 use std::{
     sync::Arc,
@@ -10,7 +10,7 @@ use super::{
         Client,
         command::{GetMore, KillCursors},
     },
-    pace::Pace,
+    backoff::Backoff,
 };
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
@@ -18,26 +18,26 @@ use crate::{
     proto::session::ServerSession,
 };
 
-/// What a cursor owns.
+/// The state of a cursor. Dropping it closes the cursor on the server.
 pub(super) struct State {
     client: Client,
     pub(super) reply: CursorReply,
-    /// The session of the application that the cursor was opened in.
+    /// The explicit session that the cursor was opened in.
     pub(super) session: Option<Arc<ExplicitSession>>,
     batch_size: Option<u32>,
     pub(super) max_await_time: Option<Duration>,
     comment: Option<Bson>,
-    /// Documents that may still be fetched, when the query had a limit.
+    /// Number of documents that can still be fetched, if the query has a limit.
     pub(super) remaining: Option<u64>,
-    /// A getMore failed: the cursor has ended.
+    /// A getMore failed, so the cursor has ended.
     failed: bool,
-    /// A getMore is under way, or was dropped while it was and the application does not know yet.
+    /// A getMore is running, or its future was dropped and the error has not been returned yet.
     interrupted: bool,
-    /// The error of a getMore, until a call has returned it.
+    /// The error of a getMore that no call has returned yet.
     unreported: Option<Error>,
-    /// Whether the cursor's commands must use one connection. It may have been lost.
+    /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
-    pace: Pace,
+    backoff: Backoff,
 }
 
 impl State {
@@ -59,16 +59,16 @@ impl State {
             failed: false,
             interrupted: false,
             unreported: None,
-            pace: Pace::default(),
+            backoff: Backoff::default(),
         }
     }
 
     pub(super) fn advance_in_batch(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
-            // An end without an error would pass off a part of the results as all of them.
+            // Without an error, the caller would take a part of the results for all of them.
             return Err(Error::invalid_argument(
-                "the cursor has ended: a future that fetched its next batch was dropped",
+                "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
             ));
         }
         if let Some(error) = self.unreported.take() {
@@ -96,24 +96,25 @@ impl State {
             && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
     }
 
-    /// Replaces the empty batch by the next one, after a pause where the server keeps answering with empty batches. A future
-    /// dropped within the pause changes nothing.
+    /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
+    /// future during the delay has no effect.
     pub(super) async fn fetch(&mut self) -> Result<()> {
-        // With a time to await data for, it is the server that waits.
+        // With `maxAwaitTimeMS` the server waits, so the driver does not.
         if self.max_await_time.is_none()
-            && let Some(pause) = self.pace.pause(Instant::now())
+            && let Some(delay) = self.backoff.delay(Instant::now())
         {
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(delay).await;
         }
         self.fetch_at_once().await
     }
 
     async fn fetch_at_once(&mut self) -> Result<()> {
-        // Until the reply is there the cursor counts as failed, so that a dropped future leaves no half-read batch.
+        // Until the reply arrives the cursor counts as failed: if the future is dropped, no partial
+        // batch remains.
         self.failed = true;
         self.interrupted = true;
         let now = Instant::now();
-        self.pace.sent(now);
+        self.backoff.sent(now);
         if let Some(session) = &mut self.reply.session {
             session.touch(now);
         }
@@ -145,14 +146,15 @@ impl State {
             Ok(next) => next,
             Err(error) => {
                 if error.is_network() {
-                    // The server may still run the command.
+                    // The server may still be running the command.
                     self.abandon_session();
                 }
                 if self.is_lost_after(&error, is_freed) {
                     self.reply.id = 0;
                 } else if is_freed == Some(false) && error.contains_label(RETRYABLE_ERROR) {
-                    // The server still has the cursor. If the future is dropped now, the next call returns the error: an end
-                    // without one would pass off a part of the results as all of them. Boxed, since it is rare.
+                    // The server still has the cursor. If the future is dropped now, the next call
+                    // returns the error: without it, the caller would take a part of the results
+                    // for all of them. Boxed, because it is rare.
                     self.unreported = Some(error.clone());
                     Box::pin(self.free()).await;
                     self.unreported = None;
@@ -163,7 +165,7 @@ impl State {
         self.reply.id = next.id;
         self.reply.namespace = next.namespace;
         self.reply.batch = next.batch;
-        self.pace.received(self.reply.batch.is_empty());
+        self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
             self.reply.pin = None;
@@ -172,9 +174,11 @@ impl State {
         Ok(())
     }
 
-    /// Whether the cursor cannot be freed after this failure of a getMore: the server has freed it with its error reply, or,
-    /// behind a load balancer, it can be reached through the lost connection only. There it outlives an error reply. An error
-    /// of the check-out, also one with a code of the server, is not a reply to the getMore.
+    /// Whether the cursor cannot be closed on the server after this failure of a getMore. The
+    /// server closes it with an error reply. In load-balanced mode it can only be reached through
+    /// the pinned connection, which is lost after a network error; after an error reply the cursor
+    /// still exists. An error of the check-out is not a reply to the getMore, even if it has a
+    /// code.
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
             return is_freed == Some(true);
@@ -185,22 +189,24 @@ impl State {
         )
     }
 
-    /// Frees the server's cursor if there is one.
+    /// Closes the cursor on the server if it is open.
     pub(super) async fn free(&mut self) {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }
         if self.reply.id != 0 {
-            self.remains(false).free().await;
+            self.kill_on_drop(false).free().await;
         }
     }
 
-    /// A getMore was dropped or lost its connection, and the server may still run it. "A session ID MUST NOT be used simultaneously by more than one
-    /// operation" (Driver Sessions specification), so the cursor's own session is neither given back nor named by killCursors;
-    /// the application's is marked by the getMore itself, and not named by killCursors either.
+    /// A getMore was dropped or its connection failed, and the server may still run it. "A session
+    /// ID MUST NOT be used simultaneously by more than one operation" (Driver Sessions), so the
+    /// implicit session of the cursor is neither returned to the pool nor used by killCursors. The
+    /// getMore itself marks an explicit session as dirty, and killCursors does not use it either.
     ///
-    /// Behind a load balancer the connection was closed with the getMore: no other one leads to the cursor for certain, and
-    /// "drivers MUST NOT execute a killCursors command" then (Load Balancer specification, "Behaviour With Cursors").
+    /// In load-balanced mode the connection was closed with the getMore. Another connection may
+    /// lead to another server, so "drivers MUST NOT execute a killCursors command" (Load Balancer
+    /// Support, "Behaviour With Cursors").
     fn abandon_session(&mut self) {
         self.reply.session = None;
         self.session = None;
@@ -209,9 +215,9 @@ impl State {
         }
     }
 
-    /// Takes everything that freeing the server's cursor needs. The state has no cursor any more.
-    fn remains(&mut self, in_background: bool) -> Remains {
-        Remains {
+    /// Moves what killCursors needs out of the state. The state has no cursor afterwards.
+    fn kill_on_drop(&mut self, in_background: bool) -> KillOnDrop {
+        KillOnDrop {
             client: self.client.clone(),
             id: std::mem::take(&mut self.reply.id),
             namespace: self.reply.namespace.clone(),
@@ -227,7 +233,8 @@ impl State {
 }
 
 impl Drop for State {
-    /// Frees an open cursor in the background. The client's runtime does it, since a cursor can be dropped on any thread.
+    /// Closes an open cursor in the background, on the runtime of the client: the cursor can be
+    /// dropped on any thread.
     fn drop(&mut self) {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
@@ -237,18 +244,19 @@ impl Drop for State {
             return;
         }
         let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(self.remains(true).free());
+        runtime.spawn(self.kill_on_drop(true).free());
     }
 }
 
-/// What is left of a cursor that is not read any more.
-struct Remains {
+/// Closes a cursor on the server. If it is dropped before it has done so, it continues in the
+/// background.
+struct KillOnDrop {
     client: Client,
     id: i64,
     namespace: Namespace,
     address: ServerAddress,
     session: Option<ServerSession>,
-    /// Not in the background: there the application may use its session at the same time.
+    /// Not used in the background, where the application may use the session at the same time.
     explicit: Option<Arc<ExplicitSession>>,
     operation_id: i64,
     is_pinned: bool,
@@ -256,8 +264,8 @@ struct Remains {
     in_background: bool,
 }
 
-impl Remains {
-    /// Frees the cursor on the server, then gives back what it held.
+impl KillOnDrop {
+    /// Sends killCursors, then returns the session and the connection to their pools.
     async fn free(mut self) {
         if let Some(session) = &mut self.session {
             session.touch(Instant::now());
@@ -270,7 +278,7 @@ impl Remains {
             pin: &mut self.pin,
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
-        // The server frees forgotten cursors by itself after ten minutes, so an error changes nothing.
+        // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
             .run_with_id(self.operation_id, explicit, &mut operation)
             .await;
@@ -285,14 +293,14 @@ impl Remains {
     }
 }
 
-impl Drop for Remains {
-    /// A future of the application was dropped that was to free the cursor: it is freed in the background, without a session,
-    /// since the command may have been sent already.
+impl Drop for KillOnDrop {
+    /// The future that closes the cursor was dropped. The cursor is closed in the background,
+    /// without a session, since killCursors may have been sent already.
     fn drop(&mut self) {
         if self.id == 0 || self.in_background || (self.is_pinned && self.pin.is_none()) {
             return;
         }
-        let remains = Self {
+        let kill = Self {
             client: self.client.clone(),
             id: std::mem::take(&mut self.id),
             namespace: self.namespace.clone(),
@@ -305,6 +313,6 @@ impl Drop for Remains {
             in_background: true,
         };
         let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(remains.free());
+        runtime.spawn(kill.free());
     }
 }

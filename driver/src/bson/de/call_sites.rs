@@ -41,7 +41,7 @@ struct CallSite {
 impl CallSite {
     fn is(&self, caller: &Location<'_>) -> bool {
         let position = |location: &Location<'_>| (location.line(), location.column());
-        // Without the directories, whose prefix the compiler can be told to replace.
+        // Without the directories: an option of the compiler replaces their prefix.
         let file = |location| Path::new(Location::file(location)).file_name();
         position(self.location) == position(caller) && file(self.location) == file(caller)
     }
@@ -114,14 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_type_has_a_place_of_its_own() {
+    fn each_type_has_its_own_call_site() {
         let places: HashSet<_> = CALL_SITES.iter().map(|site| site.location).collect();
         assert_eq!(places.len(), 14, "{places:?}");
         assert_eq!(expected_at(Location::caller()), None);
     }
 
     #[test]
-    fn serde_itself_is_no_such_place() {
+    fn errors_of_serde_itself_are_not_matched() {
         let Caller(default_of_serde) = bool::deserialize(UnitDeserializer::new()).unwrap_err();
         let Caller(missing) = <Caller as de::Error>::missing_field("a");
         assert_eq!(expected_at(default_of_serde), None);

@@ -1,4 +1,5 @@
-//! Batches of arbitrary and damaged bytes: documents within the reply, an error, or the end, and never a loop without end.
+//! Tests of batches with random and corrupted bytes: the result is documents within the reply, an
+//! error, or the end, and reading terminates.
 
 use proptest::prelude::*;
 
@@ -16,7 +17,7 @@ fn reply(count: i32) -> Vec<u8> {
     to_vec(&doc! { "cursor": cursor, "ok": 1 }).unwrap()
 }
 
-/// Reads a reply as the driver does, and counts its documents.
+/// Reads a reply as the driver does. Returns the number of documents.
 fn read_all(body: &[u8]) -> Result<usize> {
     let reply = Reply::scan(body)?;
     let address = ServerAddress::tcp("a", 1);
@@ -31,7 +32,7 @@ fn read_all(body: &[u8]) -> Result<usize> {
     })
 }
 
-/// Goes to the end of a batch, or to its first error.
+/// Reads a batch to its end or to its first error.
 fn walk(mut batch: Batch, limit: usize) -> Result<usize> {
     let mut count = 0;
     while batch.advance()? {
@@ -57,7 +58,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_bytes_are_a_batch_or_an_error(
+    fn any_bytes_are_parsed_or_rejected(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         start in any::<usize>(),
         length in any::<usize>(),
@@ -75,15 +76,15 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_reply_gives_documents_or_an_error(count in 0..5, damage in damage()) {
+    fn a_corrupted_reply_returns_documents_or_an_error(count in 0..5, damage in damage()) {
         let mut body = reply(count);
         apply(&mut body, &damage);
         let _ = read_all(&body);
     }
 
     #[test]
-    fn a_damaged_batch_gives_documents_or_an_error(count in 1..5, damage in damage()) {
-        // Only the batch is damaged, so that the reply around it is read.
+    fn a_corrupted_batch_returns_documents_or_an_error(count in 1..5, damage in damage()) {
+        // Only the batch is corrupted, so that the reply around it is valid.
         let mut body = reply(count);
         let at = body.windows(11).position(|bytes| bytes == b"firstBatch\0").unwrap() + 11;
         let mut batch = body.split_off(at);

@@ -1,4 +1,5 @@
-//! Which statements a command holds, whether it may be retried, and that a retry holds the same.
+//! Tests of the splitting into commands: which statements a command contains, whether it is
+//! retryable, and that a retry contains the same statements.
 
 use proptest::prelude::*;
 
@@ -22,7 +23,8 @@ fn statement(multi: bool, size: usize) -> Statement {
     }
 }
 
-/// Statements of known sizes, as those of bulk writes, or of unknown sizes, as documents that are encoded when they are sent.
+/// Statements whose sizes are known, as in bulk writes, or unknown, as for documents that are
+/// serialized while they are sent.
 struct Updates<'a> {
     all: &'a [Statement],
     is_measured: bool,
@@ -83,7 +85,8 @@ fn with_command(all: &[Statement], is_measured: bool, run: impl FnOnce(Command<'
     run(WriteCommand::new(&namespace, &mut statements, &concern));
 }
 
-/// Writes the command as an attempt does, with as many bytes of the driver's own fields as are reserved for them at most.
+/// Writes the command as an attempt does. With `own_fields`, the fields that the driver adds have
+/// the largest size that is reserved for them.
 fn write(command: &mut Command<'_, '_>, server: &HelloReply, own_fields: bool) -> Vec<u8> {
     command.prepare(server);
     let mut bytes = Vec::new();
@@ -103,7 +106,7 @@ fn write(command: &mut Command<'_, '_>, server: &HelloReply, own_fields: bool) -
 }
 
 #[test]
-fn only_what_the_command_holds_decides_about_its_retry() {
+fn only_the_statements_of_a_command_determine_its_retryability() {
     let statements = [statement(false, 1), statement(false, 1), statement(true, 1)];
     with_command(&statements, true, |mut command| {
         assert_eq!(
@@ -125,7 +128,7 @@ fn only_what_the_command_holds_decides_about_its_retry() {
 }
 
 #[test]
-fn a_retry_holds_the_same_however_long_the_fields_of_the_driver_are() {
+fn a_retry_contains_the_same_statements_for_any_size_of_the_drivers_fields() {
     let statements: Vec<Statement> = (0..20).map(|_| statement(false, 80)).collect();
     for (limit, is_measured) in (2_000..2_300).flat_map(|limit| [(limit, true), (limit, false)]) {
         let server = server(limit, 100);
@@ -141,7 +144,7 @@ fn a_retry_holds_the_same_however_long_the_fields_of_the_driver_are() {
                 "{} of {limit}",
                 again.len()
             );
-            // Not even another server's limits change it.
+            // The limits of another server do not change it.
             write(&mut command, &super::tests::server(1_500, SMALL_BATCHES), true);
             assert_eq!(command.count, held);
         });
@@ -150,7 +153,7 @@ fn a_retry_holds_the_same_however_long_the_fields_of_the_driver_are() {
 
 proptest! {
     #[test]
-    fn a_command_holds_the_longest_prefix_that_the_limits_allow(
+    fn a_command_contains_the_longest_prefix_that_the_limits_allow(
         is_measured: bool,
         models in prop::collection::vec((any::<bool>(), 0_usize..400), 1..30),
         max_message_size in 1_500_i64..4_000,
@@ -168,7 +171,7 @@ proptest! {
             let multi = held.iter().any(|statement| statement.multi);
             assert_eq!(command.properties().retry == Retry::No, multi);
             assert!(command.is_written);
-            // One more would not have fitted.
+            // One more statement would exceed the limits.
             if let Some(next) = statements.get(held.len()) && held.len() < max_batch_size {
                 let size = next.bytes.as_bytes().len();
                 assert!(bytes.len() + size > limit - crate::operation::RESERVED);

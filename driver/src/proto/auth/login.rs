@@ -1,4 +1,4 @@
-//! The authentication of one connection, from the handshake to its end.
+//! The authentication of one connection, from the handshake to the last reply.
 
 use super::{
     mechanism::{Mechanism, ScramHash},
@@ -12,26 +12,27 @@ use crate::{
     types::secret::Secret,
 };
 
-/// Random bytes, fresh for every conversation.
+/// Random bytes. Each conversation uses new ones.
 pub type Nonce = [u8; 24];
 
 type Result<T> = std::result::Result<T, AuthenticationError>;
 
-/// The user of a connection.
+/// The user that a connection authenticates as.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// `None`: negotiated.
+    /// `None`: negotiated (Authentication, "Default Authentication Methods").
     pub mechanism: Option<Mechanism>,
     /// `authSource`
     pub source: String,
-    /// `None` only for mechanisms that do not need it.
+    /// `None` only for mechanisms that do not require it.
     pub username: Option<String>,
     pub(crate) password: Option<Secret>,
 }
 
 impl Identity {
-    /// A user with this password, if it has one.
+    /// The user `username` in the database `source`. The mechanism is negotiated if it is `None`.
     #[cfg(any(test, feature = "internals"))]
+    /// An authentication with this mechanism (default: negotiated), on the database `source`.
     pub fn new(
         mechanism: Option<Mechanism>,
         source: impl Into<String>,
@@ -59,7 +60,8 @@ impl Identity {
         ClientFirst::new(user, &nonce)
     }
 
-    /// The mechanism that the conversation in the handshake is of.
+    /// The mechanism of the speculative conversation in the handshake (MongoDB Handshake,
+    /// "Speculative Authentication").
     fn speculation(&self) -> Option<Mechanism> {
         match self.mechanism {
             None => Some(Mechanism::Scram(ScramHash::Sha256)),
@@ -69,31 +71,31 @@ impl Identity {
     }
 }
 
-/// A login that has not begun.
+/// An authentication that has not started.
 #[derive(Debug)]
 pub struct Login {
     identity: Identity,
     nonce: Nonce,
 }
 
-/// What to do next.
+/// The next step.
 pub enum Step {
-    /// Send the command, and hand its reply over.
+    /// Send the command, and pass its reply to [`Awaiting::handle_reply`].
     Send(Request, Awaiting),
-    /// Make the keys, and hand them over.
+    /// Derive the keys, and pass them to [`AwaitingKeys::handle_keys`].
     Derive(ScramParameters, AwaitingKeys),
     /// Authentication succeeded.
     Done,
 }
 
-/// A command was sent.
+/// A command was sent; its reply is expected.
 #[derive(Debug)]
 pub struct Awaiting {
     source: String,
     state: State,
 }
 
-/// Keys are being made.
+/// Keys are being derived.
 #[derive(Debug)]
 pub struct AwaitingKeys {
     source: String,
@@ -103,26 +105,28 @@ pub struct AwaitingKeys {
 
 #[derive(Debug)]
 enum State {
-    /// The server's first message of SCRAM.
+    /// `server-first-message` of SCRAM is expected.
     ServerFirst(ClientFirst),
-    /// Its final message.
+    /// `server-final-message` of SCRAM is expected.
     ServerFinal(ClientFinal),
-    /// The last, empty exchange with a server before 4.4, which ignores `skipEmptyExchange`.
+    /// The reply to the empty message is expected, from a server before 4.4, which ignores
+    /// `skipEmptyExchange`.
     EmptyExchange(ScramHash),
-    /// The reply to a mechanism of one command.
+    /// The reply to `authenticate` with `MONGODB-X509` is expected.
     X509Outcome,
-    /// The reply to `PLAIN`, which must be the last.
+    /// The reply to `saslStart` with `PLAIN` is expected, which must end the conversation.
     PlainOutcome,
 }
 
 impl Login {
-    /// A login whose conversation in the handshake uses this nonce.
+    /// An authentication whose speculative conversation uses this nonce.
     pub fn new(identity: Identity, nonce: Nonce) -> Self {
         Self { identity, nonce }
     }
 
-    /// The login's fields of the first hello: which mechanisms the user has, if that is to be negotiated, and the first
-    /// message of the conversation, which saves a round trip.
+    /// Writes the fields of the first hello: `saslSupportedMechs` if the mechanism is negotiated,
+    /// and `speculativeAuthenticate` with the first message of the conversation, which saves a
+    /// round trip.
     pub fn write_hello(&self, command: &mut DocumentWriter<'_>) {
         let identity = &self.identity;
         if identity.mechanism.is_none() {
@@ -139,17 +143,20 @@ impl Login {
         command.end(document);
     }
 
-    /// Takes the reply to the hello. A conversation that was not begun in it is begun now, with a nonce of its own.
+    /// Handles the hello reply. If it does not answer the speculative conversation, a conversation
+    /// with the nonce `fresh` is started.
     pub fn handle_hello(self, offer: &Offer<'_>, fresh: Nonce) -> Result<Step> {
         let Self { identity, nonce } = self;
-        let negotiated = match offer.scram_sha_256 {
-            true => ScramHash::Sha256,
-            false => ScramHash::Sha1,
+        let negotiated = if offer.scram_sha_256 {
+            ScramHash::Sha256
+        } else {
+            ScramHash::Sha1
         };
         let mechanism = identity.mechanism.unwrap_or(Mechanism::Scram(negotiated));
         match offer.speculative {
             Some(reply) if identity.speculation() == Some(mechanism) => {
-                // The same nonce makes the same message, whose answer this is.
+                // The first message is computed again from the same nonce; the reply in the hello
+                // answers it.
                 let (_, awaiting) = start(&identity, mechanism, nonce);
                 awaiting.handle_reply(reply)
             }
@@ -157,7 +164,8 @@ impl Login {
         }
     }
 
-    /// Begins without a handshake, by the mechanism that was named, else by the one that was negotiated before.
+    /// Starts without a handshake, for reauthentication: with the mechanism of the credential, or
+    /// else with the one negotiated before.
     pub fn begin(self, negotiated: Option<Mechanism>) -> Step {
         let mechanism = self
             .identity
@@ -210,7 +218,7 @@ impl Awaiting {
         }
     }
 
-    /// Takes a reply that says `ok: 1`, or the one in the reply to the handshake.
+    /// Handles a reply with `ok: 1`, or the reply to the speculative conversation.
     pub fn handle_reply(self, body: &[u8]) -> Result<Step> {
         let mechanism = self.mechanism();
         self.advance(body)
@@ -219,7 +227,7 @@ impl Awaiting {
 
     fn advance(self, body: &[u8]) -> std::result::Result<Step, AuthenticationFailure> {
         let Self { source, state } = self;
-        let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
         if let State::X509Outcome = state {
             return Ok(Step::Done);
         }
@@ -231,7 +239,9 @@ impl Awaiting {
         match state {
             State::ServerFirst(scram) => {
                 if done {
-                    return Err(broken("the server ends the conversation before it proved itself"));
+                    return Err(invalid_message(
+                        "the server ends the conversation before it proved itself with a signature",
+                    ));
                 }
                 let (parameters, scram) = scram.handle_server_first(&payload)?;
                 let awaiting = AwaitingKeys {
@@ -248,10 +258,10 @@ impl Awaiting {
                     return Ok(Step::Done);
                 }
                 let state = State::EmptyExchange(hash);
-                Ok(proceed(source, conversation, Vec::new(), state))
+                Ok(continue_conversation(source, conversation, Vec::new(), state))
             }
             State::EmptyExchange(_) | State::PlainOutcome if !done => {
-                Err(broken("the server does not end the conversation"))
+                Err(invalid_message("the server does not end the conversation"))
             }
             State::EmptyExchange(_) | State::PlainOutcome | State::X509Outcome => Ok(Step::Done),
         }
@@ -264,15 +274,15 @@ impl AwaitingKeys {
         Mechanism::Scram(self.scram.hash())
     }
 
-    /// Takes the keys.
+    /// Continues with the derived keys.
     pub fn handle_keys(self, keys: SaltedKeys) -> Step {
         let (payload, scram) = self.scram.handle_keys(keys);
         let state = State::ServerFinal(scram);
-        proceed(self.source, self.conversation, payload, state)
+        continue_conversation(self.source, self.conversation, payload, state)
     }
 }
 
-fn proceed(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
+fn continue_conversation(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
     let request = Request {
         source: source.clone(),
         content: Content::Continue {

@@ -9,9 +9,9 @@ use sha2::Sha256;
 pub enum Mechanism {
     /// SCRAM (RFC 5802, RFC 7677).
     Scram(ScramHash),
-    /// The client certificate of the TLS connection.
+    /// `MONGODB-X509`: the client certificate of the TLS connection.
     X509,
-    /// A password in plain text, e.g. for LDAP.
+    /// `PLAIN` (RFC 4616): the password without encryption, e.g. for LDAP.
     Plain,
 }
 
@@ -51,7 +51,7 @@ impl ScramHash {
         }
     }
 
-    /// Compares in constant time.
+    /// Verifies an HMAC in constant time.
     pub(super) fn verify_hmac(self, key: &[u8], message: &[u8], claimed: &[u8]) -> bool {
         match self {
             Self::Sha1 => keyed::<Sha1>(key, message).verify_slice(claimed).is_ok(),
@@ -72,7 +72,7 @@ fn keyed<D: EagerHash>(key: &[u8], message: &[u8]) -> Hmac<D>
 where
     Hmac<D>: KeyInit + Mac,
 {
-    // HMAC accepts keys of any length, so the error does not occur.
+    // HMAC accepts keys of any length, so this error does not occur.
     let mut mac = match <Hmac<D> as KeyInit>::new_from_slice(key) {
         Ok(mac) => mac,
         Err(_) => <Hmac<D> as KeyInit>::new(&hmac::digest::Key::<Hmac<D>>::default()),

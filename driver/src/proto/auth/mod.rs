@@ -1,7 +1,7 @@
 //! Authentication: the conversations of the mechanisms ([Authentication]).
 //!
 //! [`Login`] is the state of a connection before its handshake. It writes its fields of the first
-//! hello, and turns the hello reply into the first [`Step`]. Each step returns the next one, until
+//! hello, and converts the hello reply to the first [`Step`]. Each step returns the next one, until
 //! [`Done`](Step::Done):
 //!
 //! - [`Send`](Step::Send) a command, and pass its reply to [`Awaiting::handle_reply`];

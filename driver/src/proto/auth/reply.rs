@@ -18,20 +18,20 @@ pub(super) struct SaslReply {
 
 impl SaslReply {
     pub(super) fn parse(body: &[u8]) -> std::result::Result<Self, AuthenticationFailure> {
-        let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
         let field = |name: &str| {
             find_element(body, name)
                 .map(|element| element.map(|element| element.value))
-                .map_err(|_| broken("the server's reply is no BSON"))
+                .map_err(|_| invalid_message("the server's reply is not valid BSON"))
         };
         let payload = field("payload")?
             .and_then(|value| value.binary().ok().map(|binary| binary.bytes.to_vec()))
-            .ok_or_else(|| broken("the server's reply has no payload"))?;
+            .ok_or_else(|| invalid_message("the server's reply has no payload"))?;
         let conversation = match field("conversationId")? {
             Some(id) => id
                 .to_bson()
-                .map_err(|_| broken("the server's reply is no BSON"))?,
-            None => return Err(broken("the server's reply has no conversationId")),
+                .map_err(|_| invalid_message("the server's reply is not valid BSON"))?,
+            None => return Err(invalid_message("the server's reply has no conversationId")),
         };
         Ok(Self {
             conversation,
@@ -41,17 +41,17 @@ impl SaslReply {
     }
 }
 
-/// What the hello reply says about authentication.
+/// The fields of the hello reply for authentication.
 #[derive(Debug, Default)]
 pub struct Offer<'a> {
     /// `saslSupportedMechs` contains `SCRAM-SHA-256`.
     pub(super) scram_sha_256: bool,
-    /// `speculativeAuthenticate`: the reply to the first command, which was sent within the hello.
+    /// `speculativeAuthenticate`: the reply to the speculative conversation.
     pub(super) speculative: Option<&'a [u8]>,
 }
 
 impl<'a> Offer<'a> {
-    /// Parses a hello reply. Fields of an unexpected type count as absent.
+    /// Parses a hello reply. Fields of an unexpected type are ignored.
     pub fn parse(hello: &'a [u8]) -> Self {
         let value = |name| {
             find_element(hello, name)

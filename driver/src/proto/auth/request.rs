@@ -3,7 +3,7 @@
 use super::mechanism::Mechanism;
 use crate::bson::{BinarySubtype, Bson, DocumentWriter};
 
-/// A command of a conversation. It holds secrets, so it has no `Debug`.
+/// A command of a conversation. It contains secrets, so it does not implement `Debug`.
 pub struct Request {
     pub(super) source: String,
     pub(super) content: Content,
@@ -14,17 +14,17 @@ pub(super) enum Content {
     Start { mechanism: Mechanism, payload: Vec<u8> },
     /// `saslContinue`
     Continue { conversation: Bson, payload: Vec<u8> },
-    /// `authenticate` by certificate; the name is only said if the application says it.
+    /// `authenticate` with `MONGODB-X509`. The user name is sent only if the application set it.
     Certificate { username: Option<String> },
 }
 
 impl Request {
-    /// The database that the command is for.
+    /// The database for the command.
     pub fn database(&self) -> &str {
         &self.source
     }
 
-    /// Writes all fields but the database.
+    /// Writes all fields except `$db`.
     pub fn write(&self, command: &mut DocumentWriter<'_>) {
         match &self.content {
             Content::Start { mechanism, payload } => {

@@ -1,4 +1,5 @@
-//! SCRAM (RFC 5802, RFC 7677) with the restrictions of the Authentication specification.
+//! SCRAM (RFC 5802, RFC 7677) with the restrictions of the Authentication specification
+//! ("SCRAM-SHA-1", "SCRAM-SHA-256").
 
 use std::{borrow::Cow, fmt};
 
@@ -8,24 +9,25 @@ use md5::{Digest, Md5};
 use super::mechanism::ScramHash;
 use crate::{error::AuthenticationFailure, types::secret::Secret};
 
-/// "SCRAM-SHA-1 … minimum iteration count of 4096" (Authentication): fewer iterations make the
-/// password cheap to guess.
+/// "SCRAM-SHA-1 … minimum iteration count of 4096" (Authentication). Fewer iterations would make it
+/// cheap to guess the password.
 const MIN_ITERATIONS: u32 = 4096;
-/// A limit, since the iteration count comes from the server: ten times the usual recommendations,
-/// one minute of work.
+/// The maximum iteration count. The server chooses the count; without a limit it could make the
+/// client compute for hours. The limit is ten times the usual recommendations, about one minute of
+/// processor time.
 const MAX_ITERATIONS: u32 = 10_000_000;
-/// The header that says "no channel binding".
+/// `gs2-header` without channel binding (RFC 5802, section 7).
 const GS2_HEADER: &str = "n,,";
-/// The same in base 64.
+/// `gs2-header` in base64.
 const CHANNEL_BINDING: &str = "biws";
 
 type Result<T> = std::result::Result<T, AuthenticationFailure>;
 
-fn broken(why: impl Into<String>) -> AuthenticationFailure {
+fn invalid_message(why: impl Into<String>) -> AuthenticationFailure {
     AuthenticationFailure::Conversation(why.into())
 }
 
-/// Whose password is proved, and with which hash.
+/// The user and the hash function of a conversation.
 #[derive(Clone, Debug)]
 pub(super) struct User {
     pub(super) hash: ScramHash,
@@ -33,11 +35,13 @@ pub(super) struct User {
     pub(super) password: Secret,
 }
 
-/// The input of `SaltedPassword`. Deriving the keys is slow, so they are cached.
+/// The parameters of `SaltedPassword` (RFC 5802, section 3). Deriving the keys is slow, so they are
+/// cached by these parameters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScramParameters {
     hash: ScramHash,
-    /// As the hash wants it: prepared, or digested with the user's name.
+    /// The password as the hash function requires it: SASLprep for SCRAM-SHA-256, the MD5 digest
+    /// with the user name for SCRAM-SHA-1.
     password: String,
     salt: Vec<u8>,
     iterations: u32,
@@ -52,7 +56,7 @@ impl fmt::Debug for ScramParameters {
     }
 }
 
-/// The keys of a password with a salt.
+/// `ClientKey` and `ServerKey`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SaltedKeys {
     client: Vec<u8>,
@@ -66,7 +70,7 @@ impl fmt::Debug for SaltedKeys {
 }
 
 impl ScramParameters {
-    /// Derives the keys. Takes milliseconds of processor time.
+    /// Derives the keys. Takes milliseconds to seconds of processor time.
     pub fn derive(&self) -> SaltedKeys {
         let salted = self
             .hash
@@ -78,7 +82,7 @@ impl ScramParameters {
     }
 }
 
-/// The client's first message was made, and maybe sent.
+/// The state after `client-first-message`.
 #[derive(Debug)]
 pub(super) struct ClientFirst {
     user: User,
@@ -86,7 +90,7 @@ pub(super) struct ClientFirst {
     bare: String,
 }
 
-/// The server's first message was understood.
+/// The state after `server-first-message`, until the keys are derived.
 #[derive(Debug)]
 pub(super) struct ServerFirst {
     hash: ScramHash,
@@ -94,7 +98,8 @@ pub(super) struct ServerFirst {
     signed: String,
 }
 
-/// The proof was made; the server must now prove that it knows the password too.
+/// The state after `client-final-message`. The server's signature must prove that it knows the
+/// keys.
 #[derive(Debug)]
 pub(super) struct ClientFinal {
     hash: ScramHash,
@@ -117,16 +122,16 @@ impl ClientFirst {
         format!("{GS2_HEADER}{}", self.bare).into_bytes()
     }
 
-    /// Takes the server's first message.
+    /// Parses `server-first-message`.
     pub(super) fn handle_server_first(self, payload: &[u8]) -> Result<(ScramParameters, ServerFirst)> {
         let text = text_of(payload)?;
         let (nonce, salt, iterations) = split_server_first(text)?;
         if nonce.strip_prefix(self.nonce.as_str()).is_none_or(str::is_empty) {
-            return Err(broken("the server's nonce does not extend the client's"));
+            return Err(invalid_message("the server's nonce does not extend the client's"));
         }
         let salt = STANDARD
             .decode(salt)
-            .map_err(|_| broken("the server's salt is not in base 64"))?;
+            .map_err(|_| invalid_message("the server's salt is not valid base64"))?;
         let iterations = checked_iterations(iterations)?;
         let without_proof = format!("c={CHANNEL_BINDING},r={nonce}");
         let parameters = ScramParameters {
@@ -149,7 +154,7 @@ impl ServerFirst {
         self.hash
     }
 
-    /// The client's final message.
+    /// `client-final-message` with the proof.
     pub(super) fn handle_keys(self, keys: SaltedKeys) -> (Vec<u8>, ClientFinal) {
         let stored = self.hash.digest(&keys.client);
         let signature = self.hash.hmac(&stored, self.signed.as_bytes());
@@ -169,26 +174,28 @@ impl ClientFinal {
         self.hash
     }
 
-    /// Takes the server's final message: its signature, or the reason of its refusal.
+    /// Verifies `server-final-message`: it contains the signature or an error.
     pub(super) fn handle_server_final(self, payload: &[u8]) -> Result<()> {
         let text = text_of(payload)?;
         let first = text.split(',').next().unwrap_or_default();
         if let Some(reason) = first.strip_prefix("e=") {
-            return Err(broken(format!("the server answers {reason:?}")));
+            return Err(invalid_message(format!(
+                "the server replied with the error {reason:?}"
+            )));
         }
         let signature = first
             .strip_prefix("v=")
-            .ok_or_else(|| broken("the server's last message has no signature"))?;
+            .ok_or_else(|| invalid_message("the server's last message has no signature"))?;
         let signature = STANDARD
             .decode(signature)
-            .map_err(|_| broken("the server's signature is not in base 64"))?;
+            .map_err(|_| invalid_message("the server's signature is not valid base64"))?;
         if self
             .hash
             .verify_hmac(&self.server_key.server, self.signed.as_bytes(), &signature)
         {
             Ok(())
         } else {
-            Err(broken(
+            Err(invalid_message(
                 "the server's signature is wrong: it does not know the password",
             ))
         }
@@ -196,44 +203,49 @@ impl ClientFinal {
 }
 
 fn text_of(payload: &[u8]) -> Result<&str> {
-    std::str::from_utf8(payload).map_err(|_| broken("the server's message is not UTF-8"))
+    std::str::from_utf8(payload).map_err(|_| invalid_message("the server's message is not UTF-8"))
 }
 
-/// Nonce, salt and iteration count: these fields in this order, and extensions after them.
+/// Splits `server-first-message` into nonce, salt and iteration count: these fields in this order,
+/// optionally followed by extensions.
 fn split_server_first(text: &str) -> Result<(&str, &str, &str)> {
     let mut fields = text.split(',');
     let mut field = |name: &str| {
         let found = fields.next().unwrap_or_default();
         if let Some(reason) = found.strip_prefix("e=") {
-            return Err(broken(format!("the server answers {reason:?}")));
+            return Err(invalid_message(format!(
+                "the server replied with the error {reason:?}"
+            )));
         }
         if found.starts_with("m=") {
-            return Err(broken("the server demands an extension of SCRAM"));
+            return Err(invalid_message(
+                "the server requires an unsupported extension of SCRAM",
+            ));
         }
         found
             .strip_prefix(name)
-            .ok_or_else(|| broken(format!("the server's first message lacks {name}")))
+            .ok_or_else(|| invalid_message(format!("the server's first message lacks {name}")))
     };
     Ok((field("r=")?, field("s=")?, field("i=")?))
 }
 
 fn checked_iterations(text: &str) -> Result<u32> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(broken("the server's iteration count is not a number"));
+        return Err(invalid_message("the server's iteration count is not a number"));
     }
-    // More digits than fit are too many iterations.
+    // A number that does not fit is too large.
     match text.parse::<u32>().unwrap_or(u32::MAX) {
-        count if count < MIN_ITERATIONS => Err(broken(format!(
-            "the server wants {count} iterations, and fewer than {MIN_ITERATIONS} are not safe"
+        count if count < MIN_ITERATIONS => Err(invalid_message(format!(
+            "the server requests {count} iterations; fewer than {MIN_ITERATIONS} are not safe"
         ))),
-        count if count > MAX_ITERATIONS => Err(broken(format!(
-            "the server wants {text} iterations, and more than {MAX_ITERATIONS} take too long"
+        count if count > MAX_ITERATIONS => Err(invalid_message(format!(
+            "the server requests {text} iterations; more than {MAX_ITERATIONS} take too long"
         ))),
         count => Ok(count),
     }
 }
 
-/// `=` and `,` separate fields.
+/// Escapes `=` and `,` in a user name (RFC 5802, section 5.1).
 fn escape(name: &str) -> String {
     name.replace('=', "=3D").replace(',', "=2C")
 }

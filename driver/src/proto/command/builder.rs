@@ -49,54 +49,54 @@ impl<'b> CommandBuilder<'b> {
         }
     }
 
-    /// Sets what the session adds to the read concern. It is written once: by
-    /// [`read_concern`](Self::read_concern) or by
+    /// Sets what the session adds to the read concern (`afterClusterTime` or `atClusterTime`). It
+    /// is written once, by [`read_concern`](Self::read_concern) or
     /// [`remaining_read_time`](Self::remaining_read_time).
     pub fn set_read_time(&mut self, time: Option<ReadTime>) {
         self.read_time = time;
     }
 
-    /// An array of documents.
+    /// Writes an array of documents.
     pub fn documents<'d>(&mut self, key: &str, documents: impl IntoIterator<Item = &'d RawDocument>) {
         write_documents(&mut self.writer, key, documents);
     }
 
-    /// A document, if given.
+    /// Writes a document, unless it is `None`.
     pub fn optional_document(&mut self, key: &str, value: Option<&RawDocument>) {
         if let Some(value) = value {
             self.document(key, value);
         }
     }
 
-    /// A boolean, if given.
+    /// Writes a boolean, unless it is `None`.
     pub fn optional_bool(&mut self, key: &str, value: Option<bool>) {
         if let Some(value) = value {
             self.bool(key, value);
         }
     }
 
-    /// A value, if given.
+    /// Writes a value, unless it is `None`.
     pub fn optional_bson(&mut self, key: &str, value: Option<&Bson>) {
         if let Some(value) = value {
             self.bson(key, value);
         }
     }
 
-    /// `maxTimeMS`, in whole milliseconds, at least 1. A duration of zero is sent as 0: "no limit",
-    /// which overrides the cluster parameter `defaultMaxTimeMS`.
+    /// Writes `maxTimeMS` in whole milliseconds, at least 1. Zero is written as 0, which disables
+    /// the limit of the cluster parameter `defaultMaxTimeMS`.
     pub fn max_time(&mut self, value: Option<Duration>) {
         if let Some(value) = value {
             self.i64("maxTimeMS", max_time_millis(value));
         }
     }
 
-    /// `maxTimeMS` of a getMore: how long the server waits for data. In whole milliseconds, at
-    /// least 1: 0 would mean "no limit".
+    /// Writes `maxTimeMS` of a getMore, which limits how long the server waits for data. In whole
+    /// milliseconds, at least 1, because 0 means no limit.
     pub fn max_await_time(&mut self, value: Option<Duration>) {
         self.max_time(value.map(|value| value.max(Duration::from_millis(1))));
     }
 
-    /// `readConcern`. Not written if it is the server's default and the session adds nothing.
+    /// Writes `readConcern`, unless it is the server's default and the session adds nothing.
     pub fn read_concern(&mut self, concern: &ReadConcern) {
         let time = self.read_time.take();
         if concern.level.is_none() && time.is_none() {
@@ -116,19 +116,20 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// `readConcern` with what the session adds, for commands without a read concern option.
+    /// Writes `readConcern` with what the session adds, for commands without a read concern option.
     pub fn remaining_read_time(&mut self) {
         if self.read_time.is_some() {
             self.read_concern(&ReadConcern::default());
         }
     }
 
-    /// Drops what the session adds: the application wrote the read concern of the command itself.
-    pub fn waive_read_time(&mut self) {
+    /// Discards what the session adds: the command of the application contains its own read
+    /// concern.
+    pub fn discard_read_time(&mut self) {
         self.read_time = None;
     }
 
-    /// `writeConcern`. Not written if it is the server's default.
+    /// Writes `writeConcern`, unless it is the server's default.
     pub fn write_concern(&mut self, concern: &WriteConcern) {
         if concern.is_server_default() {
             return;
@@ -147,7 +148,7 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// `$readPreference`.
+    /// Writes `$readPreference`.
     pub fn read_preference(&mut self, preference: &ReadPreference) {
         let start = self.begin_document("$readPreference");
         self.str("mode", preference.mode.as_str());
@@ -155,7 +156,7 @@ impl<'b> CommandBuilder<'b> {
             self.serialize("tags", &preference.tag_sets);
         }
         if let Some(bound) = preference.max_staleness {
-            // Some servers do not accept a 64-bit integer here.
+            // Some servers reject a 64-bit integer here.
             match i32::try_from(bound.as_secs()) {
                 Ok(seconds) => self.i32("maxStalenessSeconds", seconds),
                 Err(_) => self.i64(
@@ -167,7 +168,7 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Versioned API specification).
+    /// Writes `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Stable API, "Command Syntax").
     pub fn server_api(&mut self, api: ServerApi) {
         self.str("apiVersion", api.version.as_str());
         self.optional_bool("apiStrict", api.strict);
@@ -182,8 +183,8 @@ impl<'b> CommandBuilder<'b> {
     }
 }
 
-/// The value of `maxTimeMS`: whole milliseconds, at least 1. Zero is sent as 0, which means "no limit" and takes precedence over
-/// the cluster parameter `defaultMaxTimeMS`.
+/// The value of `maxTimeMS`: whole milliseconds, at least 1. Zero stays 0, which disables the limit
+/// of the cluster parameter `defaultMaxTimeMS`.
 pub fn max_time_millis(value: Duration) -> i64 {
     if value.is_zero() {
         return 0;
@@ -192,7 +193,7 @@ pub fn max_time_millis(value: Duration) -> i64 {
     millis.clamp(1, i64::from(i32::MAX))
 }
 
-/// A field with an array of documents.
+/// Writes a field with an array of documents.
 pub fn write_documents<'d>(
     writer: &mut DocumentWriter<'_>,
     key: &str,

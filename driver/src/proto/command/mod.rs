@@ -1,4 +1,4 @@
-//! Command documents: writing one into a message, and reading the fields of its reply in one pass.
+//! Command documents: writing a command into a message, and parsing its reply.
 
 mod builder;
 mod reply;

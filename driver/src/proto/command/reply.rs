@@ -1,4 +1,4 @@
-//! The fields of a command's reply, found in one pass over its top level.
+//! The fields of a command's reply, found in one pass over its top-level elements.
 
 use crate::{
     Error, ErrorKind, Result,
@@ -9,7 +9,7 @@ use crate::{
     error::{CommandError, WriteConcernError, WriteError, WriteFailure},
 };
 
-/// A reply's body with the places of the fields that drivers read.
+/// The body of a reply, and the fields that the driver uses.
 #[derive(Debug, Default)]
 pub struct Reply<'a> {
     /// The body document.
@@ -30,8 +30,8 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Finds the fields. A malformed document is an error; fields of an unexpected type count as
-    /// absent.
+    /// Finds the fields. Fails if the document is malformed. Fields of an unexpected type are
+    /// ignored.
     pub fn scan(body: &'a [u8]) -> Result<Self> {
         let mut reply = Self {
             body,
@@ -65,7 +65,7 @@ impl<'a> Reply<'a> {
         Ok(reply)
     }
 
-    /// The codes of a failure: that of the command, if it failed as a whole, and that of its write concern error.
+    /// The code of the command error, and the code of the write concern error.
     pub fn failure_codes(&self) -> (Option<i32>, Option<i32>) {
         let write_concern = self
             .write_concern_error
@@ -75,7 +75,7 @@ impl<'a> Reply<'a> {
         ((!self.ok).then_some(self.code), write_concern)
     }
 
-    /// `n`: how many documents a write matched, inserted or deleted.
+    /// `n`: the number of matched, inserted or deleted documents.
     pub fn n(&self) -> u64 {
         u64::try_from(self.n).unwrap_or_default()
     }
@@ -95,7 +95,7 @@ impl<'a> Reply<'a> {
         self.operation_time
     }
 
-    /// `atClusterTime`: the moment that a snapshot read saw.
+    /// `atClusterTime`: the time of the snapshot that the command read.
     pub fn snapshot_time(&self) -> Option<Timestamp> {
         let time_in = |bytes| {
             find_element(bytes, "atClusterTime")
@@ -110,23 +110,23 @@ impl<'a> Reply<'a> {
             .or_else(|| time_in(self.body))
     }
 
-    /// `cursor`, and where it begins in the body.
+    /// `cursor`, and its offset in the body.
     pub fn cursor(&self) -> Result<(&'a [u8], usize)> {
         self.cursor
-            .ok_or_else(|| Error::invalid_reply("a reply that should have a cursor has none"))
+            .ok_or_else(|| Error::invalid_reply("a reply has no valid field \"cursor\""))
     }
 
-    /// `upserted`, the bytes of an array of documents.
+    /// `upserted`: the bytes of an array of documents.
     pub fn upserted(&self) -> Option<&'a [u8]> {
         self.upserted
     }
 
-    /// Whether the reply may hold write errors or a write concern error.
+    /// Whether the reply may contain write errors or a write concern error.
     pub fn has_write_failures(&self) -> bool {
         self.write_errors.is_some() || self.write_concern_error.is_some()
     }
 
-    /// Labels of the reply, and of its write concern error.
+    /// The labels of the reply and of its write concern error.
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.error_labels.map(strings).unwrap_or_default();
         if let Some(bytes) = self.write_concern_error {
@@ -147,13 +147,13 @@ impl<'a> Reply<'a> {
         let error = Error::new(ErrorKind::Command(CommandError {
             code: self.code,
             code_name: self.code_name.unwrap_or_default().to_owned(),
-            message: self.message.unwrap_or("(the server sent no message)").to_owned(),
+            message: self.message.unwrap_or("(no errmsg in the reply)").to_owned(),
         }));
-        Some(self.decorate(error))
+        Some(self.annotate(error))
     }
 
-    /// The write concern error, if it says that the server is not the primary, recovers or shuts down (Server Discovery and
-    /// Monitoring specification, `"not writable primary" and "node is recovering"`).
+    /// The write concern error, if it is a "not writable primary" or "node is recovering" error
+    /// (SDAM, `"not writable primary" and "node is recovering"`).
     pub fn state_change(&self) -> Option<Error> {
         self.write_concern_error?;
         let concern = write_concern_error(self).ok().flatten()?;
@@ -164,11 +164,11 @@ impl<'a> Reply<'a> {
             write_concern_error: Some(concern),
             ..WriteFailure::default()
         };
-        Some(self.decorate(Error::new(ErrorKind::Write(failure))))
+        Some(self.annotate(Error::new(ErrorKind::Write(failure))))
     }
 
-    /// Adds the labels and the whole reply to an error that comes from it.
-    pub fn decorate(&self, error: Error) -> Error {
+    /// Adds the labels and the complete reply to an error.
+    pub fn annotate(&self, error: Error) -> Error {
         let error = error.with_labels(self.labels());
         match RawDocument::from_bytes(self.body) {
             Ok(body) => error.with_response(body),
@@ -177,12 +177,12 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// The bytes of a value that is a document.
+/// The bytes of a document value; `None` for other types.
 pub fn document_bytes(value: RawValue<'_>) -> Option<&[u8]> {
     (value.kind() == ElementType::EmbeddedDocument).then(|| value.bytes())
 }
 
-/// The bytes of a value that is an array.
+/// The bytes of an array value; `None` for other types.
 pub fn array_bytes(value: RawValue<'_>) -> Option<&[u8]> {
     (value.kind() == ElementType::Array).then(|| value.bytes())
 }
@@ -197,7 +197,7 @@ fn strings(array: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// `writeErrors`. The index of each is that of its statement in the command.
+/// Parses `writeErrors`. The index of an error is that of its statement in the command.
 pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
@@ -230,7 +230,7 @@ pub fn write_errors(reply: &Reply<'_>) -> Result<Vec<WriteError>> {
     Ok(errors)
 }
 
-/// `writeConcernError`.
+/// Parses `writeConcernError`.
 pub fn write_concern_error(reply: &Reply<'_>) -> Result<Option<WriteConcernError>> {
     #[derive(serde::Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]

@@ -1,4 +1,5 @@
-//! Arbitrary and damaged bytes as replies: an error or fields within the reply, never a panic.
+//! Tests with random and corrupted replies: the result is an error or fields within the reply,
+//! without a panic.
 
 use proptest::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::{
     proto::wire::tests::{apply, config, damage},
 };
 
-/// Replies that have every field that is looked for.
+/// Replies that together contain every field that is parsed.
 fn replies() -> [Vec<u8>; 3] {
     let failed = doc! {
         "ok": 0.0, "code": 112, "codeName": "WriteConflict", "errmsg": "no", "errorLabels": ["A", "B"],
@@ -24,7 +25,7 @@ fn replies() -> [Vec<u8>; 3] {
     [failed, written, cursor].map(|reply| to_vec(&reply).unwrap())
 }
 
-/// Asks for everything a reply can be asked for.
+/// Calls every method of a reply.
 fn read_all(body: &[u8]) {
     let Ok(reply) = Reply::scan(body) else {
         return;
@@ -51,7 +52,7 @@ fn read_all(body: &[u8]) {
 }
 
 #[test]
-fn whole_replies_are_read() {
+fn valid_replies_are_parsed() {
     let [failed, written, cursor] = replies();
     let error = Reply::scan(&failed).unwrap().command_error().unwrap();
     assert_eq!((error.code(), error.labels().len()), (Some(112), 2));
@@ -69,19 +70,19 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_bytes_are_a_reply_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_parsed_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read_all(&bytes);
     }
 
     #[test]
-    fn any_elements_are_a_reply_or_an_error(elements in prop::collection::vec(0..20_u8, 0..100)) {
+    fn any_elements_are_parsed_or_rejected(elements in prop::collection::vec(0..20_u8, 0..100)) {
         let length = i32::try_from(elements.len() + 5).unwrap();
         let body = [&length.to_le_bytes()[..], &elements, &[0]].concat();
         read_all(&body);
     }
 
     #[test]
-    fn a_damaged_reply_is_a_reply_or_an_error(which in 0..3_usize, damage in damage()) {
+    fn a_corrupted_reply_is_parsed_or_rejected(which in 0..3_usize, damage in damage()) {
         let mut body = replies()[which].clone();
         apply(&mut body, &damage);
         read_all(&body);

@@ -28,9 +28,9 @@ impl Name {
                 return Err("it has characters that are not in ASCII");
             }
             match u8::try_from(label.len()) {
-                Ok(0) => return Err("it has an empty part"),
+                Ok(0) => return Err("it has an empty label"),
                 Ok(length) if label.len() <= MAX_LABEL => bytes.push(length),
-                _ => return Err("it has a part of more than 63 characters"),
+                _ => return Err("it has a label of more than 63 characters"),
             }
             bytes.extend_from_slice(label.as_bytes());
         }

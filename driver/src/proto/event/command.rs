@@ -1,24 +1,29 @@
-//! Command events (Command Logging and Monitoring specification).
+//! Command events ([Command Logging and Monitoring]).
+//!
+//! [Command Logging and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/command-logging-and-monitoring/command-logging-and-monitoring.md
 
 use std::time::Duration;
 
 use super::ConnectionInfo;
 use crate::{Error, bson::RawDocumentBuf};
 
-/// One step of a command. Each try of an operation is a command of its own: a started event, and then one of the others.
+/// An event of command monitoring. Each attempt of an operation emits a started event, followed by
+/// a succeeded or a failed event.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CommandEvent {
     /// A command is about to be sent.
     Started(CommandStartedEvent),
-    /// Its reply has come and says `ok: 1`. Write errors and write concern errors count as success.
+    /// The reply to a command with `ok: 1` was received. Replies with write errors or a write
+    /// concern error are included.
     Succeeded(CommandSucceededEvent),
-    /// The reply says `ok: 0`, or there is none.
+    /// The reply to a command has `ok: 0`, or no reply was received.
     Failed(CommandFailedEvent),
 }
 
 impl CommandEvent {
-    /// The command's name, as in the reply to `listCommands`.
+    /// The name of the command, e.g. `find`.
     pub fn command_name(&self) -> &str {
         match self {
             Self::Started(event) => &event.command_name,
@@ -27,7 +32,7 @@ impl CommandEvent {
         }
     }
 
-    /// The number of the message that carried the command; the same in all its events.
+    /// `requestID` of the message. All events of one command have the same.
     pub fn request_id(&self) -> i32 {
         match self {
             Self::Started(event) => event.request_id,
@@ -36,7 +41,7 @@ impl CommandEvent {
         }
     }
 
-    /// The connection it ran on.
+    /// The connection of the command.
     pub fn connection(&self) -> &ConnectionInfo {
         match self {
             Self::Started(event) => &event.connection,
@@ -50,38 +55,40 @@ impl CommandEvent {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandStartedEvent {
-    /// The command as it is sent, document sequences as arrays in it. Empty for sensitive commands.
+    /// The command as it is sent, with document sequences as array fields. Empty for sensitive
+    /// commands.
     pub command: RawDocumentBuf,
-    /// The database it is addressed to.
+    /// The database that the command runs on.
     pub database_name: String,
-    /// Its name.
+    /// The name of the command.
     pub command_name: String,
-    /// The number of the message.
+    /// `requestID` of the message.
     pub request_id: i32,
-    /// The number of the operation: the same for all its tries, for all commands of a bulk write or `insert_many`, and for
-    /// all commands of a cursor (the one that opens it, `getMore`, `killCursors`).
+    /// The ID of the operation, which its attempts share. All commands of a bulk write or
+    /// `insert_many` share one, and so do all commands of a cursor (the one that opens it,
+    /// `getMore`, `killCursors`).
     pub operation_id: i64,
-    /// The connection it runs on.
+    /// The connection of the command.
     pub connection: ConnectionInfo,
 }
 
-/// A command got its reply.
+/// A command succeeded.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandSucceededEvent {
-    /// From sending the command to having read the reply.
+    /// The time from sending the command to receiving the reply.
     pub duration: Duration,
     /// The reply; `{ok: 1}` for an unacknowledged write. Empty for sensitive commands.
     pub reply: RawDocumentBuf,
-    /// The database the command was addressed to.
+    /// The database that the command ran on.
     pub database_name: String,
-    /// Its name.
+    /// The name of the command.
     pub command_name: String,
-    /// The number of the message.
+    /// `requestID` of the message.
     pub request_id: i32,
-    /// The number of the operation.
+    /// The ID of the operation; see [`CommandStartedEvent::operation_id`].
     pub operation_id: i64,
-    /// The connection it ran on.
+    /// The connection of the command.
     pub connection: ConnectionInfo,
 }
 
@@ -89,18 +96,19 @@ pub struct CommandSucceededEvent {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandFailedEvent {
-    /// From sending the command to the failure.
+    /// The time from sending the command to the failure.
     pub duration: Duration,
-    /// Why. For sensitive commands it holds no more of the server's reply than code, code name and labels.
+    /// The error. For sensitive commands, it contains only the code, the code name and the labels
+    /// of the reply.
     pub failure: Error,
-    /// The database the command was addressed to.
+    /// The database that the command ran on.
     pub database_name: String,
-    /// Its name.
+    /// The name of the command.
     pub command_name: String,
-    /// The number of the message.
+    /// `requestID` of the message.
     pub request_id: i32,
-    /// The number of the operation.
+    /// The ID of the operation; see [`CommandStartedEvent::operation_id`].
     pub operation_id: i64,
-    /// The connection it ran on.
+    /// The connection of the command.
     pub connection: ConnectionInfo,
 }

@@ -1,4 +1,4 @@
-//! Functions of the application that receive events.
+//! Listeners of the application for events.
 
 use std::{
     fmt,
@@ -6,16 +6,16 @@ use std::{
     sync::Arc,
 };
 
-/// A function that receives events. Clones share it.
+/// A function that receives events. Clones share the function.
 ///
-/// It is called synchronously by the task that causes the event: it must not block, and it must not
-/// wait for the client. Longer work belongs behind a channel.
+/// It is called synchronously by the task that causes the event. It must not block, and must not
+/// wait for operations of the client; send the event over a channel for longer work.
 ///
-/// A panic of the function ends neither the operation nor the background task that emits the event.
-/// It is caught after the panic hook has run, and the function is called for later events.
+/// A panic of the function is caught after the panic hook has run. It does not affect the operation
+/// or the background task that emits the event, and the function is called for later events.
 pub struct EventListener<E> {
     listen: Arc<dyn Fn(&E) + Send + Sync>,
-    /// Called before an event is made. `None`: always interested.
+    /// Called before an event is created. `None`: always interested.
     interest: Option<fn() -> bool>,
 }
 
@@ -28,7 +28,7 @@ impl<E> EventListener<E> {
         }
     }
 
-    /// A listener that is interested only while `interest` returns true.
+    /// A listener that is interested only while `interest` returns `true`.
     #[cfg(feature = "tracing")]
     pub(crate) fn while_interested(
         interest: fn() -> bool,
@@ -40,7 +40,7 @@ impl<E> EventListener<E> {
         }
     }
 
-    /// Whether events need to be made.
+    /// Whether events need to be created.
     pub(crate) fn is_interested(&self) -> bool {
         self.interest.is_none_or(|interest| interest())
     }
@@ -53,7 +53,7 @@ impl<E> EventListener<E> {
 
 /// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its panic.
 pub(crate) fn catch_panic(call: impl FnOnce()) {
-    // The function shares no state with the driver, so a panic leaves none half-changed.
+    // The function shares no state with the driver, so a panic leaves no inconsistent state.
     let returned = catch_unwind(AssertUnwindSafe(call));
     if let Err(payload) = returned {
         // The destructor of the payload may panic as well.
@@ -70,7 +70,7 @@ impl<E> Clone for EventListener<E> {
     }
 }
 
-/// Whether both are clones of the same.
+/// Whether both are clones of the same listener.
 impl<E> PartialEq for EventListener<E> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.listen, &other.listen)

@@ -1,7 +1,7 @@
 //! Events of commands, pools and discovery ([Command Logging and Monitoring], [Connection
 //! Monitoring and Pooling], [SDAM Logging and Monitoring]).
 //!
-//! Events are made only while a listener is interested in them.
+//! Events are created only while a listener is interested in them.
 //!
 //! [Command Logging and Monitoring]:
 //! https://github.com/mongodb/specifications/blob/master/source/command-logging-and-monitoring/command-logging-and-monitoring.md

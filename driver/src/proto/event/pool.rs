@@ -1,102 +1,106 @@
-//! Pool events (Connection Monitoring and Pooling specification).
+//! Connection pool events ([Connection Monitoring and Pooling], "Events").
+//!
+//! [Connection Monitoring and Pooling]:
+//! https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
 
 use std::{fmt, time::Duration};
 
 use crate::{Error, ServerAddress, bson::ObjectId};
 
-/// Something that happened to a connection pool.
+/// An event of a connection pool.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PoolEvent {
-    /// A pool was made for a server.
+    /// A pool was created.
     PoolCreated {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The options that differ from their defaults.
+        /// The options of the pool that differ from their defaults.
         options: PoolOptions,
     },
-    /// The pool serves requests from now on.
+    /// A pool was marked as ready: connections can be checked out and established.
     PoolReady {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
-    /// All connections of the pool were given up.
+    /// A pool was cleared: its connections became stale.
     PoolCleared {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The service whose connections were given up; `None` without a load balancer.
+        /// The service whose connections became stale. `None` unless the client is in load-balanced
+        /// mode.
         service_id: Option<ObjectId>,
-        /// Whether connections in use were interrupted too.
+        /// Whether connections in use were interrupted.
         interrupt_in_use_connections: bool,
     },
-    /// The pool is closed.
+    /// A pool was closed.
     PoolClosed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
-    /// A connection counts from now on; it is not established yet.
+    /// A connection was created. It is not established yet.
     ConnectionCreated {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The driver's number of the connection in its pool.
+        /// The driver's ID of the connection.
         connection_id: u32,
     },
-    /// A connection was established.
+    /// A connection was established and is ready for use.
     ConnectionReady {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The driver's number of the connection in its pool.
+        /// The driver's ID of the connection.
         connection_id: u32,
-        /// How long that took.
+        /// The time from the creation of the connection.
         duration: Duration,
     },
     /// A connection was closed.
     ConnectionClosed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The driver's number of the connection in its pool.
+        /// The driver's ID of the connection.
         connection_id: u32,
-        /// Why.
+        /// Why the connection was closed.
         reason: ConnectionClosedReason,
-        /// The failure, where there was one.
+        /// The error, if the reason is an error.
         error: Option<Error>,
     },
-    /// An operation asks for a connection.
+    /// A check-out started.
     ConnectionCheckOutStarted {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
-    /// It got none.
+    /// A check-out failed.
     ConnectionCheckOutFailed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// Why.
+        /// Why the check-out failed.
         reason: CheckOutFailedReason,
-        /// The failure, where there was one.
+        /// The error, if the reason is a connection error.
         error: Option<Error>,
-        /// Since the request.
+        /// The time from the start of the check-out.
         duration: Duration,
     },
-    /// It got this one.
+    /// A connection was checked out.
     ConnectionCheckedOut {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The driver's number of the connection in its pool.
+        /// The driver's ID of the connection.
         connection_id: u32,
-        /// Since the request.
+        /// The time from the start of the check-out.
         duration: Duration,
     },
-    /// A connection was given back.
+    /// A connection was checked in.
     ConnectionCheckedIn {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The driver's number of the connection in its pool.
+        /// The driver's ID of the connection.
         connection_id: u32,
     },
 }
 
 impl PoolEvent {
-    /// The server whose pool it is.
+    /// The server of the pool.
     pub fn address(&self) -> &ServerAddress {
         match self {
             Self::PoolCreated { address, .. }
@@ -114,7 +118,7 @@ impl PoolEvent {
     }
 }
 
-/// The options of a pool that differ from their defaults.
+/// The options of a pool that differ from their defaults. `None`: the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolOptions {
@@ -130,22 +134,23 @@ pub struct PoolOptions {
     pub wait_queue_timeout: Option<Duration>,
 }
 
-/// Why a connection was closed.
+/// The reason why a connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectionClosedReason {
-    /// The pool was cleared after the connection was created.
+    /// The pool was cleared after the connection was established.
     Stale,
-    /// It was available for longer than `maxIdleTimeMS`.
+    /// The connection was available for longer than `maxIdleTimeMS`.
     Idle,
-    /// It could not be established, failed, or was given up with a reply outstanding.
+    /// Establishing the connection failed, the connection failed while in use, or it was checked in
+    /// while a reply was outstanding.
     Error,
     /// The pool was closed.
     PoolClosed,
 }
 
 impl fmt::Display for ConnectionClosedReason {
-    /// As the specification writes it.
+    /// The value of the specification, e.g. `stale`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stale => "stale",
@@ -156,20 +161,20 @@ impl fmt::Display for ConnectionClosedReason {
     }
 }
 
-/// Why a request got no connection.
+/// The reason why a check-out failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckOutFailedReason {
-    /// The pool is closed.
+    /// The pool was closed.
     PoolClosed,
-    /// `waitQueueTimeoutMS` was over.
+    /// `waitQueueTimeoutMS` expired.
     Timeout,
-    /// The connection meant for it could not be established, or the pool was cleared.
+    /// A connection could not be established, or the pool was cleared.
     ConnectionError,
 }
 
 impl fmt::Display for CheckOutFailedReason {
-    /// As the specification writes it.
+    /// The value of the specification, e.g. `timeout`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PoolClosed => "poolClosed",

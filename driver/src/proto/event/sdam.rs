@@ -1,4 +1,7 @@
-//! Discovery and monitoring events (SDAM Logging and Monitoring specification).
+//! Server discovery and monitoring events ([SDAM Logging and Monitoring]).
+//!
+//! [SDAM Logging and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring-logging-and-monitoring.md
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,99 +11,102 @@ use crate::{
     proto::description::{ServerDescription, TopologyDescription},
 };
 
-/// A discovery or monitoring event.
+/// An event of server discovery and monitoring.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SdamEvent {
-    /// Monitoring of the deployment started.
+    /// Monitoring of the topology started.
     TopologyOpening {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
     },
-    /// The description of the deployment changed.
+    /// The topology description changed.
     TopologyDescriptionChanged {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// Before.
+        /// The description before the change.
         previous: Arc<TopologyDescription>,
-        /// After.
+        /// The description after the change.
         new: Arc<TopologyDescription>,
     },
-    /// Monitoring of the deployment ended.
+    /// Monitoring of the topology stopped.
     TopologyClosed {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
     },
-    /// A server was added to the deployment.
+    /// A server was added to the topology, and its monitoring started.
     ServerOpening {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
     },
-    /// The description of a server changed.
+    /// A server description changed. Descriptions that are equal by the rules of the specification
+    /// emit no event.
     ServerDescriptionChanged {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
-        /// Before.
+        /// The description before the change.
         previous: Box<ServerDescription>,
-        /// After.
+        /// The description after the change.
         new: Box<ServerDescription>,
     },
-    /// A server was removed from the deployment.
+    /// A server was removed from the topology, and its monitoring stopped.
     ServerClosed {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
     },
-    /// A check of a server started.
+    /// A check of a server (heartbeat) started.
     ServerHeartbeatStarted {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
-        /// Whether the server answers only when it has news.
+        /// Whether the check is awaitable: the server replies when its state changes, or after
+        /// `heartbeatFrequencyMS`.
         awaited: bool,
-        /// The driver's number of the monitor's connection.
+        /// The driver's ID of the monitor's connection.
         driver_connection_id: u32,
-        /// The server's number of that connection, once the handshake is over.
+        /// The server's ID of the connection. `None` before the handshake.
         server_connection_id: Option<i64>,
     },
     /// A check of a server succeeded.
     ServerHeartbeatSucceeded {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
-        /// How long it took; with `awaited` that includes the server's waiting.
+        /// The duration of the check. For an awaitable check it includes the time that the server
+        /// waited.
         duration: Duration,
-        /// The reply.
+        /// The reply to `hello`.
         reply: RawDocumentBuf,
-        /// Whether the server answered only when it had news.
+        /// Whether the check was awaitable.
         awaited: bool,
-        /// The driver's number of the monitor's connection.
+        /// The driver's ID of the monitor's connection.
         driver_connection_id: u32,
-        /// The server's number of that connection.
+        /// The server's ID of the connection.
         server_connection_id: Option<i64>,
     },
     /// A check of a server failed.
     ServerHeartbeatFailed {
-        /// Names the client's view of the deployment.
+        /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
-        /// How long it took.
+        /// The duration of the check.
         duration: Duration,
-        /// Why.
+        /// The error that the check failed with.
         failure: Error,
-        /// Whether the server was to answer only when it had news.
+        /// Whether the check was awaitable.
         awaited: bool,
-        /// The driver's number of the monitor's connection.
+        /// The driver's ID of the monitor's connection.
         driver_connection_id: u32,
-        /// The server's number of that connection, if the handshake was over.
+        /// The server's ID of the connection. `None` before the handshake.
         server_connection_id: Option<i64>,
     },
 }

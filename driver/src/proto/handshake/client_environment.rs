@@ -1,12 +1,15 @@
-//! `client.env` of the handshake: functions as a service, and containers (MongoDB Handshake,
+//! `client.env` of the handshake: FaaS platforms and containers ([MongoDB Handshake],
 //! "client.env").
+//!
+//! [MongoDB Handshake]:
+//! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
 
 use crate::{
     bson::{Document, doc},
     types::variables::Variables,
 };
 
-/// The environment of the application.
+/// The platform that the application runs on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientEnvironment {
     faas: Option<Faas>,
@@ -14,7 +17,7 @@ pub struct ClientEnvironment {
     kubernetes: bool,
 }
 
-/// A function as a service.
+/// A Function-as-a-Service platform.
 #[derive(Clone, Debug, PartialEq)]
 struct Faas {
     name: &'static str,
@@ -29,7 +32,8 @@ const GCP: &str = "gcp.func";
 const VERCEL: &str = "vercel";
 
 impl ClientEnvironment {
-    /// Reads the environment variables. `docker`: whether the file `/.dockerenv` exists.
+    /// Detects the platform from environment variables. `docker`: whether the file `/.dockerenv`
+    /// exists.
     pub fn detect(variables: Variables<'_>, docker: bool) -> Self {
         Self {
             faas: detect_faas(variables),
@@ -38,8 +42,7 @@ impl ClientEnvironment {
         }
     }
 
-    /// Whether the application runs as a function as a service: `serverMonitoringMode=auto` then
-    /// polls.
+    /// Whether the application runs on a FaaS platform. `serverMonitoringMode=auto` then polls.
     pub fn is_faas(&self) -> bool {
         self.faas.is_some()
     }
@@ -74,10 +77,11 @@ impl ClientEnvironment {
 
 fn detect_faas(variables: Variables<'_>) -> Option<Faas> {
     let is_set = |name: &str| variables(name).is_some();
-    // The variable is also set on other machines of AWS.
+    // The variable is also set on AWS platforms other than Lambda.
     let lambda = variables("AWS_EXECUTION_ENV").is_some_and(|value| value.starts_with("AWS_Lambda_"));
     let vercel = is_set("VERCEL");
-    // Vercel runs its functions on Lambda.
+    // Vercel functions run on Lambda: `vercel` takes precedence over `aws.lambda`
+    // ("FaaS").
     let found = [
         (vercel, VERCEL),
         ((lambda || is_set("AWS_LAMBDA_RUNTIME_API")) && !vercel, AWS),
@@ -130,7 +134,7 @@ mod tests {
     const LAMBDA: (&str, &str) = ("AWS_EXECUTION_ENV", "AWS_Lambda_java8");
 
     #[test]
-    fn vercel_runs_on_lambda_and_other_pairs_contradict_each_other() {
+    fn vercel_takes_precedence_and_other_combinations_are_ignored() {
         let name = |set: &[(&str, &str)]| detect_faas(&variables(set)).map(|faas| faas.name);
         assert_eq!(name(&[LAMBDA, ("VERCEL", "1")]), Some(VERCEL));
         assert_eq!(name(&[LAMBDA, ("K_SERVICE", "x")]), None);

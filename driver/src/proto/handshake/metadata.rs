@@ -1,5 +1,8 @@
-//! The `client` document of the handshake: its fields, those that wrapping libraries append, and
-//! its truncation (MongoDB Handshake, "Client metadata document").
+//! The `client` document of the handshake: its fields, the metadata of wrapping libraries, and its
+//! truncation ([MongoDB Handshake], "Hello Command", "Limitations").
+//!
+//! [MongoDB Handshake]:
+//! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
 
 use super::client_environment::ClientEnvironment;
 use crate::{
@@ -11,14 +14,14 @@ use crate::{
     },
 };
 
-/// Servers refuse a `client` document larger than this.
+/// The maximum size in bytes of the `client` document; servers reject a larger one.
 const MAX_METADATA: usize = 512;
 
 const DRIVER_NAME: &str = "marula-driver";
 const DRIVER_VERSION: &str = env!("CARGO_PKG_VERSION");
 const PLATFORM: &str = concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"), "+ / tokio");
 
-/// Driver, application, libraries and platform, for the handshake.
+/// The client metadata: driver, application, wrapping libraries and platform.
 #[derive(Clone, Debug)]
 pub struct ClientMetadata {
     app_name: Option<String>,
@@ -27,14 +30,14 @@ pub struct ClientMetadata {
     document: RawDocumentBuf,
 }
 
-/// The metadata of a client of which nothing else is known.
+/// The metadata of a client without wrapping libraries and outside FaaS platforms and containers.
 #[cfg(any(test, feature = "internals"))]
 pub fn client_metadata(app_name: Option<&str>) -> Result<ClientMetadata> {
     ClientMetadata::new(app_name, ClientEnvironment::default())
 }
 
 impl ClientMetadata {
-    /// `app_name` is at most 128 bytes long, so the required fields always fit.
+    /// `app_name` is at most 128 bytes long, so that the required fields fit.
     pub fn new(app_name: Option<&str>, client_environment: ClientEnvironment) -> Result<Self> {
         let mut metadata = Self {
             app_name: app_name.filter(|name| !name.is_empty()).map(str::to_owned),
@@ -46,12 +49,13 @@ impl ClientMetadata {
         Ok(metadata)
     }
 
-    /// The document, as connections made from now on send it.
+    /// The `client` document for new connections.
     pub fn document(&self) -> &RawDocumentBuf {
         &self.document
     }
 
-    /// Appends what a library says of itself, unless it was appended before. On an error nothing has changed.
+    /// Appends the metadata of a library, unless equal metadata was appended before. On an error,
+    /// the metadata is unchanged.
     pub fn append(&mut self, info: DriverInfo) -> Result<()> {
         info.validate().map_err(Error::invalid_argument)?;
         if self.appended.iter().any(|known| known.parts() == info.parts()) {
@@ -97,19 +101,20 @@ impl ClientMetadata {
         if let Some(env) = self.client_environment.document() {
             metadata.insert("env", env);
         }
-        cut_to_size(metadata)
+        truncate_to_limit(metadata)
     }
 }
 
-/// Takes the less important parts away, in the specification's order, until the rest fits.
-fn cut_to_size(mut metadata: Document) -> Result<RawDocumentBuf> {
+/// Removes optional fields in the order of the specification ("Limitations") until the document
+/// fits.
+fn truncate_to_limit(mut metadata: Document) -> Result<RawDocumentBuf> {
     let cuts: [fn(&mut Document, usize); 4] = [
         |metadata, _| keep_only(metadata, "env", "name"),
         |metadata, _| keep_only(metadata, "os", "type"),
         |metadata, _| {
             metadata.remove("env");
         },
-        cut_platform,
+        truncate_platform,
     ];
     let mut encoded = to_raw_document(&metadata)?;
     for cut in cuts {
@@ -122,12 +127,12 @@ fn cut_to_size(mut metadata: Document) -> Result<RawDocumentBuf> {
     match surplus(&encoded) {
         None => Ok(encoded),
         Some(surplus) => Err(Error::invalid_argument(format!(
-            "the names and versions in the handshake are {surplus} bytes too long together"
+            "the names and versions in the handshake metadata exceed the limit of {MAX_METADATA} bytes by {surplus}"
         ))),
     }
 }
 
-/// How many bytes are too many.
+/// The number of bytes by which the document exceeds the limit.
 fn surplus(encoded: &RawDocumentBuf) -> Option<usize> {
     encoded
         .as_bytes()
@@ -136,7 +141,8 @@ fn surplus(encoded: &RawDocumentBuf) -> Option<usize> {
         .filter(|surplus| *surplus > 0)
 }
 
-/// Removes all fields of a part but one, and the part if it has not that one.
+/// Removes all fields of a subdocument except one; removes the subdocument if it does not have that
+/// field.
 fn keep_only(metadata: &mut Document, part: &str, field: &str) {
     if let Ok(fields) = metadata.get_document_mut(part) {
         let kept = fields.remove(field);
@@ -152,8 +158,8 @@ fn keep_only(metadata: &mut Document, part: &str, field: &str) {
     }
 }
 
-/// Shortens `platform`, and removes it if nothing would be left.
-fn cut_platform(metadata: &mut Document, surplus: usize) {
+/// Truncates `platform`, and removes it if nothing would be left.
+fn truncate_platform(metadata: &mut Document, surplus: usize) {
     let Ok(platform) = metadata.get_str("platform") else {
         return;
     };
@@ -165,7 +171,7 @@ fn cut_platform(metadata: &mut Document, surplus: usize) {
     }
 }
 
-/// The operating system's family as the specification names them.
+/// `os.type`: the family of the operating system, in the spelling of the specification.
 fn operating_system() -> &'static str {
     match std::env::consts::OS {
         "linux" => "Linux",
@@ -187,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn names_application_driver_and_platform() {
+    fn the_document_contains_application_driver_and_platform() {
         let metadata = decoded(&client_metadata(Some("shop")).unwrap());
         assert_eq!(
             metadata.get_document("application").unwrap(),
@@ -203,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_less_important_parts_go_first() {
+    fn optional_fields_are_removed_in_the_specified_order() {
         let whole = |region: usize, platform: usize, driver: usize| {
             let metadata = doc! {
                 "driver": { "name": "d".repeat(driver) },
@@ -211,7 +217,7 @@ mod tests {
                 "platform": "é".repeat(platform),
                 "env": { "name": "aws.lambda", "region": "r".repeat(region) },
             };
-            let cut = cut_to_size(metadata)?;
+            let cut = truncate_to_limit(metadata)?;
             assert!(cut.as_bytes().len() <= MAX_METADATA);
             Ok::<_, Error>(decode_document(cut.as_bytes()).unwrap())
         };
@@ -232,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_without_name_goes_as_a_whole() {
+    fn env_without_name_is_removed_completely() {
         let variables = |name: &str| (name == "KUBERNETES_SERVICE_HOST").then(|| "1".to_owned());
         let client_environment = ClientEnvironment::detect(&variables, false);
         let mut metadata = ClientMetadata::new(Some(&"a".repeat(128)), client_environment).unwrap();
@@ -242,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_fits_is_refused_and_forgotten() {
+    fn metadata_that_does_not_fit_is_rejected_and_not_kept() {
         let mut metadata = client_metadata(None).unwrap();
         let before = metadata.document().clone();
         for info in [

@@ -1,4 +1,4 @@
-//! The handshake: the first command on a connection ([MongoDB Handshake]).
+//! The handshake: the first `hello` on a connection ([MongoDB Handshake]).
 //!
 //! [MongoDB Handshake]:
 //! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
@@ -24,22 +24,23 @@ use crate::{
     types::{compressor::Compressor, server_api::ServerApi},
 };
 
-/// The supported wire versions: from server 4.2 to the newest known.
+/// The minimum supported wire version: MongoDB 4.2.
 pub const MIN_WIRE_VERSION: i32 = 8;
-/// See [`MIN_WIRE_VERSION`].
+/// The maximum supported wire version: the latest one known when this version was released.
 pub const MAX_WIRE_VERSION: i32 = 29;
 
-/// What is wrong with a reply without `serviceId` in load-balanced mode, in the words of the specification.
+/// The error if the hello reply has no `serviceId` in load-balanced mode. The text is that of the
+/// specification (Load Balancer Support, "Connection Establishment").
 pub const NO_SERVICE_ID: &str =
     "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
 
-/// The value of `backpressure`: what this driver does when the server is overloaded.
+/// `backpressure`: the driver implements the Client Backpressure specification.
 const BACKPRESSURE: &str = "2";
 
-/// Writes the body of the first hello of a connection into `command`.
+/// Writes the body of the first hello of a connection.
 ///
-/// The legacy spelling is used, since a server that knows `hello` says so in its reply to it. Behind a load balancer there
-/// are only servers that know it, and a declared version of the interface has no other.
+/// The legacy hello is used, with `helloOk`: a server that supports `hello` says so in its reply.
+/// In load-balanced mode and with the Stable API, `hello` is used ("Connection handshake").
 pub fn first_hello(
     command: &mut CommandBuilder<'_>,
     metadata: &RawDocument,
@@ -55,8 +56,8 @@ pub fn first_hello(
     }
     command.str("backpressure", BACKPRESSURE);
     command.document("client", metadata);
-    // Empty if no compressor is configured: the server log then distinguishes such clients from
-    // those without support for compression.
+    // Also sent if empty: the server's log then distinguishes clients without compressors from
+    // drivers without support for compression.
     let array = command.begin_array("compression");
     for (index, compressor) in compressors.iter().enumerate() {
         command.str(IndexKey::new(index).as_str(), compressor.as_str());
@@ -67,7 +68,7 @@ pub fn first_hello(
     }
 }
 
-/// Writes the body of a later hello, as monitors send it.
+/// Writes the body of a later hello of a monitor.
 pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool, server_api: Option<ServerApi>) {
     let modern = hello_ok || server_api.is_some();
     command.i32(if modern { "hello" } else { "isMaster" }, 1);
@@ -80,7 +81,7 @@ pub fn hello(command: &mut CommandBuilder<'_>, hello_ok: bool, server_api: Optio
 }
 
 /// Adds `topologyVersion` and `maxAwaitTimeMS`: the server replies when its state differs from
-/// `known`, or after `limit`.
+/// `known`, or after `limit` (Server Monitoring, "Streaming Protocol").
 pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, limit: Duration) {
     let version = command.begin_document("topologyVersion");
     command.object_id("processId", known.process_id);
@@ -90,7 +91,8 @@ pub fn await_change(command: &mut CommandBuilder<'_>, known: TopologyVersion, li
     command.i64("maxAwaitTimeMS", millis);
 }
 
-/// The first of the compressors that the reply to the first hello lists. What is not understood counts as absent.
+/// The negotiated compressor: the first of `offered` that the hello reply lists. Invalid values are
+/// ignored.
 pub fn agreed_compressor(hello: &[u8], offered: &[Compressor]) -> Option<Compressor> {
     let list = find_element(hello, "compression").ok()??.value.array().ok()?;
     let mut agreed: Option<usize> = None;
@@ -105,7 +107,7 @@ pub fn agreed_compressor(hello: &[u8], offered: &[Compressor]) -> Option<Compres
     offered.get(agreed?).copied()
 }
 
-/// Reads the reply to either.
+/// Parses the reply to `hello` or legacy hello.
 pub fn parse_hello(body: &[u8]) -> Result<HelloReply> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase", default)]
@@ -140,7 +142,7 @@ mod tests {
     };
 
     #[test]
-    fn a_hello_may_wait_for_a_change() {
+    fn an_awaitable_hello_has_a_topology_version() {
         let mut buffer = Vec::new();
         let mut command = CommandBuilder::new(&mut buffer);
         hello(&mut command, true, None);
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hello_declares_backpressure_and_the_load_balancer() {
+    fn the_first_hello_contains_backpressure_and_load_balanced() {
         let written = |load_balanced, server_api| {
             let mut buffer = Vec::new();
             let mut command = CommandBuilder::new(&mut buffer);
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clients_order_decides_which_compressor_is_agreed_on() {
+    fn the_clients_order_of_compressors_is_used() {
         let offered = [Compressor::Zlib, Compressor::Snappy];
         let agreed = |reply: RawDocumentBuf| agreed_compressor(reply.as_bytes(), &offered);
         assert_eq!(
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_version_has_no_legacy_hello() {
+    fn the_stable_api_does_not_use_legacy_hello() {
         let written = |hello_ok, server_api| {
             let mut buffer = Vec::new();
             let mut command = CommandBuilder::new(&mut buffer);

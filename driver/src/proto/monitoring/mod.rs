@@ -1,7 +1,7 @@
-//! When and how one server is checked, without I/O and clock ([Server Monitoring]).
+//! When and how a server is checked ([Server Monitoring]).
 //!
 //! The owner of a [`Monitor`] calls [`poll`](Monitor::poll), performs the returned step, and
-//! reports the result. A server that supports streaming is checked continuously: it answers when
+//! reports the result. A server that supports streaming is checked continuously: it replies when
 //! its state changes, or after `heartbeatFrequencyMS`. Any other server is polled every
 //! `heartbeatFrequencyMS`.
 //!
@@ -16,24 +16,24 @@ pub use monitor::Monitor;
 
 use crate::proto::description::TopologyVersion;
 
-/// `minHeartbeatFrequencyMS`: the least time between two checks, except while streaming.
+/// `minHeartbeatFrequencyMS`: the minimum time between two checks, except while streaming.
 pub const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
 /// The options of a monitor.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitorSettings {
-    /// Whether to use the streaming protocol if the server supports it: false for
+    /// Whether to use the streaming protocol if the server supports it: `false` for
     /// `serverMonitoringMode=poll`, and for `auto` on a FaaS platform.
     pub streaming: bool,
     /// `heartbeatFrequencyMS`
     pub heartbeat_frequency: Duration,
-    /// `connectTimeoutMS`. Zero: no limit.
+    /// `connectTimeoutMS`. Zero means no limit.
     pub connect_timeout: Duration,
 }
 
 impl MonitorSettings {
-    /// The time limit of this check. `None`: no limit. The limit of a handshake includes opening
-    /// the socket.
+    /// The time limit of a check. `None`: no limit. The limit of a handshake includes opening the
+    /// socket; that of an awaitable check includes `heartbeatFrequencyMS` ("connectTimeoutMS").
     pub fn timeout(&self, check: Check) -> Option<Duration> {
         if self.connect_timeout.is_zero() {
             return None;
@@ -65,7 +65,7 @@ impl Check {
         matches!(self, Self::Await(_) | Self::Next)
     }
 
-    /// Whether the duration of the check is a round trip time.
+    /// Whether the duration of the check is a round-trip time.
     pub fn is_round_trip(self) -> bool {
         !self.is_awaited()
     }

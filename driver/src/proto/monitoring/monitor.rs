@@ -1,11 +1,11 @@
-//! The monitor of one server: state machine.
+//! The state machine of the monitor of one server.
 
 use std::time::Instant;
 
 use super::{Answer, Check, MIN_HEARTBEAT_FREQUENCY, MonitorSettings, Step};
 use crate::proto::description::TopologyVersion;
 
-/// Decides when and how a server is checked. At most one check runs at a time.
+/// Determines when and how a server is checked. At most one check runs at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Monitor {
     settings: MonitorSettings,
@@ -24,8 +24,8 @@ enum Phase {
     /// The next check is due immediately.
     Due,
     Checking(Check),
-    /// The time of the end of the last check.
-    Resting(Instant),
+    /// Waiting since the end of the last check.
+    Waiting(Instant),
 }
 
 /// The connection of the monitor.
@@ -55,10 +55,11 @@ impl Monitor {
         match self.phase {
             Phase::Checking(check) => return Step::Check(check),
             Phase::Due => {}
-            Phase::Resting(since) => {
-                let rest = match self.requested {
-                    true => MIN_HEARTBEAT_FREQUENCY,
-                    false => self.settings.heartbeat_frequency.max(MIN_HEARTBEAT_FREQUENCY),
+            Phase::Waiting(since) => {
+                let rest = if self.requested {
+                    MIN_HEARTBEAT_FREQUENCY
+                } else {
+                    self.settings.heartbeat_frequency.max(MIN_HEARTBEAT_FREQUENCY)
                 };
                 let due = since.checked_add(rest);
                 if due.is_none_or(|due| now < due) {
@@ -92,13 +93,15 @@ impl Monitor {
         self.known = true;
         self.requested = false;
         self.version = answer.topology_version;
-        self.link = match answer.more_to_come {
-            true => Link::Streaming,
-            false => Link::Idle,
+        self.link = if answer.more_to_come {
+            Link::Streaming
+        } else {
+            Link::Idle
         };
-        self.phase = match self.is_streaming() {
-            true => Phase::Due,
-            false => Phase::Resting(now),
+        self.phase = if self.is_streaming() {
+            Phase::Due
+        } else {
+            Phase::Waiting(now)
         };
     }
 
@@ -108,30 +111,28 @@ impl Monitor {
     pub fn handle_failure(&mut self, network: bool, now: Instant) {
         let retry = network && self.known;
         self.requested = false;
-        self.lose(match retry {
-            true => Phase::Due,
-            false => Phase::Resting(now),
-        });
+        self.disconnect(if retry { Phase::Due } else { Phase::Waiting(now) });
     }
 
     /// An operation had a network error: the connection of the monitor must be closed, which
-    /// cancels a running check. A check that was requested meanwhile is done by the next check.
+    /// cancels a running check ("hello or legacy hello Cancellation"). The next check satisfies a
+    /// request made meanwhile.
     pub fn handle_cancellation(&mut self, now: Instant) {
-        self.lose(match self.phase {
-            Phase::Resting(since) => Phase::Resting(since),
-            Phase::Due | Phase::Checking(_) => Phase::Resting(now),
+        self.disconnect(match self.phase {
+            Phase::Waiting(since) => Phase::Waiting(since),
+            Phase::Due | Phase::Checking(_) => Phase::Waiting(now),
         });
     }
 
-    fn lose(&mut self, phase: Phase) {
+    fn disconnect(&mut self, phase: Phase) {
         self.known = false;
         self.version = None;
         self.link = Link::None;
         self.phase = phase;
     }
 
-    /// Whether the server streams. Then the round trip time is measured on a connection of its own
-    /// ("Measuring RTT").
+    /// Whether the server streams replies. The round-trip time is then measured on a separate
+    /// connection ("Measuring RTT").
     pub fn is_streaming(&self) -> bool {
         self.settings.streaming && (self.version.is_some() || self.link == Link::Streaming)
     }

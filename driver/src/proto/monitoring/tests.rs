@@ -1,4 +1,4 @@
-//! The monitor on a clock of the tests' own.
+//! Tests of the monitor with a virtual clock.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ fn news(counter: i64, more_to_come: bool) -> Answer {
     }
 }
 
-/// A monitor whose first check runs.
+/// A monitor whose first check is running.
 fn begun(streaming: bool) -> (Monitor, Instant) {
     let start = Instant::now();
     let mut monitor = Monitor::new(settings(streaming));
@@ -45,9 +45,9 @@ fn begun(streaming: bool) -> (Monitor, Instant) {
 }
 
 #[test]
-fn an_old_server_is_asked_every_heartbeat() {
+fn a_server_without_streaming_is_polled() {
     let (mut monitor, start) = begun(true);
-    // The time counts from the end of the check.
+    // The interval starts at the end of the check.
     let end = start + Duration::from_secs(1);
     monitor.handle_answer(OLD, end);
     assert!(!monitor.is_streaming());
@@ -61,7 +61,7 @@ fn an_old_server_is_asked_every_heartbeat() {
 }
 
 #[test]
-fn a_new_server_streams_without_pause() {
+fn a_server_with_streaming_is_checked_continuously() {
     let (mut monitor, now) = begun(true);
     monitor.handle_answer(news(1, false), now);
     assert!(monitor.is_streaming());
@@ -70,17 +70,17 @@ fn a_new_server_streams_without_pause() {
     assert_eq!(monitor.poll(now), Step::Check(Check::Next));
     monitor.handle_answer(news(3, true), now);
     assert_eq!(monitor.poll(now), Step::Check(Check::Next));
-    // The server ends the stream: it is asked to begin another from the last state.
+    // The server ends the stream: a new one is started from the last topologyVersion.
     monitor.handle_answer(news(4, false), now);
     assert_eq!(monitor.poll(now), Step::Check(Check::Await(version(4))));
-    // It says no more whether it can.
+    // The reply has no topologyVersion, so the server is polled.
     monitor.handle_answer(OLD, now);
     assert!(!monitor.is_streaming());
     assert_eq!(monitor.poll(now), Step::Wait(Some(now + HEARTBEAT)));
 }
 
 #[test]
-fn where_streaming_is_off_new_servers_are_polled() {
+fn without_streaming_all_servers_are_polled() {
     let (mut monitor, now) = begun(false);
     monitor.handle_answer(news(1, false), now);
     assert!(!monitor.is_streaming());
@@ -89,7 +89,7 @@ fn where_streaming_is_off_new_servers_are_polled() {
 }
 
 #[test]
-fn a_requested_check_waits_for_the_minimum_alone() {
+fn a_requested_check_waits_for_min_heartbeat_frequency() {
     let (mut monitor, now) = begun(false);
     monitor.handle_answer(OLD, now);
     monitor.request_check();
@@ -101,23 +101,24 @@ fn a_requested_check_waits_for_the_minimum_alone() {
         Step::Wait(Some(now + MIN + HEARTBEAT)),
         "one check each"
     );
-    // Long after the last check there is nothing to wait for.
+    // After the minimum interval, a requested check starts immediately.
     monitor.request_check();
     assert_eq!(monitor.poll(now + MIN + MIN), Step::Check(Check::Hello));
 }
 
 #[test]
-fn a_request_during_a_check_is_answered_by_it() {
+fn a_running_check_satisfies_a_request() {
     for fails in [false, true] {
         let (mut monitor, now) = begun(false);
         monitor.request_check();
-        match fails {
-            true => monitor.handle_failure(false, now),
-            false => monitor.handle_answer(OLD, now),
+        if fails {
+            monitor.handle_failure(false, now);
+        } else {
+            monitor.handle_answer(OLD, now);
         }
         assert_eq!(monitor.poll(now), Step::Wait(Some(now + HEARTBEAT)));
     }
-    // But a cancelled check answers nobody.
+    // A cancelled check does not satisfy a request.
     let (mut monitor, now) = begun(false);
     monitor.request_check();
     monitor.handle_cancellation(now);
@@ -125,7 +126,7 @@ fn a_request_during_a_check_is_answered_by_it() {
 }
 
 #[test]
-fn one_lost_connection_is_retried_once() {
+fn a_network_error_is_retried_once() {
     let (mut monitor, now) = begun(true);
     monitor.handle_failure(true, now);
     assert_eq!(
@@ -146,7 +147,7 @@ fn one_lost_connection_is_retried_once() {
 }
 
 #[test]
-fn an_error_in_the_answer_is_not_retried_at_once() {
+fn a_command_error_is_not_retried_immediately() {
     let (mut monitor, now) = begun(true);
     monitor.handle_answer(news(1, true), now);
     monitor.poll(now);
@@ -156,7 +157,7 @@ fn an_error_in_the_answer_is_not_retried_at_once() {
 }
 
 #[test]
-fn a_cancelled_check_rests_and_a_rest_goes_on() {
+fn the_interval_applies_after_a_cancelled_check() {
     let (mut monitor, now) = begun(true);
     monitor.handle_answer(news(1, true), now);
     monitor.poll(now);
@@ -164,17 +165,17 @@ fn a_cancelled_check_rests_and_a_rest_goes_on() {
     monitor.handle_cancellation(later);
     assert!(!monitor.is_streaming());
     assert_eq!(monitor.poll(later), Step::Wait(Some(later + HEARTBEAT)));
-    // A cancellation meanwhile is no new check.
+    // A cancellation while no check runs does not cause a check.
     monitor.handle_cancellation(later + MIN);
     monitor.request_check();
     assert_eq!(monitor.poll(later + MIN), Step::Check(Check::Handshake));
-    // The server was not known: a network error now is not retried at once.
+    // The server was not known, so the network error is not retried immediately.
     monitor.handle_failure(true, later + MIN);
     assert!(matches!(monitor.poll(later + MIN), Step::Wait(_)));
 }
 
 #[test]
-fn awaited_answers_get_the_time_that_the_server_waits() {
+fn the_timeout_of_awaitable_checks_includes_the_heartbeat() {
     let settings = settings(true);
     for (check, seconds, awaited) in [
         (Check::Handshake, 3, false),
@@ -193,7 +194,7 @@ fn awaited_answers_get_the_time_that_the_server_waits() {
 }
 
 #[test]
-fn a_heartbeat_beyond_all_time_waits_for_a_request() {
+fn an_unrepresentable_heartbeat_time_waits_for_a_request() {
     let start = Instant::now();
     let mut monitor = Monitor::new(MonitorSettings {
         heartbeat_frequency: Duration::MAX,
@@ -207,7 +208,7 @@ fn a_heartbeat_beyond_all_time_waits_for_a_request() {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Happens {
+enum Event {
     Time(u64),
     Request,
     Answer { can_stream: bool, more: bool },
@@ -215,21 +216,22 @@ enum Happens {
     Cancellation,
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        (0_u64..12_000).prop_map(Happens::Time),
-        Just(Happens::Request),
-        (any::<bool>(), any::<bool>()).prop_map(|(can_stream, more)| Happens::Answer { can_stream, more }),
-        any::<bool>().prop_map(|network| Happens::Failure { network }),
-        Just(Happens::Cancellation),
+        (0_u64..12_000).prop_map(Event::Time),
+        Just(Event::Request),
+        (any::<bool>(), any::<bool>()).prop_map(|(can_stream, more)| Event::Answer { can_stream, more }),
+        any::<bool>().prop_map(|network| Event::Failure { network }),
+        Just(Event::Cancellation),
     ]
 }
 
 proptest! {
-    /// Whatever happens: checks that were not streamed or retried keep their distance, no wait is longer than a heartbeat
-    /// from the last check, a request is never forgotten, and what needs a connection has one.
+    /// For any sequence of events: checks that are not streamed or retried keep the minimum
+    /// interval, no wait exceeds the heartbeat interval since the last check, every request leads
+    /// to a check, and a check that needs a connection has one.
     #[test]
-    fn every_history_keeps_the_rules(streaming in any::<bool>(), history in prop::collection::vec(happens(), 1..60)) {
+    fn every_sequence_satisfies_the_rules(streaming in any::<bool>(), history in prop::collection::vec(event(), 1..60)) {
         let mut now = Instant::now();
         let mut monitor = Monitor::new(settings(streaming));
         let mut last_end: Option<Instant> = None;
@@ -239,7 +241,7 @@ proptest! {
                 Step::Check(check) => {
                     if !running {
                         let rested = last_end.is_none_or(|end| now >= end + MIN);
-                        prop_assert!(at_once || rested, "a check of {check:?} came too soon");
+                        prop_assert!(at_once || rested, "a check of {check:?} started too early");
                         requested = false;
                     }
                     running = true;
@@ -247,26 +249,26 @@ proptest! {
                     prop_assert!(streaming || !check.is_awaited());
                 }
                 Step::Wait(until) => {
-                    let end = last_end.expect("the first check waits for nothing");
+                    let end = last_end.expect("the first check is due immediately");
                     prop_assert!(!running && !at_once);
                     prop_assert_eq!(until, Some(end + if requested { MIN } else { HEARTBEAT }));
                 }
             }
             match event {
-                Happens::Time(millis) => now += Duration::from_millis(millis),
-                Happens::Request => {
+                Event::Time(millis) => now += Duration::from_millis(millis),
+                Event::Request => {
                     monitor.request_check();
                     requested = true;
                 }
-                Happens::Cancellation => {
+                Event::Cancellation => {
                     monitor.handle_cancellation(now);
                     if running {
                         last_end = Some(now);
                     }
                     (running, connected, known, at_once) = (false, false, false, false);
                 }
-                Happens::Answer { .. } | Happens::Failure { .. } if !running => {}
-                Happens::Answer { can_stream, more } => {
+                Event::Answer { .. } | Event::Failure { .. } if !running => {}
+                Event::Answer { can_stream, more } => {
                     let more_to_come = more && can_stream && streaming;
                     let topology_version = can_stream.then(|| version(1));
                     monitor.handle_answer(Answer { topology_version, more_to_come }, now);
@@ -275,7 +277,7 @@ proptest! {
                     at_once = streaming && can_stream;
                     last_end = Some(now);
                 }
-                Happens::Failure { network } => {
+                Event::Failure { network } => {
                     monitor.handle_failure(network, now);
                     prop_assert!(!monitor.is_streaming());
                     at_once = network && known;

@@ -7,6 +7,6 @@ mod client_session;
 mod cluster_time;
 mod server_session;
 
-pub use client_session::{InvalidSessionOptions, ReadTime, ReadTimeRule, SessionOptions, SessionState};
+pub use client_session::{ReadTime, ReadTimeRule, SessionOptions, SessionState};
 pub use cluster_time::ClusterTime;
 pub use server_session::{ServerSession, SessionStack};

@@ -1,31 +1,32 @@
-//! Why a proxy leads nowhere.
+//! Errors of the SOCKS5 negotiation.
 
 use std::{fmt, io};
 
-/// A negotiation that failed.
+/// The negotiation with the proxy failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Socks5Error {
-    /// The host name cannot be put into a request.
+    /// The host name of the server is empty or too long for a request.
     HostName,
-    /// The proxy speaks another version, or something else.
+    /// The first byte of a reply is not the version of SOCKS5.
     Version(u8),
-    /// The proxy accepts none of the methods offered.
+    /// The proxy accepts none of the offered authentication methods.
     NoMethod {
-        /// Whether user name and password were among them.
+        /// Whether the method "username/password" was offered.
         login_offered: bool,
     },
-    /// The proxy chose a method that was not offered.
+    /// The proxy selected a method that was not offered.
     UnofferedMethod(u8),
-    /// The proxy knows no such user, or not with this password.
+    /// The proxy rejected the user name and password (RFC 1929).
     LoginRefused,
-    /// The proxy did not open the connection, for the reason with this code.
+    /// The proxy did not connect to the server. The value is the reply code (RFC 1928, section 6).
     Refused(u8),
-    /// The proxy's reply holds an address of no known type.
+    /// The reply of the proxy contains an address of unknown type.
     AddressType(u8),
 }
 
 impl Socks5Error {
-    /// How a socket of this machine would have failed. Neither is ever a timeout of the client.
+    /// The error kind of a direct connection that failed for the same reason. It is not `TimedOut`,
+    /// which is used for time limits of the client.
     pub fn io_kind(self) -> io::ErrorKind {
         match self {
             Self::HostName => io::ErrorKind::InvalidInput,
@@ -46,18 +47,18 @@ impl fmt::Display for Socks5Error {
             Self::HostName => write!(f, "the server's host name is empty or longer than 255 bytes"),
             Self::Version(version) => write!(
                 f,
-                "the proxy does not speak SOCKS5: its answer begins with byte {version}"
+                "the proxy does not speak SOCKS5: its reply begins with byte {version}"
             ),
-            Self::NoMethod { login_offered: true } => {
-                f.write_str("the proxy accepts neither user name and password nor going without")
-            }
+            Self::NoMethod { login_offered: true } => f.write_str(
+                "the proxy accepts neither user name and password nor connections without authentication",
+            ),
             Self::NoMethod { login_offered: false } => {
-                f.write_str("the proxy wants a login: proxyUsername and proxyPassword are not set")
+                f.write_str("the proxy requires authentication: set proxyUsername and proxyPassword")
             }
             Self::UnofferedMethod(method) => {
                 write!(
                     f,
-                    "the proxy chose the login method {method}, which was not offered"
+                    "the proxy selected the authentication method {method}, which was not offered"
                 )
             }
             Self::LoginRefused => f.write_str("the proxy refused proxyUsername and proxyPassword"),
@@ -75,7 +76,9 @@ impl fmt::Display for Socks5Error {
                 };
                 write!(f, "the proxy could not connect to the server: {reason} ({code})")
             }
-            Self::AddressType(kind) => write!(f, "the proxy's reply holds an address of unknown type {kind}"),
+            Self::AddressType(kind) => {
+                write!(f, "the proxy's reply contains an address of unknown type {kind}")
+            }
         }
     }
 }

@@ -16,5 +16,6 @@ mod tests;
 pub use failure::Socks5Error;
 pub use negotiation::{Credentials, Negotiation, Step};
 
-/// Longest host name, user name and password: their lengths are sent as one byte each.
+/// The maximum length in bytes of host name, user name and password: their lengths are sent as one
+/// byte.
 pub const MAX_TEXT: usize = 255;

@@ -1,6 +1,6 @@
-//! Method selection, authentication and request, in this order.
+//! The negotiation: method selection, authentication, and request.
 
-// Addresses alone, without the sockets of `std::net`.
+// Only the address types of `std::net` are used, no sockets.
 use core::net::IpAddr;
 use std::fmt;
 
@@ -8,8 +8,8 @@ use super::{MAX_TEXT, Socks5Error};
 use crate::types::secret::Secret;
 
 const VERSION: u8 = 5;
-const LOGIN_VERSION: u8 = 1;
-const NO_LOGIN: u8 = 0;
+const AUTHENTICATION_VERSION: u8 = 1;
+const NO_AUTHENTICATION: u8 = 0;
 const USERNAME_PASSWORD: u8 = 2;
 const NO_ACCEPTABLE_METHOD: u8 = 0xFF;
 const CONNECT: u8 = 1;
@@ -24,17 +24,19 @@ pub struct Credentials {
     password: Secret,
 }
 
-/// What to do next. `Debug` shows no bytes, since the password may be among them.
+/// The next step. `Debug` prints no bytes, which may contain the password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Send these bytes, if any, then read as many, and hand them in.
+    /// Send these bytes, if any, then read a number of bytes and pass them to
+    /// [`Negotiation::handle`].
     Exchange {
-        /// To be sent.
+        /// The bytes to send.
         send: Vec<u8>,
         /// The exact number of bytes to read; never 0.
         read: usize,
     },
-    /// The proxy is connected to the server: from here on the stream is the server's.
+    /// The proxy is connected to the server. The following bytes of the stream are exchanged with
+    /// the server.
     Done,
 }
 
@@ -47,7 +49,7 @@ impl fmt::Debug for Step {
     }
 }
 
-/// A connection through a proxy being asked for.
+/// The state of a negotiation.
 #[derive(Debug)]
 pub struct Negotiation {
     request: Vec<u8>,
@@ -55,21 +57,21 @@ pub struct Negotiation {
     state: State,
 }
 
-/// What the bytes that come next are.
+/// What the next bytes contain.
 #[derive(Clone, Copy, Debug)]
 enum State {
     Method,
     Login,
-    /// Version and code of the reply, read first: a proxy that refuses may close the connection
-    /// after them.
+    /// Version and code of the reply. They are read first, because a proxy that rejects the request
+    /// may close the connection after them.
     ConnectReply,
-    /// A reserved byte, the type of the address, and its first byte.
+    /// The reserved byte, the type of the address, and the first byte of the address.
     AddressType,
     Address,
 }
 
 impl Credentials {
-    /// `None` when a part is empty or longer than [`MAX_TEXT`] bytes.
+    /// `None` if a part is empty or longer than [`MAX_TEXT`] bytes.
     pub(crate) fn new(username: &str, password: &Secret) -> Option<Self> {
         let fits = |text: &str| (1..=MAX_TEXT).contains(&text.len());
         (fits(username) && fits(password.expose())).then(|| Self {
@@ -80,18 +82,19 @@ impl Credentials {
 }
 
 impl Negotiation {
-    /// Asks for a connection to the host, whose name the proxy resolves unless it is an address, and says how to begin.
+    /// Starts the negotiation of a connection to the host. The proxy resolves the host name, unless
+    /// it is an IP address.
     ///
     /// # Errors
-    /// A host name that cannot be sent.
+    /// The host name is empty or too long.
     pub fn begin(
         host: &str,
         port: u16,
         credentials: Option<Credentials>,
     ) -> Result<(Self, Step), Socks5Error> {
         let methods: &[u8] = match credentials {
-            None => &[NO_LOGIN],
-            Some(_) => &[NO_LOGIN, USERNAME_PASSWORD],
+            None => &[NO_AUTHENTICATION],
+            Some(_) => &[NO_AUTHENTICATION, USERNAME_PASSWORD],
         };
         let mut method_request = vec![VERSION];
         push_counted(&mut method_request, methods).ok_or(Socks5Error::HostName)?;
@@ -107,17 +110,17 @@ impl Negotiation {
         Ok((negotiation, step))
     }
 
-    /// Takes the bytes that the last step asked for.
+    /// Handles the bytes that the last step requested.
     ///
     /// # Errors
-    /// A refusal, or bytes that are no SOCKS5.
+    /// The proxy rejected the request, or the bytes are not SOCKS5.
     pub fn handle(&mut self, answer: &[u8]) -> Result<Step, Socks5Error> {
         let byte = |index: usize| answer.get(index).copied().unwrap_or_default();
         match self.state {
             State::Method => {
                 check_version(byte(0))?;
                 match (byte(1), self.credentials.take()) {
-                    (NO_LOGIN, _) => Ok(self.send_request()),
+                    (NO_AUTHENTICATION, _) => Ok(self.send_request()),
                     (USERNAME_PASSWORD, Some(credentials)) => {
                         self.state = State::Login;
                         let send = login(&credentials).ok_or(Socks5Error::LoginRefused)?;
@@ -129,7 +132,8 @@ impl Negotiation {
                     (method, _) => Err(Socks5Error::UnofferedMethod(method)),
                 }
             }
-            // Proxies are known that put their own version in place of the login's, so it is not looked at.
+            // Not checked: some proxies send the SOCKS version instead of that of the
+            // subnegotiation (RFC 1929).
             State::Login => match byte(1) {
                 0 => Ok(self.send_request()),
                 _ => Err(Socks5Error::LoginRefused),
@@ -143,7 +147,7 @@ impl Negotiation {
             }
             State::AddressType => {
                 const PORT: usize = 2;
-                // One byte of the address has been read: the first, or the length of a name.
+                // One byte of the address has been read: its first byte, or the length of a name.
                 let rest = match byte(1) {
                     IPV4 => 4 - 1 + PORT,
                     IPV6 => 16 - 1 + PORT,
@@ -152,7 +156,7 @@ impl Negotiation {
                 };
                 Ok(self.read(State::Address, rest))
             }
-            // The address of the proxy as the server sees it is not used.
+            // `BND.ADDR`, the proxy's own address towards the server, is not needed.
             State::Address => Ok(Step::Done),
         }
     }
@@ -181,7 +185,7 @@ fn check_version(version: u8) -> Result<(), Socks5Error> {
     }
 }
 
-/// To be connected to the host; `None` when its name is empty or too long.
+/// The CONNECT request. `None` if the host name is empty or too long.
 fn request(host: &str, port: u16) -> Option<Vec<u8>> {
     let mut request = vec![VERSION, CONNECT, 0];
     match host.parse() {
@@ -204,13 +208,13 @@ fn request(host: &str, port: u16) -> Option<Vec<u8>> {
 }
 
 fn login(credentials: &Credentials) -> Option<Vec<u8>> {
-    let mut message = vec![LOGIN_VERSION];
+    let mut message = vec![AUTHENTICATION_VERSION];
     push_counted(&mut message, credentials.username.as_bytes())?;
     push_counted(&mut message, credentials.password.expose().as_bytes())?;
     Some(message)
 }
 
-/// The bytes behind their number; `None` when there are too many.
+/// Appends the length and the bytes. `None` if the length does not fit in one byte.
 fn push_counted(buffer: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
     buffer.push(u8::try_from(bytes.len()).ok()?);
     buffer.extend(bytes);

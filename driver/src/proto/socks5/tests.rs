@@ -1,4 +1,4 @@
-//! The negotiation, byte by byte.
+//! Tests of the bytes of the negotiation.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn exchange(send: &[u8], read: usize) -> Step {
     }
 }
 
-/// A negotiation whose method request has been answered with "no login", and its request.
+/// A negotiation after the method "no authentication" was selected, and its request.
 fn requested(host: &str, port: u16) -> (Negotiation, Vec<u8>) {
     let (mut negotiation, first) = Negotiation::begin(host, port, None).unwrap();
     assert_eq!(first, exchange(&[5, 1, 0], 2));
@@ -27,7 +27,7 @@ fn requested(host: &str, port: u16) -> (Negotiation, Vec<u8>) {
 }
 
 #[test]
-fn names_go_out_as_they_are_and_addresses_as_bytes() {
+fn names_are_sent_as_text_and_addresses_as_bytes() {
     let request = |host| requested(host, 0x6989).1;
     assert_eq!(request("db1.example"), *b"\x05\x01\0\x03\x0bdb1.example\x69\x89");
     assert_eq!(request("localhost"), *b"\x05\x01\0\x03\x09localhost\x69\x89");
@@ -46,7 +46,7 @@ fn names_go_out_as_they_are_and_addresses_as_bytes() {
 }
 
 #[test]
-fn credentials_are_offered_and_sent_only_when_asked_for() {
+fn credentials_are_sent_only_if_the_proxy_selects_them() {
     let (mut negotiation, first) = Negotiation::begin("h", 1, ada()).unwrap();
     assert_eq!(first, exchange(&[5, 2, 0, 2], 2));
     let login = negotiation.handle(&[5, 2]).unwrap();
@@ -59,12 +59,12 @@ fn credentials_are_offered_and_sent_only_when_asked_for() {
     assert_eq!(
         request,
         exchange(b"\x05\x01\0\x03\x01h\0\x01", 2),
-        "no login is asked for"
+        "no authentication is requested"
     );
 }
 
 #[test]
-fn every_type_of_address_is_read_to_its_end() {
+fn every_type_of_address_is_read_completely() {
     for (kind, first, rest) in [(1, 127, 5), (4, 0x20, 17), (3, 0, 2), (3, 9, 11), (3, 255, 257)] {
         let (mut negotiation, _) = requested("h", 1);
         assert_eq!(negotiation.handle(&[5, 0]).unwrap(), exchange(&[], 3));
@@ -83,7 +83,7 @@ fn every_type_of_address_is_read_to_its_end() {
 }
 
 #[test]
-fn every_refusal_has_its_words_and_its_kind() {
+fn every_reply_code_has_a_text_and_an_error_kind() {
     use std::io::ErrorKind;
     for (code, words, kind) in [
         (1, "general failure", ErrorKind::Other),
@@ -105,7 +105,7 @@ fn every_refusal_has_its_words_and_its_kind() {
 }
 
 #[test]
-fn answers_of_the_wrong_kind_are_refused() {
+fn malformed_replies_are_rejected() {
     let answer = |credentials, answer: &[u8]| {
         let (mut negotiation, _) = Negotiation::begin("h", 1, credentials).unwrap();
         negotiation.handle(answer).unwrap_err()
@@ -130,7 +130,7 @@ fn answers_of_the_wrong_kind_are_refused() {
 }
 
 #[test]
-fn credentials_have_a_length_and_are_not_shown() {
+fn credentials_have_a_length_limit_and_are_not_printed() {
     let of = |name: usize, password: usize| {
         Credentials::new(&"n".repeat(name), &Secret::new("p".repeat(password)))
     };
@@ -143,7 +143,7 @@ fn credentials_have_a_length_and_are_not_shown() {
 }
 
 proptest! {
-    /// Whatever a proxy says, the negotiation ends after a bounded number of bytes.
+    /// For any bytes from the proxy, the negotiation ends after a bounded number of bytes.
     #[test]
     fn any_bytes_end_it(bytes in prop::collection::vec(any::<u8>(), 0..600), login: bool) {
         let (mut negotiation, mut step) = Negotiation::begin("h", 1, ada().filter(|_| login)).unwrap();

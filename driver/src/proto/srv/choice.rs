@@ -1,7 +1,8 @@
-//! A random choice of hosts, for `srvMaxHosts`.
+//! Random selection of hosts for `srvMaxHosts`.
 
-/// `count` of the items, each as likely as any other: the first steps of a Fisher–Yates shuffle. All items, in their order,
-/// when there are no more than that. `random` makes the choice, so the same number makes the same one.
+/// Selects `count` items at random, each with the same probability: the first steps of a
+/// Fisher–Yates shuffle. Returns all items in their order if there are no more than `count`.
+/// `random` determines the selection.
 pub fn choose<T>(mut items: Vec<T>, count: usize, random: u64) -> Vec<T> {
     if items.len() <= count {
         return items;
@@ -16,7 +17,7 @@ pub fn choose<T>(mut items: Vec<T>, count: usize, random: u64) -> Vec<T> {
     items
 }
 
-/// splitmix64.
+/// The generator splitmix64.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;

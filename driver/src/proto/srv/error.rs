@@ -1,18 +1,18 @@
-//! Why a host name or its DNS records cannot be used.
+//! Errors of host names and DNS records.
 
 use std::fmt;
 
-/// A host name, or an answer to its lookup, that cannot be used.
+/// A host name or a DNS record is invalid, or a DNS query failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SrvError {
-    /// The host name of the connection string.
+    /// The host name in the connection string is invalid.
     HostName {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: NameProblem,
     },
-    /// `srvServiceName`.
+    /// `srvServiceName` is invalid.
     ServiceName(String),
     /// The target is the root domain: the service is not offered (RFC 2782).
     NotOffered {
@@ -23,16 +23,16 @@ pub enum SrvError {
     Target {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         problem: NameProblem,
     },
     /// The target of a record is not in the domain of the host name.
     OutsideDomain {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
         /// The domain of the host name in the connection string.
         domain: String,
@@ -41,7 +41,7 @@ pub enum SrvError {
     PortZero {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
     },
     /// There are no SRV records.
@@ -49,21 +49,21 @@ pub enum SrvError {
         /// The name of the SRV record.
         query: String,
     },
-    /// The lookup failed.
+    /// The DNS query failed.
     Lookup(String),
-    /// The lookup timed out.
+    /// The DNS query timed out.
     NoAnswer {
         /// The name of the SRV record.
         query: String,
     },
     /// The TXT record is not UTF-8.
     TxtNotUtf8 {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
     },
     /// There is more than one TXT record.
     TxtRecords {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
         /// The number of TXT records.
         count: usize,
@@ -80,22 +80,22 @@ impl fmt::Display for SrvError {
             ),
             Self::NotOffered { query } => write!(
                 f,
-                "the SRV record {query} names the host \"\", which says that the service is not offered"
+                "the SRV record {query} has the target \".\": the service is not offered at this domain"
             ),
             Self::Target { query, host, problem } => write!(
                 f,
-                "the SRV record {query} names the host \"{host}\", which {problem}"
+                "the SRV record {query} has the target \"{host}\", which {problem}"
             ),
             Self::OutsideDomain { query, host, domain } => write!(
                 f,
-                "the SRV record {query} names the host \"{host}\", which is not below the domain {domain}"
+                "the SRV record {query} has the target \"{host}\", which is not below the domain {domain}"
             ),
             Self::PortZero { query, host } => {
-                write!(f, "the SRV record {query} names port 0 of the host \"{host}\"")
+                write!(f, "the SRV record {query} has port 0 for the target \"{host}\"")
             }
-            Self::NoRecords { query } => write!(f, "there is no SRV record {query}"),
+            Self::NoRecords { query } => write!(f, "the SRV record {query} does not exist"),
             Self::Lookup(reason) => f.write_str(reason),
-            Self::NoAnswer { query } => write!(f, "no answer for {query} in time"),
+            Self::NoAnswer { query } => write!(f, "no answer to the DNS query for {query} in time"),
             Self::TxtNotUtf8 { host } => write!(f, "the TXT record of {host} is not UTF-8"),
             Self::TxtRecords { host, count } => {
                 write!(f, "the host {host} has {count} TXT records; only one is allowed")
@@ -104,18 +104,18 @@ impl fmt::Display for SrvError {
     }
 }
 
-/// What is wrong with a host name.
+/// The reason why a host name is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameProblem {
-    /// No characters.
+    /// The name is empty.
     Empty,
-    /// More than 253 characters.
+    /// The name has more than 253 characters.
     TooLong,
-    /// Two dots in a row, or a leading dot.
+    /// The name has two dots in a row, or a leading dot.
     EmptyLabel,
-    /// A label of more than 63 characters.
+    /// A label has more than 63 characters.
     LabelTooLong,
-    /// A character other than letters, digits, `-` and `_`.
+    /// The name has a character other than letters, digits, `-` and `_`.
     Character,
 }
 
@@ -124,9 +124,9 @@ impl fmt::Display for NameProblem {
         match self {
             Self::Empty => f.write_str("is empty"),
             Self::TooLong => f.write_str("is too long for a DNS name"),
-            Self::EmptyLabel => f.write_str("has an empty part"),
-            Self::LabelTooLong => f.write_str("has a part of more than 63 characters"),
-            Self::Character => f.write_str("has characters that host names cannot have"),
+            Self::EmptyLabel => f.write_str("has an empty label"),
+            Self::LabelTooLong => f.write_str("has a label of more than 63 characters"),
+            Self::Character => f.write_str("has characters that are not allowed in host names"),
         }
     }
 }

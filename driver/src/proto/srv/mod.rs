@@ -1,9 +1,9 @@
 //! Seed lists from DNS records ([Initial DNS Seedlist Discovery], [Polling SRV Records for mongos
 //! Discovery]).
 //!
-//! [`SrvName`] has the names to look up and verifies the hosts in the answer. [`seeds`] makes the
-//! seed list from the first answer, [`txt_options`] the default options, and [`SrvPolling`] applies
-//! later answers.
+//! [`SrvName`] returns the names to query and verifies the hosts in the answer. [`seeds`] returns
+//! the seed list of the first answer, [`txt_options`] the options of the TXT record, and
+//! [`SrvPolling`] applies later answers.
 //!
 //! [Initial DNS Seedlist Discovery]:
 //! https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md

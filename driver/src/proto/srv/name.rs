@@ -1,14 +1,15 @@
-//! The host name of a `mongodb+srv` connection string, and the names that its records may hold.
+//! The host name of a `mongodb+srv` connection string, and the verification of the hosts in its SRV
+//! records.
 
 use std::fmt;
 
 use super::{NameProblem, SrvError};
 
-/// A DNS name is at most this long, and each of its parts at most [`MAX_LABEL`].
+/// The maximum length of a DNS name (RFC 1035). A label has at most [`MAX_LABEL`] characters.
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
 
-/// What stands between `mongodb+srv://` and the options, and the service asked for.
+/// The host name of a `mongodb+srv` connection string, with `srvServiceName`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SrvName {
     hostname: String,
@@ -16,16 +17,16 @@ pub struct SrvName {
 }
 
 impl SrvName {
-    /// The host name, without a port, and `srvServiceName`. Nothing is asked for names that DNS cannot hold.
+    /// `hostname` is without a port. Fails if the name or the service name is not valid in DNS.
     pub fn new(hostname: &str, service: &str) -> Result<Self, SrvError> {
-        let hostname = normal(hostname);
+        let hostname = normalize(hostname);
         if let Err(problem) = check_name(&hostname) {
             return Err(SrvError::HostName {
                 host: hostname,
                 problem,
             });
         }
-        // The label is the name with an underscore before it.
+        // The label consists of an underscore and the service name.
         let known = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if service.is_empty() || service.len() >= MAX_LABEL || !service.chars().all(known) {
             return Err(SrvError::ServiceName(service.to_owned()));
@@ -36,17 +37,18 @@ impl SrvName {
         })
     }
 
-    /// Where the TXT record is.
+    /// The name of the TXT record.
     pub fn hostname(&self) -> &str {
         &self.hostname
     }
 
-    /// Where the SRV records are.
+    /// The name of the SRV records.
     pub fn query(&self) -> String {
         format!("_{}._tcp.{}", self.service, self.hostname)
     }
 
-    /// The part that hosts must share: all but the first part of the name, or all of it when it has one or two parts.
+    /// The domain that all hosts must be in: the host name without its first label, or the complete
+    /// host name if it has one or two labels ("Querying DNS").
     pub fn domain(&self) -> &str {
         match self.hostname.split_once('.') {
             Some((_, rest)) if rest.contains('.') => rest,
@@ -54,10 +56,10 @@ impl SrvName {
         }
     }
 
-    /// The host of an SRV record, in lower case and without the final dot, if it lies below the domain. A name that equals
-    /// the domain, or ends like it in the middle of a part, does not.
+    /// Returns the target of an SRV record in lower case and without the final dot, if it is in the
+    /// domain. The domain itself, and a name that ends with the domain within a label, are not.
     pub(super) fn verify(&self, target: &str) -> Result<String, SrvError> {
-        let host = normal(target);
+        let host = normalize(target);
         let query = || self.query();
         if host.is_empty() {
             return Err(SrvError::NotOffered { query: query() });
@@ -89,7 +91,7 @@ impl fmt::Display for SrvName {
     }
 }
 
-fn normal(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 

@@ -1,11 +1,15 @@
-//! SRV polling: which hosts are added and removed, and when the next lookup is due.
+//! SRV polling: which hosts are added and removed, and when the next query is due ([Polling SRV
+//! Records for mongos Discovery]).
+//!
+//! [Polling SRV Records for mongos Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
 
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{SrvError, SrvName, SrvRecord, choose, record::no_records};
 use crate::{ServerAddress, proto::description::TopologyType};
 
-/// The minimum of `rescanSRVIntervalMS`.
+/// The minimum of `rescanSRVIntervalMS`: 60 s.
 pub const MIN_RESCAN_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The state of the SRV polling of one client.
@@ -18,17 +22,17 @@ pub struct SrvPolling {
     interval: Duration,
 }
 
-/// The result of one lookup.
+/// The result of one query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// The new hosts of the deployment. `None`: they do not change.
+    /// The new hosts of the topology. `None`: unchanged.
     pub hosts: Option<BTreeSet<ServerAddress>>,
-    /// Problems with the answer, for the log. They fail no operation.
+    /// Problems with the answer, for the log. No operation fails because of them.
     pub problems: Vec<SrvError>,
 }
 
 impl SrvPolling {
-    /// The state after the first lookup, whose records are valid for `ttl`. `min_interval`:
+    /// The state after the first query, whose records are valid for `ttl`. `min_interval` is
     /// [`MIN_RESCAN_INTERVAL`], except in tests.
     pub fn new(
         name: SrvName,
@@ -46,22 +50,22 @@ impl SrvPolling {
         }
     }
 
-    /// Whether SRV records are polled for this topology type: Unknown and Sharded only.
+    /// Whether SRV records are polled for this topology type: Unknown and Sharded.
     pub fn applies_to(kind: TopologyType) -> bool {
         matches!(kind, TopologyType::Unknown | TopologyType::Sharded)
     }
 
-    /// The name to look up.
+    /// The name to query.
     pub fn name(&self) -> &SrvName {
         &self.name
     }
 
-    /// `rescanSRVIntervalMS`: the time between the end of a lookup and the next.
+    /// `rescanSRVIntervalMS`: the time between the end of a query and the next query.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Applies an answer or its failure. `current`: the hosts of the deployment.
+    /// Applies an answer or a failed query. `current` are the hosts of the topology.
     pub fn handle_answer(
         &mut self,
         answer: Result<&[SrvRecord], SrvError>,
@@ -101,7 +105,8 @@ impl SrvPolling {
         scan
     }
 
-    /// Known hosts stay. New ones are added up to `srvMaxHosts`, chosen at random.
+    /// Keeps the hosts that are in the topology, and adds new ones up to `srvMaxHosts`, selected at
+    /// random.
     fn next_hosts(
         &self,
         valid: Vec<ServerAddress>,

@@ -1,4 +1,4 @@
-//! The first lookup: seeds from SRV records, default options from the TXT record.
+//! The first query: seeds from SRV records, options from the TXT record.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::ServerAddress;
 /// An SRV record. Priority and weight are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SrvRecord {
-    /// The host's name, with or without the final dot.
+    /// The target: a host name with or without the final dot.
     pub target: String,
     /// The host's port.
     pub port: u16,
@@ -16,20 +16,20 @@ pub struct SrvRecord {
     pub ttl: Duration,
 }
 
-/// A TXT record: one or more character strings.
+/// A TXT record: one or more character strings (RFC 1035).
 pub type TxtRecord = Vec<Vec<u8>>;
 
 /// The seed list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// At least one.
+    /// The hosts; at least one.
     pub hosts: Vec<ServerAddress>,
     /// The shortest time to live of the records.
     pub ttl: Duration,
 }
 
 impl SrvName {
-    /// The address in a record, if it is in the domain and valid.
+    /// The address in a record. Fails if it is invalid or not in the domain.
     pub(super) fn address(&self, record: &SrvRecord) -> Result<ServerAddress, SrvError> {
         let host = self.verify(&record.target)?;
         if record.port == 0 {
@@ -42,8 +42,9 @@ impl SrvName {
     }
 }
 
-/// The seed list. A host outside the domain is an error. If `max_hosts` (`srvMaxHosts`, 0: no
-/// limit) is less than the number of hosts, `random` chooses.
+/// The seed list of the records. Fails if a host is not in the domain. If `max_hosts`
+/// (`srvMaxHosts`, 0: no limit) is less than the number of hosts, `random` determines the
+/// selection.
 pub fn seeds(name: &SrvName, records: &[SrvRecord], max_hosts: u32, random: u64) -> Result<Seeds, SrvError> {
     let mut hosts = Vec::new();
     for record in records {
@@ -67,7 +68,8 @@ pub(super) fn no_records(name: &SrvName) -> SrvError {
     SrvError::NoRecords { query: name.query() }
 }
 
-/// The text of the one TXT record that a host may have: options as in a connection string. `None` when there is no record.
+/// The options in the TXT record, in the form of a connection string. `None` without a record.
+/// More than one record is an error.
 pub fn txt_options(name: &SrvName, records: &[TxtRecord]) -> Result<Option<String>, SrvError> {
     match records {
         [] => Ok(None),

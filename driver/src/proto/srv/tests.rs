@@ -1,4 +1,4 @@
-//! The rules for names, records and rescans, each broken once.
+//! Tests of the rules for names, records and polling.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -33,7 +33,7 @@ fn addresses(ports: impl IntoIterator<Item = u16>) -> BTreeSet<ServerAddress> {
 }
 
 #[test]
-fn the_query_names_service_and_host() {
+fn the_query_contains_service_and_host() {
     assert_eq!(name("TEST.B.C").query(), "_mongodb._tcp.test.b.c");
     let own = SrvName::new("a.b.c", "custom-name").unwrap();
     assert_eq!(own.query(), "_custom-name._tcp.a.b.c");
@@ -43,7 +43,7 @@ fn the_query_names_service_and_host() {
 }
 
 #[test]
-fn names_that_dns_cannot_hold_are_refused() {
+fn names_that_are_invalid_in_dns_are_rejected() {
     for bad in [
         "",
         "a..b",
@@ -62,7 +62,7 @@ fn names_that_dns_cannot_hold_are_refused() {
 }
 
 #[test]
-fn hosts_must_lie_below_the_domain() {
+fn hosts_must_be_in_the_domain() {
     for (hostname, target) in [
         ("blogs.mongodb.com", "blogs.evil.com"),
         ("blogs.mongodb.com", "cluster.testmongodb.com"),
@@ -91,7 +91,7 @@ fn hosts_must_lie_below_the_domain() {
 }
 
 #[test]
-fn malformed_records_are_errors_that_name_them() {
+fn malformed_records_are_errors_with_their_name() {
     assert!(error("a.b.c", ".").contains("not offered"));
     assert!(error("a.b.c", "x y.b.c").contains("x y.b.c"));
     let why = seeds(&name("a.b.c"), &[record("h.b.c", 0)], 0, 0)
@@ -103,7 +103,7 @@ fn malformed_records_are_errors_that_name_them() {
 }
 
 #[test]
-fn seeds_hold_every_host_once_for_the_shortest_time() {
+fn seeds_contain_each_host_once_with_the_shortest_ttl() {
     let mut records = vec![record("h.b.c", 1), record("h.b.c", 2), record("H.b.c.", 1)];
     records[1].ttl = Duration::from_secs(7);
     let found = seeds(&name("a.b.c"), &records, 0, 0).unwrap();
@@ -160,7 +160,7 @@ fn the_interval_follows_the_records() {
 }
 
 #[test]
-fn a_host_outside_the_domain_is_left_out_and_named() {
+fn a_host_outside_the_domain_is_ignored_and_reported() {
     let answer = [record("h.b.c", 2), record("h.evil.c", 1)];
     let outcome = polling(0).handle_answer(Ok(&answer), &addresses([1]), 0);
     assert_eq!(outcome.hosts, Some(addresses([2])));
@@ -168,7 +168,7 @@ fn a_host_outside_the_domain_is_left_out_and_named() {
 }
 
 #[test]
-fn known_hosts_stay_and_new_ones_fill_up() {
+fn known_hosts_are_kept_and_new_ones_added() {
     let answer = [1, 3, 4].map(|port| record("h.b.c", port));
     let all = polling(0).handle_answer(Ok(&answer), &addresses([1, 2]), 0);
     assert_eq!(all.hosts, Some(addresses([1, 3, 4])));
@@ -179,14 +179,18 @@ fn known_hosts_stay_and_new_ones_fill_up() {
         assert!(two.len() == 2 && two.is_superset(&addresses([1])), "{two:?}");
         chosen.extend(two);
     }
-    assert_eq!(chosen, addresses([1, 3, 4]), "chance never chose one of them");
+    assert_eq!(
+        chosen,
+        addresses([1, 3, 4]),
+        "each host is selected for some number"
+    );
 }
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_choice_is_a_subset_of_the_size_asked_for(length in 0_usize..20, count in 0_usize..20, random in any::<u64>()) {
+    fn a_selection_is_a_subset_of_the_requested_size(length in 0_usize..20, count in 0_usize..20, random in any::<u64>()) {
         let chosen = choose((0..length).collect(), count, random);
         prop_assert_eq!(chosen.len(), length.min(count));
         let different: BTreeSet<usize> = chosen.iter().copied().collect();
@@ -195,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn any_name_is_read_or_refused(hostname in any::<String>(), target in any::<String>(), port in any::<u16>()) {
+    fn any_name_is_parsed_or_rejected(hostname in any::<String>(), target in any::<String>(), port in any::<u16>()) {
         if let Ok(name) = SrvName::new(&hostname, "mongodb")
             && let Ok(found) = seeds(&name, &[record(&target, port)], 0, 0)
         {

@@ -1,4 +1,4 @@
-//! CRC-32C (Castagnoli), the checksum that a message may end with.
+//! CRC-32C (Castagnoli), the optional checksum of OP_MSG.
 
 const POLYNOMIAL: u32 = 0x82F6_3B78; // reversed
 
@@ -22,7 +22,7 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// The checksum of `bytes`.
+/// The CRC-32C of `bytes`.
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc: u32, byte| {
         let index = (crc ^ u32::from(*byte)) & 0xFF;
@@ -33,7 +33,7 @@ pub(super) fn crc32c(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn matches_the_published_check_value() {
+    fn the_check_value_of_the_algorithm() {
         assert_eq!(super::crc32c(b"123456789"), 0xE306_9283);
         assert_eq!(super::crc32c(b""), 0);
     }

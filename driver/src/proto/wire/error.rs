@@ -32,9 +32,9 @@ pub enum WireError {
     /// A section that is neither a body nor a document sequence.
     UnknownSectionKind(u8),
     /// No section of kind 0.
-    NoBody,
+    MissingBody,
     /// More than one section of kind 0.
-    TwoBodies,
+    DuplicateBody,
     /// An OP_COMPRESSED message is too short for its header.
     TruncatedCompressedHeader,
     /// An OP_COMPRESSED message contains an OP_COMPRESSED message.
@@ -67,13 +67,13 @@ impl fmt::Display for WireError {
             Self::TooLong { length, limit } => {
                 write!(
                     f,
-                    "a message claims a length of {length} bytes, the limit is {limit}"
+                    "a message has messageLength {length}; the limit is {limit} bytes"
                 )
             }
             Self::TooShort { length } => {
                 write!(
                     f,
-                    "a message claims a length of {length} bytes, too short for a reply"
+                    "a message has messageLength {length}, which is too short for a reply"
                 )
             }
             Self::UnknownOpcode(opcode) => write!(
@@ -83,20 +83,20 @@ impl fmt::Display for WireError {
             Self::UnknownFlags(flags) => write!(f, "a reply has unknown required flag bits: {flags:#x}"),
             Self::WrongChecksum => f.write_str("the checksum of a reply is wrong"),
             Self::InvalidSectionLength(length) => {
-                write!(f, "a section of a reply claims a length of {length} bytes")
+                write!(f, "a section of a reply has the invalid length {length}")
             }
             Self::UnknownSectionKind(kind) => write!(f, "a reply has a section of unknown kind {kind}"),
-            Self::NoBody => f.write_str("a reply has no body"),
-            Self::TwoBodies => f.write_str("a reply has two bodies"),
+            Self::MissingBody => f.write_str("a reply has no body"),
+            Self::DuplicateBody => f.write_str("a reply has two bodies"),
             Self::TruncatedCompressedHeader => f.write_str("a compressed reply ends within its header"),
-            Self::NestedCompression => f.write_str("a compressed reply holds another compressed message"),
+            Self::NestedCompression => f.write_str("a compressed reply contains another compressed message"),
             Self::UnknownCompressedOpcode(opcode) => write!(
                 f,
-                "a compressed reply holds a message with opcode {opcode}, expected {OP_MSG} (OP_MSG)"
+                "a compressed reply contains a message with opcode {opcode}, expected {OP_MSG} (OP_MSG)"
             ),
             Self::InvalidUncompressedSize { size, limit } => write!(
                 f,
-                "a compressed reply claims an uncompressed size of {size} bytes, the limit of a message is {limit}"
+                "a compressed reply has an uncompressed size of {size} bytes, the limit of a message is {limit}"
             ),
             Self::CompressorNotOffered(name) => {
                 write!(f, "a reply is compressed by {name}, which was not offered")

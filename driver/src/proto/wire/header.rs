@@ -1,31 +1,33 @@
-//! The 16 bytes before every message.
+//! The message header, 16 bytes before every message.
 
 use super::{WireError, compression::PACKED_HEADER_LENGTH};
 
-/// Length of a header in bytes.
+/// The length of a message header in bytes.
 pub const HEADER_LENGTH: usize = 16;
 
-/// The operation code of OP_MSG.
+/// The opcode of OP_MSG.
 pub(super) const OP_MSG: i32 = 2013;
-/// The operation code of a compressed message.
+/// The opcode of OP_COMPRESSED.
 pub(super) const OP_COMPRESSED: i32 = 2012;
 
-/// A checked message header.
+/// A validated message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Length of the whole message, header included.
+    /// `messageLength`: the length of the message in bytes, including the header.
     pub length: usize,
-    /// The request this message answers.
+    /// `responseTo`: the `requestID` of the request.
     pub response_to: i32,
-    /// Whether it is OP_COMPRESSED instead of OP_MSG.
+    /// Whether the opcode is OP_COMPRESSED. Otherwise it is OP_MSG.
     pub compressed: bool,
 }
 
 impl Header {
-    /// The shortest reply: header, flags, one section of kind 0, and an empty document.
-    pub(super) const LEAST_REPLY: usize = HEADER_LENGTH + 4 + 1 + 5;
+    /// The length of the shortest reply: header, flag bits, one section of kind 0, and an empty
+    /// document.
+    pub(super) const MIN_REPLY_LENGTH: usize = HEADER_LENGTH + 4 + 1 + 5;
 
-    /// Reads the header of a reply and refuses lengths that no reply can have, before anything is allocated for it.
+    /// Parses the header of a reply. Rejects lengths that no reply can have, before memory is
+    /// allocated.
     pub fn parse(bytes: &[u8; HEADER_LENGTH], max_message_size: usize) -> Result<Self, WireError> {
         let [l0, l1, l2, l3, _, _, _, _, r0, r1, r2, r3, o0, o1, o2, o3] = *bytes;
         let length = i32::from_le_bytes([l0, l1, l2, l3]);
@@ -44,11 +46,11 @@ impl Header {
         if opcode != OP_MSG && !compressed {
             return Err(WireError::UnknownOpcode(opcode));
         }
-        // Beside its header, a compressed message holds at least one byte.
+        // A compressed message contains at least one byte after its header.
         let least = if compressed {
             PACKED_HEADER_LENGTH + 1
         } else {
-            Self::LEAST_REPLY
+            Self::MIN_REPLY_LENGTH
         };
         if length < least {
             return Err(WireError::TooShort { length });
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_a_header() {
+    fn a_header_is_parsed() {
         let parsed = Header::parse(&header(100, 2013), 48_000_000).unwrap();
         assert_eq!(
             parsed,
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_absurd_lengths_and_foreign_protocols() {
+    fn invalid_lengths_and_other_protocols_are_rejected() {
         for (length, opcode) in [
             (-1, 2013),
             (i32::MAX, 2013),

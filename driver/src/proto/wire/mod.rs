@@ -14,7 +14,7 @@ pub mod sensitive;
 pub(crate) mod tests;
 mod whole_command;
 
-pub use compression::{CodecError, Compression, CompressionSettings};
+pub use compression::{Compression, CompressionSettings};
 pub use error::WireError;
 pub use header::{HEADER_LENGTH, Header};
 pub use op_msg::{MessageTooLarge, MessageWriter, parse_op_msg};

@@ -7,7 +7,8 @@ use super::{HEADER_LENGTH, WireError, crc32c::crc32c, header::OP_MSG};
 const CHECKSUM_PRESENT: u32 = 1;
 const MORE_TO_COME: u32 = 1 << 1;
 const EXHAUST_ALLOWED: u32 = 1 << 16;
-/// Bits 0–15 are required: an unknown one is an error. The others are optional.
+/// Bits 0 to 15 are required: an unknown required bit is an error. Unknown optional bits are
+/// ignored ([OP_MSG], "flagBits").
 const REQUIRED_BITS: u32 = 0xFFFF;
 
 const KIND_BODY: u8 = 0;
@@ -44,7 +45,8 @@ impl<'b> MessageWriter<'b> {
         Self { buffer, start, limit }
     }
 
-    /// Begins a document sequence (kind 1); documents are appended to `buffer` until [`end_sequence`](Self::end_sequence).
+    /// Begins a document sequence (kind 1). Documents are appended to `buffer` until
+    /// [`end_sequence`](Self::end_sequence).
     pub fn begin_sequence(&mut self, identifier: &str) -> usize {
         self.buffer.push(KIND_SEQUENCE);
         let start = self.buffer.len();
@@ -76,12 +78,13 @@ impl<'b> MessageWriter<'b> {
         }
     }
 
-    /// The number of bytes written so far.
+    /// The size of the message so far, in bytes.
     pub fn size(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// Sets the length. Fails if the message, before compression, exceeds `maxMessageSizeBytes`.
+    /// Sets `messageLength`. Fails if the message, before compression, exceeds
+    /// `maxMessageSizeBytes`.
     pub fn finish(self) -> Result<(), MessageTooLarge> {
         patch_length(self.buffer, self.start, self.limit)
     }
@@ -108,7 +111,7 @@ pub struct OpMsg {
     pub more_to_come: bool,
 }
 
-/// Parses a message with its header. `message` has the length that the header states.
+/// Parses a message with its header. The length of `message` must be `messageLength`.
 pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
     let flags = u32::from_le_bytes(read_4(message, HEADER_LENGTH)?);
     if flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME) != 0 {
@@ -137,15 +140,16 @@ pub fn parse_op_msg(message: &[u8]) -> Result<OpMsg, WireError> {
             .ok_or(WireError::InvalidSectionLength(length))?;
         match kind {
             KIND_BODY if body.is_none() => body = Some(position..section_end),
-            KIND_BODY => return Err(WireError::TwoBodies),
-            // Servers don't send sequences today; one that does repeats nothing of the body, so it can be skipped.
+            KIND_BODY => return Err(WireError::DuplicateBody),
+            // No server sends document sequences in replies. The fields of the body are complete
+            // without them, so they are skipped.
             KIND_SEQUENCE => {}
             other => return Err(WireError::UnknownSectionKind(other)),
         }
         position = section_end;
     }
     Ok(OpMsg {
-        body: body.ok_or(WireError::NoBody)?,
+        body: body.ok_or(WireError::MissingBody)?,
         more_to_come: flags & MORE_TO_COME != 0,
     })
 }
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn a_written_message_is_parsed() {
         let mut buffer = vec![9, 9];
         let mut writer = MessageWriter::begin(&mut buffer, 3, 1000);
         writer.buffer.extend_from_slice(&EMPTY);
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_limit_is_finished_and_one_byte_more_is_refused() {
+    fn a_message_larger_than_the_limit_is_rejected() {
         const SIZE: usize = HEADER_LENGTH + 5 + EMPTY.len();
         for (limit, outcome) in [
             (SIZE, Ok(())),
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_may_allow_further_replies() {
+    fn exhaust_allowed_is_set() {
         let mut buffer = Vec::new();
         let mut writer = MessageWriter::begin(&mut buffer, 1, 1000);
         writer.buffer.extend_from_slice(&EMPTY);
@@ -230,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_the_checksum() {
+    fn the_checksum_is_verified() {
         let mut bytes = message(CHECKSUM_PRESENT, &body());
         let sum = crc32c(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_breaks_the_format() {
+    fn malformed_messages_are_rejected() {
         let two = [body(), body()].concat();
         for (flags, sections) in [
             (0, vec![]),
@@ -258,7 +262,7 @@ mod tests {
                 "{flags} {sections:?}"
             );
         }
-        // Optional bits may be ignored.
+        // Unknown optional bits are ignored.
         assert!(parse_op_msg(&message(1 << 16, &body())).is_ok());
     }
 }

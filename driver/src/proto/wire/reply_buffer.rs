@@ -1,8 +1,8 @@
-//! A reply that is kept longer than the read buffer of its connection.
+//! An owned copy of a reply, which outlives the read buffer of its connection.
 
 use std::ops::Range;
 
-/// The bytes of a reply, owned.
+/// The bytes of a reply.
 #[derive(Debug, Default)]
 pub struct ReplyBuffer {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct ReplyBuffer {
 }
 
 impl ReplyBuffer {
-    /// A reply whose body document is at `body` in `bytes`.
+    /// A reply whose body document is the range `body` of `bytes`.
     pub fn new(bytes: Vec<u8>, body: Range<usize>) -> Self {
         Self { bytes, body }
     }

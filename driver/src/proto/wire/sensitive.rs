@@ -1,7 +1,7 @@
-//! Commands that hold secrets, and handshakes, by name.
+//! The names of commands that contain secrets, and of the hello command.
 
-/// Commands that events show without content (Command Logging and Monitoring specification, "Security") and that are not
-/// compressed (Wire Compression specification, "Messages not allowed to be compressed").
+/// Commands whose events have no content (Command Logging and Monitoring, "Security") and that are
+/// not compressed (OP_COMPRESSED, "Messages not allowed to be compressed").
 const SENSITIVE: [&[u8]; 9] = [
     b"authenticate",
     b"saslStart",
@@ -14,12 +14,14 @@ const SENSITIVE: [&[u8]; 9] = [
     b"copydb",
 ];
 
-/// Whether a command of this name holds secrets, in any spelling: a server rejects a misspelled one, which holds the same secret.
+/// Whether a command with this name contains secrets. The comparison ignores case: a server rejects
+/// other spellings, but the command still contains the secret.
 pub fn is_sensitive(name: &[u8]) -> bool {
     SENSITIVE.iter().any(|command| command.eq_ignore_ascii_case(name))
 }
 
-/// Whether this is the name of a handshake. It is sensitive only while it authenticates, and never compressed.
+/// Whether this is the name of the hello command. It is sensitive only if it contains
+/// `speculativeAuthenticate`; it is never compressed.
 pub fn is_hello(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"hello") || name.eq_ignore_ascii_case(b"isMaster")
 }

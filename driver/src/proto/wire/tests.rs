@@ -1,11 +1,12 @@
-//! Arbitrary and damaged bytes as messages: an error or a body within the message, never a panic.
+//! Tests with random and corrupted messages: the result is an error or a body within the message,
+//! without a panic.
 
 use proptest::{prelude::*, test_runner::RngSeed};
 
 use super::*;
 use crate::bson::{Document, doc, to_vec};
 
-/// The same cases in every run; nothing is written to disk.
+/// A configuration with the same cases in every run. Failures are not written to disk.
 pub(crate) fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 1_024,
@@ -15,19 +16,19 @@ pub(crate) fn config() -> ProptestConfig {
     }
 }
 
-/// A change of some bytes. Places are taken modulo the length.
+/// A modification of some bytes. Positions are taken modulo the length.
 #[derive(Clone, Debug)]
 pub(crate) enum Damage {
     Set(usize, u8),
     Flip(usize, u8),
-    /// A 32-bit integer, which is likely to hit a length.
+    /// Writes a 32-bit integer, which is likely to change a length.
     Number(usize, i32),
     Insert(usize, u8),
     Remove(usize),
     Truncate(usize),
 }
 
-/// One to four changes.
+/// One to four modifications.
 pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     let place = any::<usize>();
     let number = prop_oneof![
@@ -49,7 +50,7 @@ pub(crate) fn damage() -> impl Strategy<Value = Vec<Damage>> {
     prop::collection::vec(one, 1..5)
 }
 
-/// Changes `bytes`.
+/// Modifies `bytes`.
 pub(crate) fn apply(bytes: &mut Vec<u8>, damage: &[Damage]) {
     for change in damage {
         let length = bytes.len().max(1);
@@ -69,7 +70,7 @@ pub(crate) fn apply(bytes: &mut Vec<u8>, damage: &[Damage]) {
     }
 }
 
-/// A message with the given flags and body, and a document sequence when asked for.
+/// A message with these flag bits and this body, and optionally a document sequence.
 fn message(flags: u32, body: &Document, sequence: bool) -> Vec<u8> {
     let mut buffer = Vec::new();
     let mut writer = MessageWriter::begin(&mut buffer, 7, usize::MAX);
@@ -95,14 +96,14 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_header_is_refused_or_within_the_limit(bytes in any::<[u8; HEADER_LENGTH]>(), limit in 0..100_000_000_usize) {
+    fn any_header_is_rejected_or_within_the_limit(bytes in any::<[u8; HEADER_LENGTH]>(), limit in 0..100_000_000_usize) {
         if let Ok(header) = Header::parse(&bytes, limit) {
             prop_assert!(header.length <= limit && header.length >= HEADER_LENGTH + 10);
         }
     }
 
     #[test]
-    fn a_damaged_header_is_refused_or_within_the_limit(damage in damage()) {
+    fn a_corrupted_header_is_rejected_or_within_the_limit(damage in damage()) {
         let mut bytes = message(0, &doc! { "ok": 1 }, false);
         bytes.truncate(HEADER_LENGTH);
         apply(&mut bytes, &damage);
@@ -113,12 +114,12 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_message_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_parsed_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         check(&bytes);
     }
 
     #[test]
-    fn any_sections_are_a_message_or_an_error(
+    fn any_sections_are_parsed_or_rejected(
         flags in prop_oneof![Just(0), Just(1), Just(2), any::<u32>()],
         sections in prop::collection::vec(0..8_u8, 0..60),
     ) {
@@ -129,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_message_is_a_message_or_an_error(
+    fn a_corrupted_message_is_parsed_or_rejected(
         flags in prop_oneof![Just(0_u32), Just(2), Just(1 << 16)],
         sequence in any::<bool>(),
         damage in damage(),

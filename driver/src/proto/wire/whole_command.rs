@@ -1,4 +1,5 @@
-//! The command of a written message as one document, for those who watch commands.
+//! Rebuilds the command of a written message as one document, for command monitoring (Command
+//! Logging and Monitoring, "Implementation Notes").
 
 use super::{HEADER_LENGTH, op_msg::KIND_SEQUENCE};
 use crate::bson::{RawArrayBuf, RawDocument, RawDocumentBuf, raw::CString};
@@ -6,7 +7,7 @@ use crate::bson::{RawArrayBuf, RawDocument, RawDocumentBuf, raw::CString};
 /// The body, with each document sequence as an array field after it. `None` if the message is
 /// malformed.
 pub fn whole_command(message: &[u8]) -> Option<RawDocumentBuf> {
-    // Header, flag bits, kind of the body.
+    // Message header, flag bits, section kind.
     let mut rest = message.get(HEADER_LENGTH + 5..)?;
     let mut command = RawDocumentBuf::from_bytes(take_document(&mut rest)?.to_vec()).ok()?;
     while let Some((&kind, section)) = rest.split_first() {
@@ -29,7 +30,7 @@ pub fn whole_command(message: &[u8]) -> Option<RawDocumentBuf> {
     Some(command)
 }
 
-/// The name and, after its zero byte, the rest.
+/// The name, and the bytes after its terminating NUL.
 fn split_name(bytes: &[u8]) -> Option<(CString, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     let name = std::str::from_utf8(bytes.get(..end)?).ok()?;

@@ -52,8 +52,8 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
     }
 }
 
-/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no message for
-/// them.
+/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no
+/// message for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SrvPollingLog(Option<Arc<Style>>);
 

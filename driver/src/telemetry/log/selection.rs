@@ -88,8 +88,8 @@ impl LoggedSelection {
         }
     }
 
-    /// No server is suitable. `remaining` is the time until the selection fails; `None` if there is
-    /// no limit.
+    /// No server is suitable. `remaining` is the time until the selection fails; `None` without a
+    /// limit.
     pub(crate) fn waiting(&self, topology: &TopologyDescription, remaining: Option<Duration>) {
         message!(
             info,

@@ -12,22 +12,22 @@ use tokio::{
 /// What the responder does with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Status 200 and this body.
+    /// Status 200 with this body.
     Body(Vec<u8>),
-    /// The same in chunks.
+    /// Status 200 with this body in the chunked transfer coding.
     Chunks(Vec<u8>),
-    /// Another status.
+    /// A status without a body.
     Status(u16),
-    /// These bytes, which are not HTTP.
+    /// These bytes, which are not an HTTP response.
     Raw(Vec<u8>),
-    /// Nothing, until the client goes or another reply is set.
+    /// No reply until the client closes the connection or another reply is set.
     Nothing,
 }
 
-/// Listens on loopback until it is dropped.
+/// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct Responder {
-    /// Where it listens, for certificates.
+    /// The URL for the certificates.
     pub url: String,
     reply: Arc<watch::Sender<Reply>>,
     requests: Arc<watch::Sender<usize>>,
@@ -39,10 +39,10 @@ pub struct Responder {
 pub const UNREACHABLE: &str = "http://127.0.0.1:1/";
 
 impl Responder {
-    /// Says nothing as yet.
+    /// Starts a responder that sends no reply until one is set.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/ocsp", listener.local_addr().expect("an address"));
@@ -70,35 +70,32 @@ impl Responder {
         }
     }
 
-    /// From now on says this.
-    pub fn says(&self, reply: Reply) {
+    /// Sets the reply to all further requests.
+    pub fn set_reply(&self, reply: Reply) {
         self.reply.send_replace(reply);
     }
 
-    /// From now on gives this response.
-    pub fn gives(&self, response: Vec<u8>) {
-        self.says(Reply::Body(response));
+    /// Sets the OCSP response to all further requests.
+    pub fn set_response(&self, response: Vec<u8>) {
+        self.set_reply(Reply::Body(response));
     }
 
-    /// How often it was asked.
+    /// The number of requests received.
     #[must_use]
     pub fn requests(&self) -> usize {
         *self.requests.borrow()
     }
 
-    /// Waits until it was asked so often.
-    ///
-    /// # Panics
-    /// Never: it counts as long as it is there.
-    pub async fn until_asked(&self, times: usize) {
+    /// Waits until `times` requests have been received.
+    pub async fn wait_for_requests(&self, times: usize) {
         let mut requests = self.requests.subscribe();
         requests
             .wait_for(|count| *count >= times)
             .await
-            .expect("the responder");
+            .expect("the sender is in the responder");
     }
 
-    /// The last request, head and body.
+    /// The last request, with its head and body.
     #[must_use]
     pub fn last_request(&self) -> Vec<u8> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()

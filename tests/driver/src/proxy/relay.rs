@@ -1,4 +1,4 @@
-//! One proxied connection: request, reply, request, reply, each with its fate.
+//! One proxied connection: a sequence of requests and replies, with one action for each exchange.
 
 use std::io;
 
@@ -8,18 +8,18 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{Exchange, Fate, Place, Seen, Shared, lock};
+use super::{Action, Exchange, Place, Seen, Shared, lock};
 
-/// Length, request id, response id, operation code.
+/// The length in bytes of a message header.
 const HEADER: usize = 16;
 const MORE_TO_COME: u8 = 2;
 
-/// Answers nothing of what comes, until the client ends the connection.
+/// Reads without answering until the client closes the connection.
 pub(super) async fn ignore(mut client: TcpStream) {
     while matches!(client.read(&mut [0; 1024]).await, Ok(count) if count > 0) {}
 }
 
-/// Relays until one side ends the connection or a fate does.
+/// Relays until one side or an action closes the connection.
 pub(super) async fn run(
     client: TcpStream,
     server: TcpStream,
@@ -61,38 +61,42 @@ struct Relay<'a> {
     server: TcpStream,
     connection: usize,
     shared: &'a Shared,
-    /// The client gets nothing any more.
+    /// Whether nothing more is sent to the client.
     mute: bool,
 }
 
-/// The end of the connection by a fate.
+/// Closes the connection because of an action.
 fn end<T>() -> io::Result<T> {
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 
 impl Relay<'_> {
-    /// One request and its reply, or one more reply. Returns whether the server announced another reply.
+    /// Relays one request and its reply, or one further reply. Returns whether the flag
+    /// `moreToCome` of the reply is set.
     async fn exchange(&mut self, request: &[u8], stage: Stage) -> io::Result<bool> {
-        let (fate, mut waits) = self.decide(request, stage).await?;
+        let (action, mut waits) = self.decide(request, stage).await?;
         self.pass_partition().await?;
         if !stage.is_streamed {
-            match fate {
-                Fate::Lose => return end(),
-                Fate::CutRequestAfter(count) => {
+            match action {
+                Action::DropRequest => return end(),
+                Action::CutRequestAfter(count) => {
                     let count = count.min(request.len() - 1);
                     self.server.write_all(&request[..count]).await?;
                     return end();
                 }
-                Fate::PassLate => return self.pass_late(request).await,
+                Action::ForwardLate => return self.pass_late(request).await,
                 _ => self.server.write_all(request).await?,
             }
             if flags(request) & MORE_TO_COME != 0 {
                 return Ok(false);
             }
-        } else if matches!(fate, Fate::Lose | Fate::CutRequestAfter(_) | Fate::PassLate) {
+        } else if matches!(
+            action,
+            Action::DropRequest | Action::CutRequestAfter(_) | Action::ForwardLate
+        ) {
             return end();
         }
-        let mut reply = unless_gone(&self.client, read_message(&mut self.server)).await??;
+        let mut reply = while_connected(&self.client, read_message(&mut self.server)).await??;
         self.note(request, stage, |seen| {
             seen.replies += 1;
             seen.longest_reply = seen.longest_reply.max(reply.len());
@@ -102,17 +106,17 @@ impl Relay<'_> {
         if self.mute {
             return Ok(goes_on);
         }
-        match fate {
-            Fate::CutAfter(count) => {
+        match action {
+            Action::CutAfter(count) => {
                 let count = count.min(reply.len() - 1);
                 self.client.write_all(&reply[..count]).await?;
                 return end();
             }
-            Fate::Reset => {
+            Action::Reset => {
                 self.client.set_zero_linger()?;
                 return end();
             }
-            Fate::Garble { at, mask } => {
+            Action::Corrupt { at, mask } => {
                 let at = match at {
                     Place::FromStart(at) => at,
                     Place::Last => reply.len() - 1,
@@ -121,30 +125,31 @@ impl Relay<'_> {
                 self.client.write_all(&reply).await?;
                 return end();
             }
-            Fate::Hang => {
-                let _ = unless_gone(&self.client, waits.changed()).await?;
+            Action::Hang => {
+                let _ = while_connected(&self.client, waits.changed()).await?;
                 return end();
             }
-            Fate::Silence => return unless_gone(&self.client, std::future::pending()).await,
-            Fate::Delay => {
-                let _ = unless_gone(&self.client, waits.changed()).await?;
+            Action::Silence => return while_connected(&self.client, std::future::pending()).await,
+            Action::Delay => {
+                let _ = while_connected(&self.client, waits.changed()).await?;
                 self.client.write_all(&reply).await?;
             }
-            Fate::HalfClose => {
+            Action::HalfClose => {
                 self.client.write_all(&reply).await?;
                 self.client.shutdown().await?;
                 self.mute = true;
             }
-            Fate::Stepwise(ends) => self.write_stepwise(&reply, ends, &mut waits).await?,
+            Action::Stepwise(ends) => self.write_stepwise(&reply, ends, &mut waits).await?,
             _ => self.client.write_all(&reply).await?,
         }
         Ok(goes_on)
     }
 
-    /// Passes on a request that the client no longer waits for. The server's reply shows that it was executed.
+    /// Forwards a request after the client has closed the connection. The reply of the server shows
+    /// that it was executed.
     async fn pass_late(&mut self, request: &[u8]) -> io::Result<bool> {
-        let gone: io::Result<()> = unless_gone(&self.client, std::future::pending()).await;
-        if gone.is_err() {
+        let disconnected: io::Result<()> = while_connected(&self.client, std::future::pending()).await;
+        if disconnected.is_err() {
             self.server.write_all(request).await?;
             read_message(&mut self.server).await?;
         }
@@ -168,41 +173,42 @@ impl Relay<'_> {
         }
     }
 
-    /// What the rule says, once it is time for it.
-    async fn decide(&self, request: &[u8], stage: Stage) -> io::Result<(Fate, watch::Receiver<u64>)> {
+    /// Evaluates the rule, after any `Later` action has ended.
+    async fn decide(&self, request: &[u8], stage: Stage) -> io::Result<(Action, watch::Receiver<u64>)> {
         if self.mute {
-            return Ok((Fate::Pass, self.shared.waits.subscribe()));
+            return Ok((Action::Pass, self.shared.waits.subscribe()));
         }
         let exchange = self.describe(request, stage);
-        let (mut fate, mut waits) = {
+        let (mut action, mut waits) = {
             let mut rule = lock(&self.shared.rule);
-            let fate = rule(&exchange);
-            // Under the lock of the rule, so that no end of waits that another rule calls for is missed.
-            (fate, self.shared.waits.subscribe())
+            let action = rule(&exchange);
+            // The receiver is made under the lock of the rule, so that no call of `end_waits` by
+            // another rule is missed.
+            (action, self.shared.waits.subscribe())
         };
         self.note(request, stage, |seen| seen.requests += 1);
         loop {
-            fate = match fate {
-                Fate::Later(fate) => {
-                    unless_gone(&self.client, waits.changed())
+            action = match action {
+                Action::Later(action) => {
+                    while_connected(&self.client, waits.changed())
                         .await?
                         .map_err(io::Error::other)?;
-                    *fate
+                    *action
                 }
-                Fate::Observed(fate, done) => {
+                Action::Observed(action, done) => {
                     done.call();
-                    *fate
+                    *action
                 }
-                fate => return Ok((fate, waits)),
+                action => return Ok((action, waits)),
             };
         }
     }
 
-    /// Waits for the end of a partition.
+    /// Waits for the end of a network partition.
     async fn pass_partition(&self) -> io::Result<()> {
         let mut partitioned = self.shared.partitioned.subscribe();
         let healed = partitioned.wait_for(|partitioned| !partitioned);
-        unless_gone(&self.client, healed)
+        while_connected(&self.client, healed)
             .await?
             .map(drop)
             .map_err(io::Error::other)
@@ -229,7 +235,7 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// The first byte of a request is there, and requests are not paused.
+    /// Waits until the first byte of a request has arrived and requests are not paused.
     async fn wait_for_request(&self) -> io::Result<()> {
         if self.client.peek(&mut [0]).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -247,7 +253,7 @@ fn flags(message: &[u8]) -> u8 {
     message.get(HEADER).copied().unwrap_or_default()
 }
 
-/// Holds a piece until the test lets it go. Returns whether it lets everything go.
+/// Holds a piece back until it is released. Returns whether all pieces are released.
 async fn released(client: &TcpStream, shared: &Shared, waits: &mut watch::Receiver<u64>) -> io::Result<bool> {
     let (piece, release) = oneshot::channel();
     lock(&shared.held).push_back(piece);
@@ -258,15 +264,15 @@ async fn released(client: &TcpStream, shared: &Shared, waits: &mut watch::Receiv
             ended = waits.changed() => ended.map(|()| true).map_err(io::Error::other),
         }
     };
-    unless_gone(client, either).await?
+    while_connected(client, either).await?
 }
 
-/// Waits for `event`, and fails when the client hangs up before.
-async fn unless_gone<T>(client: &TcpStream, event: impl Future<Output = T>) -> io::Result<T> {
-    let gone = async {
+/// Waits for `event`. Fails if the client closes the connection before.
+async fn while_connected<T>(client: &TcpStream, event: impl Future<Output = T>) -> io::Result<T> {
+    let disconnected = async {
         match client.peek(&mut [0]).await {
             Ok(0) => io::Error::from(io::ErrorKind::UnexpectedEof),
-            // A request ahead of its time waits for its turn.
+            // A pipelined request is not read yet.
             Ok(_) => std::future::pending().await,
             Err(error) => error,
         }
@@ -274,7 +280,7 @@ async fn unless_gone<T>(client: &TcpStream, event: impl Future<Output = T>) -> i
     tokio::select! {
         biased;
         outcome = event => Ok(outcome),
-        error = gone => Err(error),
+        error = disconnected => Err(error),
     }
 }
 
@@ -295,7 +301,8 @@ async fn read_message(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// The first key of the body, which follows the flags, the section's kind, the document's length and the element's type.
+/// The first key of the body. It follows the flags, the kind of the section, the length of the
+/// document and the type of the element.
 fn command_name(message: &[u8]) -> &str {
     let key = message.get(HEADER + 4 + 1 + 4 + 1..).unwrap_or_default();
     let end = key.iter().position(|byte| *byte == 0).unwrap_or_default();

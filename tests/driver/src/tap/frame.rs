@@ -1,4 +1,4 @@
-//! Parsing and compressing of messages, implemented from the specifications.
+//! Parsing, compression and decompression of messages, implemented from the specifications.
 
 use std::io::{self, Read, Write};
 
@@ -8,14 +8,14 @@ use super::Tapped;
 
 /// The operation code of OP_MSG.
 pub const OP_MSG: i32 = 2013;
-/// The operation code of compressed messages.
+/// The operation code of OP_COMPRESSED.
 pub const OP_COMPRESSED: i32 = 2012;
 const HEADER: usize = 16;
-/// With original operation code, size, and compressor.
+/// The length of a header with original operation code, uncompressed size and compressor id.
 const PACKED_HEADER: usize = HEADER + 9;
 const CHECKSUM_PRESENT: u8 = 1;
 
-/// What a message is, and the message without compression.
+/// Parses a message. Also returns the message without compression.
 pub(super) fn tap(connection: usize, bytes: &[u8]) -> io::Result<(Tapped, Vec<u8>)> {
     let (message, compressor) = match number(bytes, 12)? {
         OP_COMPRESSED => {
@@ -103,10 +103,10 @@ fn decompressed(frame: &[u8], id: u8) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// The message in a frame by the compressor of this number.
+/// Compresses a message with the compressor of this id.
 ///
 /// # Panics
-/// When there is no such compressor.
+/// If the compressor id is unknown.
 #[must_use]
 pub fn compressed(message: &[u8], id: u8) -> Vec<u8> {
     let (header, content) = message.split_at(HEADER);
@@ -119,7 +119,7 @@ pub fn compressed(message: &[u8], id: u8) -> Vec<u8> {
             encoder.finish().expect("zlib")
         }
         3 => zstd::stream::encode_all(content, 1).expect("zstd"),
-        _ => panic!("compressor {id}"),
+        _ => panic!("unknown compressor id {id}"),
     };
     let size = i32::try_from(content.len()).expect("a message");
     let mut frame = compressed_frame(OP_MSG, size, id, &packed);
@@ -127,10 +127,11 @@ pub fn compressed(message: &[u8], id: u8) -> Vec<u8> {
     frame
 }
 
-/// A frame that says this of its content, whatever that is. Request numbers are zero.
+/// An OP_COMPRESSED message with these header fields, which may not match the content. The request
+/// id is 0.
 ///
 /// # Panics
-/// When the content is larger than a message can be.
+/// If the content is too large for a message.
 #[must_use]
 pub fn compressed_frame(opcode: i32, size: i32, id: u8, content: &[u8]) -> Vec<u8> {
     let length = i32::try_from(PACKED_HEADER + content.len()).expect("a message");

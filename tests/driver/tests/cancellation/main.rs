@@ -1,4 +1,5 @@
-//! Futures and clients that end early: operations dropped at every await, clients dropped or shut down in every state.
+//! Cancellation: operations dropped at every await point, and clients dropped or shut down in every
+//! state.
 
 mod operations;
 mod resources;

@@ -1,8 +1,10 @@
-//! Every public async operation can be dropped at every await: the client stays usable, nothing leaks,
-//! and no later operation receives the reply of a dropped one.
+//! Every public async operation can be dropped at every await point: the client stays usable, no
+//! resource leaks, and no later operation receives the reply of a dropped one.
 //!
-//! A proxy holds the replies back and lets them go in pieces, so that an operation is pending with none, some and almost all
-//! of its reply read. An operation is run again and again, each time polled once more before it is dropped, until it
+//! A proxy holds the replies back and releases them in pieces, so that an operation is pending with
+//! no part, a part and almost all of its reply read. Each operation runs repeatedly, each time with
+//! one more poll before it is dropped, until it completes. The pool has one connection, so the next
+//! operation would hang if it leaked.
 //! completes by itself. The pool holds one connection, so a leaked one would make the next operation hang.
 
 mod check_out;
@@ -19,11 +21,11 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     polling::{Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
 };
 
 #[tokio::test]
-async fn commands_and_inserts() {
+async fn commands_and_inserts_can_be_dropped_at_every_poll() {
     let harness = Harness::start().await;
     let run = async |case: Case| harness.drop_at_every_poll(case).await;
     run(Case::new("ping", |r| async move {
@@ -45,7 +47,7 @@ async fn commands_and_inserts() {
 }
 
 #[tokio::test]
-async fn updates_and_deletes() {
+async fn updates_and_deletes_can_be_dropped_at_every_poll() {
     let harness = Harness::start().await;
     let run = async |case: Case| harness.drop_at_every_poll(case).await;
     run(Case::new("update", |r| async move {
@@ -105,7 +107,7 @@ async fn updates_and_deletes() {
 }
 
 #[tokio::test]
-async fn reads() {
+async fn reads_can_be_dropped_at_every_poll() {
     let harness = Harness::start().await;
     let run = async |case: Case| harness.drop_at_every_poll(case).await;
     run(Case::new("find", |r| async move {
@@ -146,7 +148,7 @@ async fn reads() {
 }
 
 #[tokio::test]
-async fn administration() {
+async fn administrative_commands_can_be_dropped_at_every_poll() {
     let harness = Harness::start().await;
     let run = async |case: Case| harness.drop_at_every_poll(case).await;
     run(Case::new("create", |r| async move {
@@ -211,10 +213,10 @@ async fn administration() {
 }
 
 #[tokio::test]
-async fn a_write_dropped_halfway_through_sending_is_not_executed() {
+async fn a_write_dropped_while_it_is_sent_is_not_executed() {
     let harness = Harness::start().await;
     let round = harness.next_round().await;
-    // More than the sockets' buffers between the two take.
+    // Larger than the socket buffers of both sides.
     let large: Vec<Document> = (100..120)
         .map(|id| doc! { "_id": id, "filler": "x".repeat(2 << 20) })
         .collect();
@@ -228,12 +230,14 @@ async fn a_write_dropped_halfway_through_sending_is_not_executed() {
 }
 
 #[tokio::test]
-async fn a_client_dropped_during_its_first_operation_leaves_nothing() {
+async fn a_client_dropped_during_its_first_operation_leaves_no_task_and_no_connection() {
     let harness = Harness::start().await;
     let uri = harness.proxy.uri("maxPoolSize=1");
     harness.client.shutdown().await;
     harness.server.wait_for_open_connections(harness::OF_DIRECT).await;
-    harness.proxy.set_rule(|_| Fate::Stepwise(harness::ENDS.to_vec()));
+    harness
+        .proxy
+        .set_rule(|_| Action::Stepwise(harness::ENDS.to_vec()));
     for polls in 0.. {
         let uri = uri.clone();
         let first = async move {
@@ -299,22 +303,23 @@ async fn shutdown_does_not_wait_for_operations() {
     let harness = Harness::start().await;
     let round = harness.next_round().await;
     let admin = harness.client.database("admin");
-    // The open cursor has a session, the ping another: one is left unused when the first of the two below has one.
+    // The open cursor and the ping use two sessions, so one is idle while the first of the two
+    // operations below uses the other.
     let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
     admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
     while cursor.advance().await.expect("documents") {}
     harness.proxy.set_rule(|exchange| {
         if exchange.is_hello() {
-            Fate::Pass
+            Action::Pass
         } else {
-            Fate::Hang
+            Action::Hang
         }
     });
     let mut first = admin.run_command(doc! { "ping": 1 }).into_future();
     let mut second = admin.run_command(doc! { "ping": 1 }).into_future();
     assert!((&mut first).now_or_never().is_none());
     assert!((&mut second).now_or_never().is_none());
-    tokio::time::timeout(harness::HANG, harness.client.shutdown())
+    tokio::time::timeout(harness::TIME_LIMIT, harness.client.shutdown())
         .await
         .expect("the operation is pending");
     second.await.expect_err("the client was shut down");

@@ -1,4 +1,4 @@
-//! Prose tests of the DBRef specification: explicitly, and as a field of a struct.
+//! Prose tests of the DBRef specification, with explicit conversion and as a field of a struct.
 
 use marula_driver::bson::{Bson, DbRef, Document, ObjectId, append_document, doc, from_slice, to_vec};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ fn encoded(document: &Document) -> Vec<u8> {
     bytes
 }
 
-/// The reference that the document is, by both ways of decoding.
+/// Decodes a DBRef with both ways of decoding.
 fn decoded(document: &Document) -> DbRef {
     let explicit = DbRef::try_from(document.clone()).expect("well-formed");
     let implicit: Holder = from_slice(&encoded(&doc! { "at": document.clone() })).expect("well-formed");
@@ -40,7 +40,7 @@ fn is_none(document: &Document) {
     assert!(DbRef::try_from(document.clone()).is_err(), "{document}");
     let bytes = encoded(&doc! { "at": document.clone() });
     assert!(from_slice::<Holder>(&bytes).is_err(), "{document}");
-    // Without the type it is a document like any other.
+    // Without the type it is an ordinary document.
     #[derive(Deserialize)]
     struct Plain {
         at: Document,
@@ -48,7 +48,7 @@ fn is_none(document: &Document) {
     assert_eq!(from_slice::<Plain>(&bytes).expect("well-formed").at, *document);
 }
 
-/// Encodes by both ways, and expects these fields in this order.
+/// Encodes with both ways, and expects these fields in this order.
 fn encodes_as(reference: &DbRef, expected: &Document) {
     let explicit = Document::from(reference.clone());
     assert_eq!(explicit, *expected);
@@ -81,7 +81,7 @@ fn with_extra_fields() -> [Document; 5] {
     ]
 }
 
-/// Out of order, and in order.
+/// Documents with the fields out of order, each with the document in order.
 fn out_of_order() -> [(Document, Document); 5] {
     [
         (

@@ -47,7 +47,7 @@ fn decode_errors_name_field_types_and_offset() {
     assert!(message::<Order>(&doc! { "id": "x" }).starts_with("id: expected i32, found String"));
 }
 
-/// A document of one field from its type, its key and its value's bytes.
+/// A document of one field with this type, the key `v` and these bytes of the value.
 fn one(tag: u8, value: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend_from_slice(&[tag, b'v', 0]);
@@ -59,7 +59,7 @@ fn one(tag: u8, value: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn malformed_bytes_are_refused_by_every_reader() {
+fn malformed_bytes_are_rejected_by_every_reader() {
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("no bytes", vec![]),
         ("only a length", vec![4, 0, 0, 0]),
@@ -118,15 +118,15 @@ fn malformed_bytes_are_refused_by_every_reader() {
     );
 }
 
-/// Crate bson's reader of `Bson` takes about 8 KiB of stack per level in unoptimised builds, so 200
-/// levels through it need more than a test thread's 2 MiB.
+/// The `Bson` deserializer of crate bson takes about 8 KiB of stack per level in unoptimised
+/// builds, so 200 levels need more than the 2 MiB of a test thread.
 #[test]
-fn nesting_ends_at_the_limit_in_both_directions() {
+fn nesting_is_limited_in_encoding_and_decoding() {
     let builder = std::thread::Builder::new().stack_size(8 << 20);
-    builder.spawn(nest_to_the_limit).unwrap().join().unwrap();
+    builder.spawn(check_nesting_limit).unwrap().join().unwrap();
 }
 
-fn nest_to_the_limit() {
+fn check_nesting_limit() {
     fn nested(levels: u8) -> Document {
         (1..levels).fold(doc! {}, |inner, _| doc! { "d": inner })
     }
@@ -159,7 +159,7 @@ fn nest_to_the_limit() {
             .message()
             .contains("nest deeper")
     );
-    assert_eq!(out, bytes, "a failed document must be taken back");
+    assert_eq!(out, bytes, "a failed document leaves the buffer unchanged");
     for levels in [201, 1000, 20_000] {
         let bytes = nested_bytes(levels);
         assert!(
@@ -175,12 +175,12 @@ fn nest_to_the_limit() {
                 .contains("nest deeper")
         );
         let raw = RawDocument::from_bytes(&bytes).unwrap();
-        assert_eq!(to_vec(&raw).unwrap(), bytes, "raw documents pass as they are");
+        assert_eq!(to_vec(&raw).unwrap(), bytes, "raw documents are copied");
     }
 }
 
 #[test]
-fn encode_errors_name_the_field_and_leave_the_buffer() {
+fn encode_errors_name_the_field_and_leave_the_buffer_unchanged() {
     let mut out = b"kept".to_vec();
     let bad = doc! { "a": [{ "x": 1 }, { "k\0y": 2 }] };
     for error in [
@@ -221,10 +221,10 @@ fn encode_errors_name_the_field_and_leave_the_buffer() {
     );
 }
 
-/// Drops the error of one field and goes on.
-struct Careless;
+/// Ignores the error of one field.
+struct IgnoresMapError;
 
-impl Serialize for Careless {
+impl Serialize for IgnoresMapError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("a", &1)?;
@@ -236,14 +236,14 @@ impl Serialize for Careless {
 
 #[test]
 fn an_ignored_error_leaves_the_field_out() {
-    let bytes = to_vec(&Careless).unwrap();
+    let bytes = to_vec(&IgnoresMapError).unwrap();
     assert_eq!(decode_document(&bytes).unwrap(), doc! { "a": 1, "c": 2 });
 }
 
 #[test]
-fn variants_must_be_one_field() {
+fn an_enum_must_be_a_document_of_one_field() {
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     enum Shape {
         Dot,
         Circle(i32),
@@ -260,7 +260,7 @@ fn variants_must_be_one_field() {
 }
 
 #[test]
-fn the_raw_reader_checks_types_and_names_keys() {
+fn errors_of_the_raw_reader_name_keys_and_types() {
     let raw = rawdoc! { "ok": 1.0, "n": 3_i64, "s": "x", "a": [1, "b"], "d": { "e": true } };
     let bytes = raw.as_bytes();
     let find = |key| find_element(bytes, key).unwrap().unwrap();
@@ -294,7 +294,7 @@ fn the_raw_reader_checks_types_and_names_keys() {
 }
 
 #[test]
-fn the_writer_builds_what_the_tree_builds() {
+fn the_raw_writer_and_the_document_encoder_agree() {
     let mut out = vec![9];
     let mut writer = DocumentWriter::new(&mut out);
     let start = writer.begin();
@@ -336,12 +336,12 @@ fn the_writer_builds_what_the_tree_builds() {
     assert_eq!(
         out[1..],
         expected.to_vec().unwrap(),
-        "the failed document is taken back"
+        "the failed document leaves the buffer unchanged"
     );
     assert_eq!((&expected).into_raw_document().unwrap().as_bytes(), &out[1..]);
 }
 
-/// Names that Rust takes and BSON does not.
+/// Names that are valid in Rust and contain a zero byte.
 #[derive(Serialize)]
 enum Zero {
     #[serde(rename = "n\0")]
@@ -372,25 +372,25 @@ fn a_zero_byte_in_a_name_is_an_error() {
     }
 }
 
-/// Drops the errors of a struct's fields and goes on.
-struct CarelessStruct;
+/// Ignores the errors of the fields of a struct.
+struct IgnoresStructErrors;
 
-impl Serialize for CarelessStruct {
+impl Serialize for IgnoresStructErrors {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Careless", 5)?;
+        let mut fields = serializer.serialize_struct("IgnoresMapError", 5)?;
         fields.serialize_field("a", &1)?;
         let _ = fields.serialize_field("b\0", &1);
         let _ = fields.serialize_field("c", &[vec![Zero::Tuple(1, 2)]]);
         fields.serialize_field("d", &[1, 2])?;
         let _ = fields.serialize_field("e", &u64::MAX);
-        fields.serialize_field("f", &Careless)?;
+        fields.serialize_field("f", &IgnoresMapError)?;
         fields.end()
     }
 }
 
 #[test]
 fn an_ignored_error_of_a_struct_leaves_the_field_out() {
-    let bytes = to_vec(&CarelessStruct).unwrap();
+    let bytes = to_vec(&IgnoresStructErrors).unwrap();
     let left = doc! { "a": 1, "d": [1, 2], "f": { "a": 1, "c": 2 } };
     assert_eq!(decode_document(&bytes).unwrap(), left);
 }

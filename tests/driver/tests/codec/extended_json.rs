@@ -1,4 +1,4 @@
-//! Extended JSON: the specification's BSON corpus and vectors, and properties of arbitrary documents.
+//! Extended JSON: the BSON corpus and the vectors of the specifications.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -10,7 +10,7 @@ use marula_driver::bson::{
 };
 use serde_json::Value;
 
-/// The folder of the specifications' tests, if there is one.
+/// The folder of the specification tests, if it exists.
 fn spec_tests() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec-tests");
     let folder = std::env::var_os("SPEC_TESTS_DIR").map_or_else(beside, PathBuf::from);
@@ -24,7 +24,7 @@ fn spec_tests() -> Option<PathBuf> {
     None
 }
 
-/// Name and content of each JSON file of one specification.
+/// The name and content of each JSON file of one specification.
 fn files(name: &str) -> Vec<(String, Value)> {
     let Some(folder) = spec_tests() else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn bytes_of(json: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Compares texts but for white space and escapes.
+/// Compares two texts, ignoring white space and escapes.
 fn assert_json(ours: &str, theirs: &str, case: &str) {
     let parse = |text: &str| -> Value {
         serde_json::from_str(text).unwrap_or_else(|e| panic!("{case}: {e}: {text}"))
@@ -74,7 +74,7 @@ fn assert_json(ours: &str, theirs: &str, case: &str) {
     assert_eq!(parse(ours), parse(theirs), "{case}");
 }
 
-/// Checks that these bytes, as bytes and as a tree, are written as these texts.
+/// Checks that these bytes are written as these texts, both directly and as a document.
 fn assert_written(bson: &[u8], canonical: &str, relaxed: Option<&str>, case: &str) {
     let raw = RawDocument::from_bytes(bson).unwrap_or_else(|error| panic!("{case}: {error}"));
     let tree = decode_document(bson).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -95,7 +95,7 @@ fn assert_written(bson: &[u8], canonical: &str, relaxed: Option<&str>, case: &st
 }
 
 #[test]
-fn corpus_of_valid_documents() {
+fn valid_documents_of_the_corpus_round_trip() {
     let mut run = 0;
     for (name, file) in files("bson-corpus") {
         for case in cases(&file, "valid") {
@@ -134,7 +134,7 @@ fn corpus_of_valid_documents() {
 }
 
 #[test]
-fn corpus_of_malformed_documents() {
+fn malformed_documents_of_the_corpus_are_rejected() {
     let mut run = 0;
     for (name, file) in files("bson-corpus") {
         for case in cases(&file, "decodeErrors") {
@@ -156,7 +156,7 @@ fn corpus_of_malformed_documents() {
 }
 
 #[test]
-fn corpus_of_texts_that_are_refused() {
+fn invalid_texts_of_the_corpus_are_rejected() {
     let mut run = 0;
     for (name, file) in files("bson-corpus") {
         let decimal = file["bson_type"] == "0x13";
@@ -166,14 +166,18 @@ fn corpus_of_texts_that_are_refused() {
                 true => serde_json::json!({ "d": { "$numberDecimal": text } }).to_string(),
                 false => text.to_owned(),
             };
-            // The text must be JSON, so that what is refused is not its syntax.
+            // The text is valid JSON, so it is not rejected for its syntax.
             serde_json::from_str::<Value>(&json).unwrap();
             let read = bytes_of(&json);
-            assert!(read.is_err(), "{name}: {}: {text} was read", case["description"]);
+            assert!(
+                read.is_err(),
+                "{name}: {}: {text} was accepted",
+                case["description"]
+            );
             run += 1;
         }
     }
-    println!("{run} texts refused");
+    println!("{run} texts rejected");
 }
 
 fn numbers(vector: &Value) -> Vec<f64> {
@@ -185,7 +189,7 @@ fn numbers(vector: &Value) -> Vec<f64> {
     vector.as_array().unwrap().iter().map(number).collect()
 }
 
-/// Builds a vector from a test's numbers; `None` where the types do not let it be stated at all.
+/// Builds a vector from the numbers of a test; `None` if the types cannot represent it.
 fn build(kind: &str, numbers: &[f64], padding: i64) -> Option<Vector> {
     let padding = u8::try_from(padding).ok()?;
     let whole = |range: std::ops::RangeInclusive<f64>| {
@@ -196,7 +200,7 @@ fn build(kind: &str, numbers: &[f64], padding: i64) -> Option<Vector> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "checked to fit, or meant to"
+        reason = "checked above, or part of the test"
     )]
     match kind {
         "0x03" if padding == 0 && whole(-128.0..=127.0) => {
@@ -214,7 +218,7 @@ fn build(kind: &str, numbers: &[f64], padding: i64) -> Option<Vector> {
 }
 
 #[test]
-fn corpus_of_vectors() {
+fn vectors_of_the_specification_round_trip() {
     let mut run = 0;
     for (name, file) in files("bson-binary-vector") {
         let key = file["test_key"].as_str().unwrap();

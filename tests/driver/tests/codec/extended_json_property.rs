@@ -1,4 +1,5 @@
-//! Extended JSON of arbitrary documents: what is written is read back, and no text or bytes panic.
+//! Property tests of Extended JSON: written documents are read back, and no text or bytes cause a
+//! panic.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -12,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Decimals with one spelling each: others are equal numbers, but other bytes.
+/// Decimals with a unique representation; others have equal values with different bytes.
 fn decimal() -> impl Strategy<Value = Decimal128> {
     let digits = (any::<bool>(), 0_u128..10_u128.pow(34), -6176_i32..=6111);
     let finite = digits.prop_map(|(negative, digits, exponent)| {
@@ -79,7 +80,7 @@ fn scalar() -> impl Strategy<Value = Bson> {
     ]
 }
 
-/// Documents without the keys of type wrappers: those would be read as the wrapped type.
+/// Documents without the keys of type wrappers, which would be read as the wrapped type.
 fn fields(value: impl Strategy<Value = Bson>) -> impl Strategy<Value = Document> {
     let key = prop_oneof![
         "[a-zA-Z_$.é🦀\"\\\\]{0,8}",
@@ -107,7 +108,7 @@ fn bytes_of(document: &Document) -> Vec<u8> {
     bytes
 }
 
-/// What relaxed Extended JSON keeps: all but the width of an integer that fits into fewer bits.
+/// The value after relaxed Extended JSON, which does not keep the width of integers.
 fn narrowed(value: Bson) -> Bson {
     let fields = |document: Document| {
         document
@@ -127,7 +128,7 @@ fn narrowed(value: Bson) -> Bson {
     }
 }
 
-/// Reads a text in every way; only a panic would be a fault.
+/// Reads a text in every way. Only a panic fails the test.
 fn read(text: &str) {
     let _ = value_from_extended_json(text);
     let _ = from_legacy_extended_json(text);
@@ -137,7 +138,7 @@ fn read(text: &str) {
     }
 }
 
-/// Writes bytes as text, which must succeed exactly when they are a document.
+/// Writes bytes as text. It must succeed exactly for valid documents.
 fn write(bytes: &[u8]) {
     let Ok(raw) = RawDocument::from_bytes(bytes) else {
         return;
@@ -162,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn relaxed_text_is_read_back_but_for_the_width_of_integers(document in fields(value())) {
+    fn relaxed_text_is_read_back_except_for_the_width_of_integers(document in fields(value())) {
         let bytes = bytes_of(&document);
         let text = to_relaxed_json(&document).unwrap();
         prop_assert_eq!(&to_relaxed_json(RawDocument::from_bytes(&bytes).unwrap()).unwrap(), &text);
@@ -181,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_texts_never_panic(
+    fn corrupted_texts_never_panic(
         document in fields(value()),
         damage in vec((any::<prop::sample::Index>(), "[\\[\\]{}:,\"a0.eE+\\\\u$é-]"), 1..4),
         relaxed in any::<bool>(),
@@ -199,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_written_exactly_when_they_are_a_document(
+    fn corrupted_bytes_are_written_only_if_they_are_a_valid_document(
         document in fields(value()),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {

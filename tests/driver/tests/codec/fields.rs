@@ -1,5 +1,5 @@
-//! Documents whose fields differ from those of the struct: another order, fewer, more, duplicates, or
-//! names with a common prefix.
+//! Documents whose fields differ from those of the struct: another order, missing, unknown or
+//! duplicate fields, or names with a common prefix.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -14,7 +14,7 @@ fn read<T: DeserializeOwned>(document: &Document) -> Result<T, DecodeError> {
     from_slice(&to_vec(document).unwrap())
 }
 
-/// Names of all lengths that are compared in different ways, some the beginning of others.
+/// Names of different lengths, some of which are prefixes of others.
 #[derive(Deserialize, Debug, PartialEq, Default)]
 #[serde(default)]
 struct Names {
@@ -114,7 +114,7 @@ fn fields_may_be_missing() {
         }
     }
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Needs {
         first: i32,
         second: i32,
@@ -124,7 +124,7 @@ fn fields_may_be_missing() {
 }
 
 #[test]
-fn unknown_fields_may_lie_anywhere() {
+fn unknown_fields_may_appear_anywhere() {
     for at in 0..=NAMES.len() {
         for unknown in [
             "abcde",
@@ -147,7 +147,7 @@ fn unknown_fields_may_lie_anywhere() {
 fn unknown_fields_are_denied_by_name() {
     #[derive(Deserialize, Debug)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Closed {
         ab: i32,
         abc: i32,
@@ -162,7 +162,7 @@ fn unknown_fields_are_denied_by_name() {
     }
 }
 
-/// Bytes of a document with these elements, each a key and an Int32.
+/// A document with these keys and Int32 values.
 fn with_keys(keys: &[&[u8]]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for (key, value) in keys.iter().zip(1_i32..) {
@@ -178,9 +178,9 @@ fn with_keys(keys: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn a_field_that_comes_twice_is_an_error() {
+fn a_duplicate_field_is_an_error() {
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Twice {
         first: i32,
         second: i32,
@@ -198,9 +198,9 @@ fn a_field_that_comes_twice_is_an_error() {
 }
 
 #[test]
-fn keys_that_are_not_utf8_are_errors_where_they_stand() {
+fn keys_that_are_not_utf8_are_errors_with_their_offset() {
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Two {
         first: i32,
         second: i32,
@@ -219,13 +219,13 @@ fn keys_that_are_not_utf8_are_errors_where_they_stand() {
 }
 
 #[test]
-fn a_name_with_a_zero_byte_takes_no_other_keys_value() {
+fn a_name_with_a_zero_byte_does_not_match_another_key() {
     #[derive(Deserialize, Debug)]
     struct Odd {
         #[serde(rename = "a\0b", default)]
         odd: Option<i32>,
     }
-    // The key is "a"; "b" and the zero byte are the beginning of its value.
+    // The key is "a"; "b" and the zero byte are the first bytes of its value.
     let mut bytes = with_keys(&[b"a"]);
     let at = bytes.len() - 5;
     bytes[at..at + 2].copy_from_slice(b"b\0");
@@ -233,7 +233,7 @@ fn a_name_with_a_zero_byte_takes_no_other_keys_value() {
 }
 
 #[test]
-fn flattened_tagged_and_untagged_types_are_read_as_before() {
+fn flattened_tagged_and_untagged_types_are_read() {
     #[derive(Deserialize, Debug, PartialEq)]
     struct Outer {
         first: i32,
@@ -286,13 +286,13 @@ fn flattened_tagged_and_untagged_types_are_read_as_before() {
     );
 }
 
-/// A struct read by hand, whose reader of names knows strings only.
+/// A struct with a handwritten `Deserialize`, whose key type accepts only strings.
 #[derive(Debug, PartialEq)]
-struct ByHand {
+struct Handwritten {
     seen: Vec<(String, i32)>,
 }
 
-impl<'de> Deserialize<'de> for ByHand {
+impl<'de> Deserialize<'de> for Handwritten {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Name(String);
         impl<'de> Deserialize<'de> for Name {
@@ -312,36 +312,36 @@ impl<'de> Deserialize<'de> for ByHand {
         }
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = ByHand;
+            type Value = Handwritten;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("fields")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ByHand, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Handwritten, A::Error> {
                 let mut seen = Vec::new();
                 while let Some(Name(name)) = map.next_key()? {
                     seen.push((name, map.next_value()?));
                 }
-                Ok(ByHand { seen })
+                Ok(Handwritten { seen })
             }
         }
-        deserializer.deserialize_struct("ByHand", &["ab", "abc", "missing"], Fields)
+        deserializer.deserialize_struct("Handwritten", &["ab", "abc", "missing"], Fields)
     }
 }
 
 #[test]
-fn readers_written_by_hand_see_every_key_in_the_documents_order() {
+fn handwritten_deserializers_see_every_key_in_document_order() {
     let document = doc! { "abc": 1, "x": 2, "ab": 3, "abcd": 4 };
     let expected = document
         .iter()
         .map(|(name, value)| (name.clone(), value.as_i32().unwrap()));
     assert_eq!(
-        read::<ByHand>(&document).unwrap().seen,
+        read::<Handwritten>(&document).unwrap().seen,
         expected.collect::<Vec<_>>()
     );
 }
 
 #[test]
-fn documents_of_every_size_are_built_whole() {
+fn documents_of_every_size_are_decoded_completely() {
     for count in (0..130).chain([255, 256, 1_000]) {
         let document: Document = (0..count).map(|n| (format!("key {n}"), Bson::Int32(n))).collect();
         assert_eq!(decode_document(&to_vec(&document).unwrap()).unwrap(), document);

@@ -1,5 +1,5 @@
-//! The BSON codec through the public API: serde types, Extended JSON, UUIDs, DBRefs, errors, and the prose tests of the BSON
-//! specifications. No server.
+//! The BSON codec through the public API: serde types, Extended JSON, UUIDs, DBRefs, errors, and
+//! the prose tests of the BSON specifications. No server is used.
 
 mod dbref;
 mod errors;

@@ -24,17 +24,17 @@ fn decode_errors_never_show_values() {
     }
     #[derive(Deserialize, Debug)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Strict {
         a: Option<char>,
     }
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Inner {
         v: Binary,
     }
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Flattened {
         #[serde(flatten)]
         inner: Inner,
@@ -70,7 +70,7 @@ fn decode_errors_never_show_values() {
     }
 }
 
-/// A type whose own conversion fails with this message.
+/// A type whose `TryFrom` fails with this message.
 #[derive(Deserialize, Debug)]
 #[serde(try_from = "String")]
 struct Refusing;
@@ -84,9 +84,9 @@ impl TryFrom<String> for Refusing {
 }
 
 #[test]
-fn messages_of_a_types_own_conversion_are_kept() {
+fn messages_of_a_try_from_conversion_are_kept() {
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Mixed {
         any: Bson,
         code: Refusing,
@@ -100,14 +100,14 @@ fn messages_of_a_types_own_conversion_are_kept() {
 fn messages_are_kept_in_tagged_enums_and_flattened_structs() {
     #[derive(Deserialize, Debug)]
     #[serde(tag = "kind")]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     enum Contact {
         Mail { address: Refusing },
         Key { key: Binary },
         Signed { signature: Option<Box<Binary>> },
     }
     #[derive(Deserialize, Debug)]
-    #[expect(dead_code, reason = "only its reading matters")]
+    #[expect(dead_code, reason = "only deserialization is tested")]
     struct Flat<T> {
         #[serde(flatten)]
         inner: BTreeMap<String, T>,

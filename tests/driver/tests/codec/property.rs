@@ -1,4 +1,5 @@
-//! The codec against crate bson as an oracle: arbitrary documents, typed values and damaged bytes.
+//! Property tests of the codec with crate bson as the oracle: arbitrary documents, typed values and
+//! corrupted bytes.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -15,8 +16,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde::{Deserialize, Serialize};
 
-/// Keys without zero bytes. Those of Extended JSON are left out where crate bson's serde reader of
-/// documents takes part, since that reader turns such documents into other types.
+/// Keys without zero bytes. Keys of Extended JSON are excluded, because the `Document` deserializer
+/// of crate bson turns such documents into other types.
 fn key() -> impl Strategy<Value = String> {
     prop_oneof!["[a-zA-Z_$.éß🦀]{0,8}", "[0-9]{1,3}"]
         .prop_filter("Extended JSON", |key| !key.starts_with('$'))
@@ -66,7 +67,7 @@ fn scalar() -> impl Strategy<Value = Bson> {
     ]
 }
 
-/// Crate bson gives no other way to make one than reading it.
+/// Crate bson has no constructor for it.
 fn db_pointer(namespace: &str, id: [u8; 12]) -> Bson {
     let mut bytes = vec![0; 4];
     bytes.extend_from_slice(b"\x0cp\0");
@@ -214,7 +215,7 @@ fn typed() -> impl Strategy<Value = Typed> {
     )
 }
 
-/// Reads every value of a document with the raw reader; only panics would be a fault.
+/// Reads every value of a document with the raw reader. Only a panic fails the test.
 fn walk(bytes: &[u8], depth: usize) {
     let Ok(elements) = RawElements::new(bytes) else {
         return;
@@ -241,10 +242,11 @@ fn walk(bytes: &[u8], depth: usize) {
     }
 }
 
-/// Feeds bytes to every reader; ours and crate bson's must accept the same with the same result.
+/// Gives bytes to every reader. The readers of the driver and of crate bson must agree on acceptance
+/// and result.
 ///
-/// Only the depth limit, which crate bson does not have, differs on purpose; nothing here nests that
-/// deep, and `bson_errors.rs` tests it.
+/// The only intended difference is the nesting limit, which crate bson does not have. `errors.rs`
+/// tests it.
 fn compare_readers(bytes: &[u8]) {
     walk(bytes, 8);
     let ours = decode_document(bytes);
@@ -252,20 +254,20 @@ fn compare_readers(bytes: &[u8]) {
     let _ = from_slice::<BTreeMap<String, serde::de::IgnoredAny>>(bytes);
     let _ = from_slice::<&RawDocument>(bytes);
     let serde = from_slice::<Document>(bytes);
-    // Crate bson's reader from bytes without serde is the oracle.
+    // The reader of crate bson without serde is the oracle.
     let theirs = RawDocument::from_bytes(bytes)
         .map_err(|error| error.to_string())
         .and_then(|raw| Document::try_from(raw).map_err(|error| error.to_string()));
     match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => {
-            // Compared as bytes, since a NaN is unequal to itself.
+            // Compared as bytes, because NaN is not equal to itself.
             assert_eq!(theirs.to_vec().unwrap(), to_vec_of_tree(&ours));
             if let Ok(serde) = serde {
                 assert_eq!(to_vec_of_tree(&serde), to_vec_of_tree(&ours));
             }
         }
         (Ok(theirs), Err(error)) => panic!("only crate bson accepts {theirs:?}: {error}"),
-        (Err(theirs), Ok(ours)) => panic!("only we accept {ours:?}: {theirs}"),
+        (Err(theirs), Ok(ours)) => panic!("only the driver accepts {ours:?}: {theirs}"),
         (Err(_), Err(_)) => {}
     }
 }
@@ -311,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn appending_leaves_what_precedes(documents in vec(document(), 1..4)) {
+    fn appending_does_not_change_preceding_bytes(documents in vec(document(), 1..4)) {
         let mut out = b"before".to_vec();
         for document in &documents {
             append(document, &mut out).unwrap();
@@ -336,7 +338,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_documents_never_panic(
+    fn corrupted_documents_never_panic(
         document in document(),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
         cut in any::<prop::sample::Index>(),
@@ -352,7 +354,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_typed_documents_never_panic(
+    fn corrupted_typed_documents_never_panic(
         typed in typed(),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
     ) {

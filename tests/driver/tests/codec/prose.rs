@@ -63,7 +63,7 @@ fn bson_binary_uuid_prose_explicit_encode_5() {
     assert_eq!(made, binary(BinarySubtype::UuidOld, STANDARD));
 }
 
-/// "Unspecified" cannot be stated: the type has the four representations that are one.
+/// `Unspecified` does not exist in the type, which has only the four other representations.
 #[test]
 fn bson_binary_uuid_prose_explicit_encode_6() {
     for representation in REPRESENTATIONS {
@@ -142,23 +142,27 @@ fn bson_binary_vector_prose_3() {
     let (b1, b2, b3) = (vector_of("100780"), vector_of("1007FF"), Binary::from(&vector));
     assert_ne!(b1, b2);
     assert_eq!(b1, b3);
-    // The second is not a valid vector, since unused bits are set; the others are the same.
+    // The second is not a valid vector, because unused bits are set; the others are equal.
     assert!(Vector::try_from(&b2).is_err());
     assert_eq!(Vector::try_from(&b1).unwrap(), Vector::try_from(&b3).unwrap());
 }
 
-fn is_refused(document: &Document) -> bool {
+fn is_rejected(document: &Document) -> bool {
     let mut out = vec![7];
     let refused = append_document(document, &mut out).is_err();
-    assert_eq!(out == [7], refused, "what is refused leaves nothing behind");
+    assert_eq!(
+        out == [7],
+        refused,
+        "a rejected document leaves the buffer unchanged"
+    );
     refused
 }
 
 #[test]
 fn bson_corpus_prose_1() {
-    assert!(is_refused(&doc! { "a\0b": 1 }));
-    assert!(is_refused(&doc! { "root": { "a\0b": 1 } }));
-    // Either the value cannot be made, or it cannot be encoded.
+    assert!(is_rejected(&doc! { "a\0b": 1 }));
+    assert!(is_rejected(&doc! { "root": { "a\0b": 1 } }));
+    // Either the value cannot be constructed, or it cannot be encoded.
     for (pattern, options) in [("a\0b", ""), ("a", "i\0m")] {
         let made = || {
             Some(Regex {
@@ -166,7 +170,7 @@ fn bson_corpus_prose_1() {
                 options: options.try_into().ok()?,
             })
         };
-        assert!(made().is_none_or(|regex| is_refused(&doc! { "a": regex })));
+        assert!(made().is_none_or(|regex| is_rejected(&doc! { "a": regex })));
         let mut out = Vec::new();
         let mut writer = DocumentWriter::new(&mut out);
         let start = writer.begin();
@@ -182,7 +186,7 @@ fn bson_corpus_prose_1() {
         writer.end(start);
         assert!(writer.finish().is_err(), "{key:?}");
     }
-    assert!(!is_refused(
+    assert!(!is_rejected(
         &doc! { "a": "a\0b", "b": Bson::Symbol("a\0b".to_owned()) }
     ));
 }

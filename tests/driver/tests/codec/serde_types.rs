@@ -1,4 +1,4 @@
-//! The serde features through the codec: attributes, maps, borrowing, numbers, raw types.
+//! Serde features through the codec: attributes, maps, borrowing, numbers, raw types.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 const ID: Uuid = Uuid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
 
-/// Encodes to exactly `stored`, and reads back as it was.
+/// Checks that a value is encoded as `stored` and decoded as itself.
 #[track_caller]
-#[expect(clippy::needless_pass_by_value, reason = "reads better at the many callers")]
+#[expect(clippy::needless_pass_by_value, reason = "shorter calls")]
 fn both_ways<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, stored: Document) {
     assert_eq!(&from_document::<T>(&stored).unwrap(), value);
     assert_eq!(to_document(value).unwrap(), stored);
@@ -50,7 +50,7 @@ struct Borrowed<'a> {
 }
 
 #[test]
-fn readers_borrow_from_the_input() {
+fn types_can_borrow_from_the_input() {
     let document = rawdoc! { "x": 1 };
     let value = Borrowed {
         text: "téxt",
@@ -76,7 +76,7 @@ enum Color {
 }
 
 #[test]
-fn map_keys_are_text_and_come_back() {
+fn map_keys_are_strings_and_are_read_back() {
     both_ways(&BTreeMap::from([(-5_i8, 1)]), doc! { "-5": 1 });
     both_ways(
         &BTreeMap::from([(u64::MAX, 1)]),
@@ -110,7 +110,7 @@ fn map_keys_are_text_and_come_back() {
 }
 
 #[test]
-fn each_integer_type_has_one_width() {
+fn each_integer_type_is_written_with_one_width() {
     let stored = doc! { "v": [1, 1, 1, 1, 1] };
     assert_eq!(
         to_document(&Wrapper {
@@ -143,7 +143,7 @@ fn each_integer_type_has_one_width() {
 }
 
 #[test]
-fn readers_take_every_width_that_fits() {
+fn integers_of_every_width_are_read_if_the_value_fits() {
     for stored in [Bson::Int32(7), Bson::Int64(7), Bson::Double(7.0)] {
         assert_eq!(from_bson::<i8>(&stored).unwrap(), 7);
         assert_eq!(from_bson::<u64>(&stored).unwrap(), 7);
@@ -217,7 +217,7 @@ fn attributes_and_std_types_round_trip() {
 }
 
 #[test]
-fn raw_types_pass_through() {
+fn raw_types_are_copied() {
     #[derive(Serialize, Deserialize, PartialEq, Debug)]
     struct Raw {
         document: RawDocumentBuf,
@@ -260,7 +260,7 @@ fn raw_types_pass_through() {
 }
 
 #[test]
-fn human_readable_wrappers_are_heard() {
+fn human_readable_wrappers_are_respected() {
     use bson::serde_helpers::HumanReadable;
     let value = Wrapper { v: HumanReadable(ID) };
     let stored = to_document(&value).unwrap();
@@ -276,7 +276,7 @@ fn human_readable_wrappers_are_heard() {
 }
 
 #[test]
-fn documents_with_dollar_keys_stay_documents_without_serde() {
+fn documents_with_dollar_keys_are_read_as_documents() {
     let document = doc! { "when": { "$date": "not a date" }, "id": { "$oid": 1 } };
     let bytes = document.to_vec().unwrap();
     assert_eq!(from_slice_owned::<Document>(&bytes).unwrap(), document);
@@ -285,7 +285,7 @@ fn documents_with_dollar_keys_stay_documents_without_serde() {
 }
 
 #[test]
-fn keys_of_every_length_are_written_alike() {
+fn keys_of_every_length_are_written() {
     let mut by_hand = Vec::new();
     for len in 0..150 {
         let key: String = ('a'..='z').cycle().take(len).collect();
@@ -329,7 +329,7 @@ fn keys_of_every_length_are_written_alike() {
 }
 
 #[test]
-fn elements_of_arrays_are_counted() {
+fn elements_of_arrays_have_increasing_indexes() {
     for len in [0, 1, 9, 10, 11, 99, 100, 101, 1_005] {
         let values: Vec<Wrapper<i32>> = (0..len).map(|v| Wrapper { v }).collect();
         let nested = Wrapper {
@@ -344,7 +344,7 @@ fn elements_of_arrays_are_counted() {
     }
 }
 
-/// Calls itself an ObjectId.
+/// A struct that serializes under the name of ObjectId.
 #[derive(Serialize)]
 #[serde(rename = "$oid")]
 struct Imitation<'a> {
@@ -353,7 +353,7 @@ struct Imitation<'a> {
 }
 
 #[test]
-fn what_calls_itself_an_object_id_must_be_one() {
+fn a_type_named_object_id_must_have_its_form() {
     let id = ObjectId::from_bytes(*b"\x00\x19\xa0\xaf\xf0\xff\x9a\xa9\x7f\x80\x0f\xf9");
     let lower = id.to_hex();
     for text in [&lower, &lower.to_uppercase()] {

@@ -1,4 +1,5 @@
-//! UUIDs in Binary subtypes 3 and 4: the explicit conversions of the UUID specification's test plan.
+//! UUIDs in Binary subtypes 3 and 4: the explicit conversions of the test plan of the UUID
+//! specification.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -7,7 +8,7 @@ use marula_driver::bson::{Binary, Uuid, UuidRepresentation};
 
 const UUID: &str = "00112233-4455-6677-8899-aabbccddeeff";
 
-/// Each representation with the subtype and the bytes it has for [`UUID`].
+/// Each representation with its subtype and its bytes for [`UUID`].
 const REPRESENTATIONS: [(UuidRepresentation, BinarySubtype, u128); 4] = [
     (
         UuidRepresentation::Standard,
@@ -36,7 +37,7 @@ fn uuid() -> Uuid {
 }
 
 #[test]
-fn explicit_encoding() {
+fn uuids_are_encoded_in_each_representation() {
     assert_eq!(
         Binary::from(uuid()),
         Binary::from_uuid_with_representation(uuid(), UuidRepresentation::Standard)
@@ -49,7 +50,7 @@ fn explicit_encoding() {
 }
 
 #[test]
-fn explicit_decoding() {
+fn uuids_are_decoded_only_from_their_representation() {
     for (representation, subtype, bytes) in REPRESENTATIONS {
         let binary = Binary {
             subtype,
@@ -62,7 +63,7 @@ fn explicit_decoding() {
         let standard = representation == UuidRepresentation::Standard;
         assert_eq!(binary.to_uuid().is_ok(), standard, "{representation:?}");
         for (other, other_subtype, _) in REPRESENTATIONS {
-            // The three of subtype 3 cannot be distinguished, but standard and legacy can.
+            // The three representations of subtype 3 cannot be distinguished from each other.
             let read = binary.to_uuid_with_representation(other);
             assert_eq!(
                 read.is_ok(),
@@ -74,7 +75,7 @@ fn explicit_decoding() {
 }
 
 #[test]
-fn other_lengths_are_refused() {
+fn other_lengths_are_rejected() {
     for (representation, subtype, _) in REPRESENTATIONS {
         for len in [0, 15, 17] {
             let binary = Binary {

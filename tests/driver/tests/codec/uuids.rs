@@ -1,4 +1,5 @@
-//! UUIDs and binary data in every place serde puts them: fields, maps, enums, flattened structs.
+//! UUIDs and binary data in every position that serde supports: fields, maps, enums, flattened
+//! structs.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -26,9 +27,9 @@ fn stored_id() -> Bson {
     binary(BinarySubtype::Uuid)
 }
 
-/// Encodes to exactly `stored`, and reads back as it was.
+/// Checks that a value is encoded as `stored` and decoded as itself.
 #[track_caller]
-#[expect(clippy::needless_pass_by_value, reason = "reads better at the many callers")]
+#[expect(clippy::needless_pass_by_value, reason = "shorter calls")]
 fn both_ways<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, stored: Document) {
     assert_eq!(&from_document::<T>(&stored).unwrap(), value);
     assert_eq!(to_document(value).unwrap(), stored);
@@ -74,7 +75,7 @@ enum Internal {
     },
 }
 
-/// A wrapper for use in serde's buffer.
+/// A binary wrapper for types that serde buffers.
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
 struct WrappedBinary<T: uuid_as_binary::UuidField> {
     #[serde(with = "uuid_as_binary")]
@@ -106,7 +107,7 @@ enum Untagged {
 }
 
 #[test]
-fn uuids_are_subtype_4_in_every_place() {
+fn uuids_have_subtype_4_in_every_position() {
     both_ways(&Wrapper { v: ID }, doc! { "v": stored_id() });
     both_ways(&Wrapper { v: Some(ID) }, doc! { "v": stored_id() });
     both_ways(&Wrapper { v: None::<Uuid> }, doc! { "v": null });
@@ -157,7 +158,7 @@ fn uuids_work_in_all_four_enum_taggings() {
     );
     let stored = doc! { "kind": "Fields", "data": { "id": stored_id() } };
     both_ways(&Adjacent::Fields { id: ID }, stored);
-    // The content before its tag is buffered until the tag is known.
+    // Serde buffers the content before the tag.
     let turned = doc! { "data": [stored_id(), 7], "kind": "Two" };
     assert_eq!(from_document::<Adjacent>(&turned).unwrap(), Adjacent::Two(ID, 7));
     let turned = doc! { "id": stored_id(), "n": 1_i64, "kind": "Fields" };
@@ -219,8 +220,8 @@ struct Flattened {
 
 #[test]
 fn uuids_and_binaries_share_a_flattened_struct() {
-    // The same 16 bytes of subtype 4 once as a UUID, once as crate bson's Binary and as a Bson:
-    // serde's buffer holds all of them in one form.
+    // The same 16 bytes of subtype 4 as a UUID, as a `Binary` of crate bson and as a `Bson`: serde
+    // buffers all of them in one form.
     let same = Binary {
         subtype: BinarySubtype::Uuid,
         bytes: ID.as_bytes().to_vec(),
@@ -258,7 +259,7 @@ fn uuids_and_binaries_share_a_flattened_struct() {
 }
 
 #[test]
-fn uuids_demand_subtype_4_and_name_what_they_found() {
+fn uuids_require_subtype_4_and_errors_name_the_type_found() {
     let legacy = doc! { "v": binary(BinarySubtype::UuidOld) };
     let error = fails::<Wrapper<Uuid>>(&legacy);
     assert_eq!(error.path(), "v");
@@ -291,9 +292,10 @@ fn uuids_demand_subtype_4_and_name_what_they_found() {
     }
 }
 
-/// In serde's buffer only text and bytes of subtype 0 are plain; other values keep their BSON type, or fail.
+/// In a buffered type only strings and Binary of subtype 0 are plain; other values keep their BSON
+/// type, or fail.
 #[test]
-fn plain_uuids_in_a_buffer_are_an_error_not_another_subtype() {
+fn uuids_without_the_wrapper_are_an_error_in_buffered_types() {
     let stored = doc! { "v": stored_id() };
     let error = fails::<Flat<Wrapper<Uuid>>>(&stored).to_string();
     assert!(
@@ -346,7 +348,7 @@ fn uuids_as_text_are_read_and_stored_only_through_serdes_buffer() {
     both_ways(&fields, doc! { "Fields": { "id": &text } });
 }
 
-/// An ObjectId in serde's buffer is a map, which its own reader takes, wherever it stands among the variants.
+/// Serde buffers an ObjectId as a map, which `ObjectId` deserializes in every variant.
 #[test]
 fn object_ids_and_dates_work_in_untagged_enums() {
     #[derive(Serialize, Deserialize, PartialEq, Debug)]
@@ -383,7 +385,7 @@ struct Flat<T> {
 }
 
 #[test]
-fn other_bytes_are_read_from_any_subtype() {
+fn byte_buffers_are_read_from_any_subtype() {
     for subtype in [BinarySubtype::Generic, BinarySubtype::Md5, BinarySubtype::Uuid] {
         let stored = doc! { "v": binary(subtype) };
         let read: Wrapper<serde_bytes::ByteBuf> = from_document(&stored).unwrap();

@@ -3,7 +3,7 @@
 use marula_driver::{Client, ErrorKind, bson::doc, options::ClientOptions};
 
 #[tokio::test]
-async fn malformed_strings_name_the_part() {
+async fn errors_of_malformed_connection_strings_name_the_invalid_part() {
     for (uri, part) in [
         ("localhost", "mongodb://"),
         ("mongodb://", "host"),
@@ -28,7 +28,7 @@ async fn malformed_strings_name_the_part() {
 }
 
 #[tokio::test]
-async fn what_is_not_built_yet_is_refused_by_name() {
+async fn unsupported_options_are_rejected_by_name() {
     for (uri, part) in [
         ("mongodb://u@h/?authMechanism=GSSAPI", "GSSAPI"),
         ("mongodb://h/?timeoutMS=5", "timeoutMS"),
@@ -47,23 +47,23 @@ async fn what_is_not_built_yet_is_refused_by_name() {
 }
 
 #[test]
-fn secrets_show_up_nowhere() {
+fn secrets_do_not_appear_in_errors_or_debug_output() {
     let uri = "mongodb://alice:hunter2@h/?proxyHost=p&proxyUsername=q&proxyPassword=hunter2&tlsCertificateKeyFilePassword=hunter2";
     let options = ClientOptions::parse(uri).expect("valid options");
     assert!(!format!("{options:?}").contains("hunter2"));
-    let error = ClientOptions::parse("mongodb://alice:hunter2:x@h").expect_err("a colon too many");
+    let error = ClientOptions::parse("mongodb://alice:hunter2:x@h").expect_err("a second colon");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
 }
 
 #[test]
-fn a_password_without_host_is_not_quoted() {
+fn a_connection_string_without_host_does_not_reveal_the_password() {
     let error = ClientOptions::parse("mongodb://bob:s3cret").expect_err("no host");
     let text = format!("{error} {error:?}");
     assert!(!text.contains("s3cret") && text.contains("'@'"), "{text}");
 }
 
 #[tokio::test]
-async fn a_client_in_the_clear_warns_about_what_was_meant_to_encrypt() {
+async fn a_client_without_tls_warns_about_tls_options() {
     for (query, warned) in [
         ("tls=treu", true),
         ("tlsCertificateKeyFile=/x", true),
@@ -91,8 +91,8 @@ fn a_client_needs_a_runtime() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_refused_before_anything_is_sent() {
-    // Nothing listens there: an error can only come from the checks.
+async fn invalid_arguments_are_rejected_before_a_command_is_sent() {
+    // Nothing listens on this port, so the errors come from the checks of the arguments.
     let client = Client::connect("mongodb://127.0.0.1:9").await.expect("a client");
     let things = client
         .database("d")
@@ -120,7 +120,7 @@ async fn wrong_arguments_are_refused_before_anything_is_sent() {
         )
         .contains("$set")
     );
-    assert!(refused(things.insert_many(&[]).await.expect_err("nothing")).contains("at least one"));
+    assert!(refused(things.insert_many(&[]).await.expect_err("no documents")).contains("at least one"));
     assert!(refused(things.drop_index("*").await.expect_err("all")).contains("drop_indexes"));
     let key = things
         .find(doc! { "a\0b": 1 })

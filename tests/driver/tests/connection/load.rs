@@ -1,5 +1,6 @@
-//! More tasks than connections: how many connections are established at once, the order of the wait
-//! queue, and its timeouts; on a standalone server, a replica set, a sharded cluster and a load balancer.
+//! More tasks than connections: the number of connections that are established at the same time,
+//! the order of the wait queue, and its timeout; on a standalone server, a replica set, a sharded
+//! cluster and behind a load balancer.
 
 use std::{
     sync::{
@@ -18,26 +19,27 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Counts, PoolTally, Proxied, Proxy, Topology,
-    proxy::{Exchange, Fate},
+    proxy::{Action, Exchange},
 };
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 500;
 
-/// A deployment, and a client that knows it and has no connection yet.
-struct Storm {
+/// A deployment, and a client that has discovered it and has no pooled connection yet.
+struct Load {
     deployment: Proxied,
     client: Client,
     tally: PoolTally,
-    /// The tasks' numbers, in the order in which they got a connection and sent their command.
+    /// The numbers of the tasks, in the order in which they checked out a connection and sent their
+    /// command.
     served: Arc<Mutex<Vec<i32>>>,
 }
 
-impl Storm {
-    async fn gather(topology: Topology, options: &str) -> Self {
+impl Load {
+    async fn start(topology: Topology, options: &str) -> Self {
         let builder = TestServer::builder()
             .parameter("scramSHA256IterationCount", 4096)
             .auth("user", "secret");
@@ -46,7 +48,7 @@ impl Storm {
         let mut options = ClientOptions::parse(&uri).expect("a connection string");
         let tally = PoolTally::default();
         tally.listen(&mut options);
-        // Pauses are not what is tested here.
+        // Backoff is not tested here.
         fix_jitter(&mut options, 0.0);
         let served = Arc::<Mutex<Vec<i32>>>::default();
         let order = Arc::clone(&served);
@@ -60,7 +62,11 @@ impl Storm {
         }));
         let client = Client::with_options(options).expect("a client");
         wait_for_description(&client, |text| text.contains(topology.server_type())).await;
-        assert_eq!(tally.counts().created, 0, "monitors use connections of their own");
+        assert_eq!(
+            tally.counts().created,
+            0,
+            "connections of monitors do not belong to the pool"
+        );
         Self {
             deployment,
             client,
@@ -69,7 +75,7 @@ impl Storm {
         }
     }
 
-    /// The proxy that every operation goes through.
+    /// The proxy that all operations use.
     fn proxy(&self) -> &Proxy {
         self.deployment.writable()
     }
@@ -82,9 +88,9 @@ impl Storm {
         })
     }
 
-    /// The client is as good as new; then it ends.
+    /// Checks that the client works and that no check-out is left, then shuts it down.
     async fn end(self) {
-        self.tally.until(Counts::is_at_rest).await;
+        self.tally.wait_until(Counts::is_at_rest).await;
         self.spawn(-1).await.expect("no panic").expect("a reply");
         self.client.shutdown().await;
         drop(self.client);
@@ -94,43 +100,42 @@ impl Storm {
     }
 }
 
-fn hold_logins(exchange: &Exchange<'_>) -> Fate {
+fn hold_logins(exchange: &Exchange<'_>) -> Action {
     match exchange.is_login() {
-        true => Fate::Delay,
-        false => Fate::Pass,
+        true => Action::Delay,
+        false => Action::Pass,
     }
 }
 
-/// All wait before the first connection is there; then each gets one in its turn.
-async fn storm(topology: Topology) -> Vec<i32> {
-    let storm = Storm::gather(topology, "maxPoolSize=50&maxConnecting=2").await;
-    storm.proxy().set_rule(hold_logins);
-    let tasks: Vec<_> = (0..TASKS).map(|task| storm.spawn(task)).collect();
-    storm
-        .tally
-        .until(|counts| counts.check_outs == TASKS as usize)
+/// All tasks wait before the first connection is ready; then each is served in turn.
+async fn load(topology: Topology) -> Vec<i32> {
+    let load = Load::start(topology, "maxPoolSize=50&maxConnecting=2").await;
+    load.proxy().set_rule(hold_logins);
+    let tasks: Vec<_> = (0..TASKS).map(|task| load.spawn(task)).collect();
+    load.tally
+        .wait_until(|counts| counts.check_outs == TASKS as usize)
         .await;
-    storm.proxy().wait_for_requests("login", 2).await;
-    assert_eq!(storm.tally.counts().created, 2, "two are being established");
-    storm.proxy().pass_everything();
-    storm.proxy().end_waits();
+    load.proxy().wait_for_requests("login", 2).await;
+    assert_eq!(load.tally.counts().created, 2, "two are being established");
+    load.proxy().pass_everything();
+    load.proxy().end_waits();
     for task in tasks {
         task.await.expect("no panic").expect("a reply");
     }
-    let counts = storm.tally.counts();
-    assert_eq!(counts.most_pending, 2, "{counts:?}");
-    assert!(counts.most_open <= 50, "{counts:?}");
+    let counts = load.tally.counts();
+    assert_eq!(counts.max_pending, 2, "{counts:?}");
+    assert!(counts.max_open <= 50, "{counts:?}");
     assert_eq!(counts.check_outs_failed, 0, "{counts:?}");
-    let served = storm.served.lock().expect("no panic").clone();
-    storm.end().await;
+    let served = load.served.lock().expect("no panic").clone();
+    load.end().await;
     served
 }
 
-/// On one thread the order of arrival is the order in which the tasks were begun.
+/// With one thread, the order of the wait queue is the order in which the tasks were started.
 #[tokio::test]
-async fn a_storm_is_served_in_the_order_of_arrival() {
+async fn waiting_check_outs_are_served_in_order() {
     for topology in Topology::ALL {
-        let served = tokio::time::timeout(HANG, storm(topology))
+        let served = tokio::time::timeout(TIME_LIMIT, load(topology))
             .await
             .expect("nothing hangs");
         assert_eq!(served, (0..TASKS).collect::<Vec<_>>(), "{topology:?}");
@@ -138,9 +143,9 @@ async fn a_storm_is_served_in_the_order_of_arrival() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_storm_on_many_threads_is_served() {
+async fn all_check_outs_are_served_on_many_threads() {
     for topology in Topology::ALL {
-        let mut served = tokio::time::timeout(HANG, storm(topology))
+        let mut served = tokio::time::timeout(TIME_LIMIT, load(topology))
             .await
             .expect("nothing hangs");
         served.sort_unstable();
@@ -148,24 +153,27 @@ async fn a_storm_on_many_threads_is_served() {
     }
 }
 
-/// A request that waits too long fails with the limit in its message; the others succeed.
+/// A check-out that exceeds waitQueueTimeoutMS fails with the limit in its message; the others
+/// succeed.
 #[tokio::test]
-async fn who_waits_too_long_is_told_so() {
+async fn a_check_out_fails_after_wait_queue_timeout() {
     for topology in Topology::ALL {
-        let waiting = wait_too_long(topology);
-        tokio::time::timeout(HANG, waiting).await.expect("nothing hangs");
+        let waiting = exceed_wait_queue_timeout(topology);
+        tokio::time::timeout(TIME_LIMIT, waiting)
+            .await
+            .expect("nothing hangs");
     }
 }
 
-async fn wait_too_long(topology: Topology) {
-    let storm = Storm::gather(topology, "maxPoolSize=1&waitQueueTimeoutMS=100").await;
-    storm.proxy().set_rule(|exchange| match exchange.command {
-        "ping" => Fate::Delay,
-        _ => Fate::Pass,
+async fn exceed_wait_queue_timeout(topology: Topology) {
+    let load = Load::start(topology, "maxPoolSize=1&waitQueueTimeoutMS=100").await;
+    load.proxy().set_rule(|exchange| match exchange.command {
+        "ping" => Action::Delay,
+        _ => Action::Pass,
     });
-    let holder = storm.spawn(0);
-    storm.proxy().wait_for_requests("ping", 1).await;
-    let waiting: Vec<_> = (1..50).map(|task| storm.spawn(task)).collect();
+    let holder = load.spawn(0);
+    load.proxy().wait_for_requests("ping", 1).await;
+    let waiting: Vec<_> = (1..50).map(|task| load.spawn(task)).collect();
     for task in waiting {
         let error = task
             .await
@@ -185,31 +193,32 @@ async fn wait_too_long(topology: Topology) {
             (Duration::from_millis(100), 1, 1)
         );
     }
-    storm.proxy().pass_everything();
-    storm.proxy().end_waits();
+    load.proxy().pass_everything();
+    load.proxy().end_waits();
     holder.await.expect("no panic").expect("a reply");
     assert_eq!(
-        *storm.served.lock().expect("no panic"),
+        *load.served.lock().expect("no panic"),
         [0],
-        "the others sent nothing"
+        "the others sent no command"
     );
-    storm.end().await;
+    load.end().await;
 }
 
-/// A server that ends every other new connection: operations are tried again, errors say why, and the pool is not cleared.
-async fn half_refused(topology: Topology) {
-    let storm = Storm::gather(topology, "maxPoolSize=50&maxConnecting=2").await;
+/// A server that closes every other new connection: operations are retried, errors name the cause,
+/// and the pool is not cleared.
+async fn refuse_every_other_connection(topology: Topology) {
+    let load = Load::start(topology, "maxPoolSize=50&maxConnecting=2").await;
     let seen = Arc::<AtomicUsize>::default();
     let refused = Arc::<AtomicUsize>::default();
     let (all, lost) = (Arc::clone(&seen), Arc::clone(&refused));
-    storm.proxy().set_rule(move |exchange| {
+    load.proxy().set_rule(move |exchange| {
         if exchange.is_login() && all.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
             lost.fetch_add(1, Ordering::SeqCst);
-            return Fate::Lose;
+            return Action::DropRequest;
         }
-        Fate::Pass
+        Action::Pass
     });
-    let tasks: Vec<_> = (0..TASKS).map(|task| storm.spawn(task)).collect();
+    let tasks: Vec<_> = (0..TASKS).map(|task| load.spawn(task)).collect();
     let mut failed = 0;
     for task in tasks {
         if let Err(error) = task.await.expect("no panic") {
@@ -220,34 +229,34 @@ async fn half_refused(topology: Topology) {
             failed += 1;
         }
     }
-    let counts = storm.tally.counts();
+    let counts = load.tally.counts();
     let refused = refused.load(Ordering::SeqCst);
     println!("{refused} connections were refused, {failed} operations failed: {counts:?}");
-    // Each refusal is blamed on one operation, if one waits, which tries again.
+    // Each failed establishment fails one waiting operation, if there is one, which is retried.
     assert!(
         counts.check_outs_failed > 0 && counts.check_outs_failed <= refused,
         "{counts:?}"
     );
     assert!(failed < TASKS, "some connections were not refused");
     assert_eq!(counts.cleared, 0, "{counts:?}");
-    assert!(counts.most_pending <= 2, "{counts:?}");
-    storm.proxy().pass_everything();
-    storm.end().await;
+    assert!(counts.max_pending <= 2, "{counts:?}");
+    load.proxy().pass_everything();
+    load.end().await;
 }
 
 #[tokio::test]
-async fn refused_connections_clear_no_pool() {
+async fn refused_connections_do_not_clear_the_pool() {
     for topology in Topology::ALL {
-        tokio::time::timeout(HANG, half_refused(topology))
+        tokio::time::timeout(TIME_LIMIT, refuse_every_other_connection(topology))
             .await
             .unwrap_or_else(|_| panic!("{topology:?} hangs"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn refused_connections_clear_no_pool_on_many_threads() {
+async fn refused_connections_do_not_clear_the_pool_on_many_threads() {
     for topology in Topology::ALL {
-        tokio::time::timeout(HANG, half_refused(topology))
+        tokio::time::timeout(TIME_LIMIT, refuse_every_other_connection(topology))
             .await
             .unwrap_or_else(|_| panic!("{topology:?} hangs"));
     }

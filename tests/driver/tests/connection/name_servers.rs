@@ -1,16 +1,16 @@
-//! Name servers that fail, send wrong answers, or answers larger than a packet.
+//! DNS servers that fail, send invalid answers, or send answers larger than a datagram.
 
 use std::time::Duration;
 
 use marula_driver::internals::{DnsLookup, LookupError, Resolver, srv::SrvRecord};
-use marula_driver_tests::name_server::{Act, NameServer, Question, with_record};
+use marula_driver_tests::name_server::{NameServer, Query, Reply, with_record};
 
 const NAME: &str = "_mongodb._tcp.cluster.example.com";
 
-/// For servers that answer at once, however busy the machine is.
+/// For servers that answer at once, with enough time for a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// For servers that say nothing.
+/// For servers that do not answer.
 const SHORT: Duration = Duration::from_millis(50);
 
 const SERVFAIL: u8 = 2;
@@ -18,7 +18,7 @@ const NXDOMAIN: u8 = 3;
 const REFUSED: u8 = 5;
 const TXT: u16 = 16;
 
-async fn ask(
+async fn look_up(
     servers: &[&NameServer],
     timeout: Duration,
     attempts: usize,
@@ -29,9 +29,9 @@ async fn ask(
         .await
 }
 
-/// The ports in the answer of these servers.
+/// The ports in the SRV records that these servers return.
 async fn ports(servers: &[&NameServer]) -> Vec<u16> {
-    let records = ask(servers, LONG, 1).await.expect("records");
+    let records = look_up(servers, LONG, 1).await.expect("records");
     for record in &records {
         assert_eq!(record.target.trim_end_matches('.'), "a.example.com");
         assert_eq!(record.ttl, Duration::from_secs(300));
@@ -40,68 +40,64 @@ async fn ports(servers: &[&NameServer]) -> Vec<u16> {
 }
 
 async fn good(port: u16) -> NameServer {
-    NameServer::start(move |question| vec![Act::Say(question.srv([port]))]).await
+    NameServer::start(move |query| vec![Reply::Send(query.srv([port]))]).await
 }
 
 async fn with_code(code: u8) -> NameServer {
-    NameServer::start(move |question| vec![Act::Say(question.reply(code))]).await
+    NameServer::start(move |query| vec![Reply::Send(query.reply(code))]).await
 }
 
-/// A server that sends a spoilt reply and then a good one.
-async fn after(spoil: fn(&mut Vec<u8>)) -> NameServer {
-    NameServer::start(move |question| {
-        let mut spoilt = question.srv([666]);
-        spoil(&mut spoilt);
-        vec![Act::Say(spoilt), Act::Say(question.srv([27017]))]
+/// A server that sends an invalid reply and then a valid one.
+async fn after(corrupt: fn(&mut Vec<u8>)) -> NameServer {
+    NameServer::start(move |query| {
+        let mut corrupted = query.srv([666]);
+        corrupt(&mut corrupted);
+        vec![Reply::Send(corrupted), Reply::Send(query.srv([27017]))]
     })
     .await
 }
 
-fn truncated(question: &Question) -> Vec<Act> {
-    let mut reply = question.srv([666]);
+fn truncated(query: &Query) -> Vec<Reply> {
+    let mut reply = query.srv([666]);
     reply[2] |= 0x02;
-    vec![Act::Say(reply)]
+    vec![Reply::Send(reply)]
 }
 
 #[tokio::test]
-async fn a_question_asks_for_recursion_once() {
+async fn a_lookup_sends_one_query_with_recursion_desired() {
     let server = good(27017).await;
     assert_eq!(ports(&[&server]).await, [27017]);
-    let questions = server.questions();
-    assert_eq!(questions.len(), 1);
-    assert!(!questions[0].over_tcp);
-    assert_eq!(
-        questions[0].bytes[2] & 0x81,
-        0x01,
-        "a question, recursion desired"
-    );
+    let queries = server.queries();
+    assert_eq!(queries.len(), 1);
+    assert!(!queries[0].over_tcp);
+    assert_eq!(queries[0].bytes[2] & 0x81, 0x01, "a query with recursion desired");
 }
 
 #[tokio::test]
-async fn ids_differ() {
+async fn query_ids_differ() {
     let server = good(27017).await;
     for _ in 0..8 {
         ports(&[&server]).await;
     }
-    let questions = server.questions();
-    let mut ids: Vec<_> = questions.iter().map(|question| &question.bytes[..2]).collect();
+    let queries = server.queries();
+    let mut ids: Vec<_> = queries.iter().map(|query| &query.bytes[..2]).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert!(ids.len() > 1, "eight questions with one id");
+    assert!(ids.len() > 1, "eight queries with the same id");
 }
 
 #[tokio::test]
-async fn a_reply_with_another_id_is_not_believed() {
+async fn a_reply_with_another_id_is_ignored() {
     let server = after(|reply| reply[0] ^= 1).await;
     assert_eq!(ports(&[&server]).await, [27017]);
 }
 
 #[tokio::test]
-async fn a_reply_from_elsewhere_is_not_believed() {
-    let server = NameServer::start(|question| {
+async fn a_reply_from_another_port_is_ignored() {
+    let server = NameServer::start(|query| {
         vec![
-            Act::SayFromElsewhere(question.srv([666])),
-            Act::Say(question.srv([27017])),
+            Reply::SendFromOtherPort(query.srv([666])),
+            Reply::Send(query.srv([27017])),
         ]
     })
     .await;
@@ -109,27 +105,27 @@ async fn a_reply_from_elsewhere_is_not_believed() {
 }
 
 #[tokio::test]
-async fn more_than_a_datagram_comes_over_tcp() {
-    let server = NameServer::start(|question| match question.over_tcp {
-        false => truncated(question),
-        true => vec![Act::Say(question.srv(1..=1000))],
+async fn a_truncated_reply_is_requested_over_tcp() {
+    let server = NameServer::start(|query| match query.over_tcp {
+        false => truncated(query),
+        true => vec![Reply::Send(query.srv(1..=1000))],
     })
     .await;
     assert_eq!(ports(&[&server]).await, (1..=1000).collect::<Vec<u16>>());
-    assert_eq!(server.questions().len(), 2);
+    assert_eq!(server.queries().len(), 2);
 }
 
 #[tokio::test]
-async fn the_longest_message_is_read() {
-    let server = NameServer::start(|question| match question.over_tcp {
-        false => truncated(question),
+async fn a_reply_of_maximum_length_is_read() {
+    let server = NameServer::start(|query| match query.over_tcp {
+        false => truncated(query),
         true => {
-            // A record of another type fills the message up.
-            let reply = question.srv([27017]);
+            // A record of another type makes the message this long.
+            let reply = query.srv([27017]);
             let rest = usize::from(u16::MAX) - reply.len() - 12;
             let reply = with_record(reply, TXT, &vec![0; rest]);
             assert_eq!(reply.len(), usize::from(u16::MAX));
-            vec![Act::Say(reply)]
+            vec![Reply::Send(reply)]
         }
     })
     .await;
@@ -139,7 +135,7 @@ async fn the_longest_message_is_read() {
 #[tokio::test]
 async fn failures_of_all_servers_are_reported() {
     let servers = [with_code(SERVFAIL).await, with_code(REFUSED).await];
-    let error = ask(&[&servers[0], &servers[1]], LONG, 2)
+    let error = look_up(&[&servers[0], &servers[1]], LONG, 2)
         .await
         .expect_err("no answer");
     assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
@@ -147,35 +143,35 @@ async fn failures_of_all_servers_are_reported() {
 }
 
 #[tokio::test]
-async fn what_a_server_does_not_know_there_is_not() {
+async fn an_answer_without_records_is_final() {
     for code in [NXDOMAIN, 0] {
-        // Alone: who may be asked beside it, a slow machine decides, and hickory.
+        // A single server: with several, the timing and hickory decide which of them are queried.
         let nothing = with_code(code).await;
-        let error = ask(&[&nothing], LONG, 2).await.expect_err("no record");
+        let error = look_up(&[&nothing], LONG, 2).await.expect_err("no record");
         assert!(matches!(error, LookupError::NoRecords(_)), "{error:?}");
         assert!(error.to_string().contains(NAME), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_silent_server_is_passed_over() {
+async fn a_server_that_does_not_answer_is_skipped() {
     let (silent, good) = (NameServer::silent().await, good(27017).await);
-    // In the time of the first one.
+    // Within the timeout of the first server.
     assert_eq!(ports(&[&silent, &good]).await, [27017]);
-    // A server that answers may miss so short a time, and is asked again.
-    let records = ask(&[&silent, &good], SHORT, 10_000).await.expect("records");
+    // The second server may exceed this short timeout, so there is another attempt.
+    let records = look_up(&[&silent, &good], SHORT, 10_000).await.expect("records");
     assert_eq!(records.len(), 1);
 }
 
 #[tokio::test]
 async fn timeouts_of_all_servers_are_reported() {
     let silent = NameServer::silent().await;
-    let error = ask(&[&silent], SHORT, 2).await.expect_err("no answer");
+    let error = look_up(&[&silent], SHORT, 2).await.expect_err("no answer");
     assert!(matches!(error, LookupError::Failed(_)), "{error:?}");
     assert!(error.to_string().contains(NAME), "{error}");
 }
 
-/// What the driver's own resolver promises beyond what hickory does.
+/// Properties of the driver's own resolver that hickory does not have.
 #[cfg(not(feature = "hickory"))]
 mod own {
     use std::net::SocketAddr;
@@ -184,19 +180,19 @@ mod own {
 
     use super::*;
 
-    /// The reply is malformed, so the next server is asked.
-    async fn is_passed_over(what: &str, spoil: fn(&Question) -> Vec<u8>) {
-        let (spoilt, good) = (
-            NameServer::start(move |question| vec![Act::Say(spoil(question))]).await,
+    /// Checks that the next server is queried after a malformed reply.
+    async fn is_skipped(what: &str, corrupt: fn(&Query) -> Vec<u8>) {
+        let (corrupt, good) = (
+            NameServer::start(move |query| vec![Reply::Send(corrupt(query))]).await,
             good(27017).await,
         );
-        assert_eq!(ports(&[&spoilt, &good]).await, [27017], "{what}");
-        let error = ask(&[&spoilt], LONG, 1).await.expect_err(what);
+        assert_eq!(ports(&[&corrupt, &good]).await, [27017], "{what}");
+        let error = look_up(&[&corrupt], LONG, 1).await.expect_err(what);
         assert!(error.to_string().contains("malformed"), "{what}: {error}");
     }
 
     #[tokio::test]
-    async fn the_next_server_is_asked_where_one_fails() {
+    async fn the_next_server_is_queried_after_a_failure() {
         for code in [SERVFAIL, REFUSED] {
             let (failing, good) = (with_code(code).await, good(27017).await);
             assert_eq!(ports(&[&failing, &good]).await, [27017], "{code}");
@@ -204,32 +200,32 @@ mod own {
     }
 
     #[tokio::test]
-    async fn malformed_replies_are_passed_over() {
-        is_passed_over("garbage behind the question", |question| {
-            let mut reply = question.reply(0);
+    async fn servers_with_malformed_replies_are_skipped() {
+        is_skipped("invalid bytes after the question", |query| {
+            let mut reply = query.reply(0);
             reply[7] = 9;
             reply.extend((0..200).map(|n: u8| n.wrapping_mul(89) ^ 0x5A));
             reply
         })
         .await;
-        is_passed_over("more records than there are", |question| {
-            let mut reply = question.srv([666]);
+        is_skipped("a record count that is too high", |query| {
+            let mut reply = query.srv([666]);
             reply[6..8].copy_from_slice(&[0xFF, 0xFF]);
             reply
         })
         .await;
-        is_passed_over("a name that leads to itself", |question| {
-            let reply = question.reply(0);
+        is_skipped("a compression pointer to itself", |query| {
+            let reply = query.reply(0);
             let target = u8::try_from(reply.len() + 12 + 6).expect("a short message");
             with_record(reply, 33, &[0, 0, 0, 0, 0, 1, 0xC0, target])
         })
         .await;
-        is_passed_over("a target longer than its record", |question| {
-            with_record(question.reply(0), 33, &[0, 0, 0, 0, 0, 1, 60, b'x'])
+        is_skipped("a target longer than its record", |query| {
+            with_record(query.reply(0), 33, &[0, 0, 0, 0, 0, 1, 60, b'x'])
         })
         .await;
-        is_passed_over("a record cut short", |question| {
-            let mut reply = question.srv([666]);
+        is_skipped("a truncated record", |query| {
+            let mut reply = query.srv([666]);
             reply.truncate(reply.len() - 3);
             reply
         })
@@ -237,9 +233,9 @@ mod own {
     }
 
     #[tokio::test]
-    async fn a_reply_to_another_question_is_not_believed() {
-        for spoil in [
-            // Another name, another type, no reply at all, bytes without a sense.
+    async fn a_reply_to_another_question_is_ignored() {
+        for corrupt in [
+            // Another name, another type, not a response, invalid bytes.
             (|reply| reply[14] ^= 1) as fn(&mut Vec<u8>),
             |reply| reply[12 + NAME.len() + 3] = 16,
             |reply| reply[2] = 0x01,
@@ -247,34 +243,34 @@ mod own {
             |reply| *reply = vec![0xFF; 1000],
             Vec::clear,
         ] {
-            let server = after(spoil).await;
+            let server = after(corrupt).await;
             assert_eq!(ports(&[&server]).await, [27017]);
         }
     }
 
     #[tokio::test]
-    async fn a_datagram_longer_than_asked_for_is_read() {
-        let server = NameServer::start(|question| vec![Act::Say(question.srv(1..=1000))]).await;
+    async fn a_datagram_longer_than_the_advertised_size_is_read() {
+        let server = NameServer::start(|query| vec![Reply::Send(query.srv(1..=1000))]).await;
         assert_eq!(ports(&[&server]).await.len(), 1000);
     }
 
     #[tokio::test]
-    async fn a_connection_that_ends_too_soon_is_passed_over() {
+    async fn a_tcp_connection_that_ends_early_is_skipped() {
         for cut in [0, 1, 2, 20] {
-            let cutting = NameServer::start(move |question| match question.over_tcp {
-                false => truncated(question),
+            let truncating = NameServer::start(move |query| match query.over_tcp {
+                false => truncated(query),
                 true => {
-                    let reply = question.srv([666]);
+                    let reply = query.srv([666]);
                     let length = u16::try_from(reply.len()).expect("a short message");
                     let mut bytes = [&length.to_be_bytes(), reply.as_slice()].concat();
                     bytes.truncate(cut);
-                    vec![Act::Write(bytes)]
+                    vec![Reply::Write(bytes)]
                 }
             })
             .await;
             let good = good(27017).await;
-            assert_eq!(ports(&[&cutting, &good]).await, [27017], "cut to {cut}");
-            let error = ask(&[&cutting], LONG, 1).await.expect_err("no answer");
+            assert_eq!(ports(&[&truncating, &good]).await, [27017], "cut to {cut}");
+            let error = look_up(&[&truncating], LONG, 1).await.expect_err("no answer");
             assert!(
                 error.to_string().contains("ended before"),
                 "cut to {cut}: {error}"
@@ -283,61 +279,61 @@ mod own {
     }
 
     #[tokio::test]
-    async fn a_connection_that_lies_is_passed_over() {
-        let lying = NameServer::start(|question| match question.over_tcp {
-            false => truncated(question),
+    async fn a_tcp_connection_with_an_invalid_reply_is_skipped() {
+        let invalid = NameServer::start(|query| match query.over_tcp {
+            false => truncated(query),
             true => {
-                let mut reply = question.srv([666]);
+                let mut reply = query.srv([666]);
                 reply[1] ^= 1;
-                vec![Act::Say(reply)]
+                vec![Reply::Send(reply)]
             }
         })
         .await;
         let good = good(27017).await;
-        assert_eq!(ports(&[&lying, &good]).await, [27017]);
+        assert_eq!(ports(&[&invalid, &good]).await, [27017]);
         let always_truncated = NameServer::start(truncated).await;
         assert_eq!(ports(&[&always_truncated, &good]).await, [27017]);
     }
 
     #[tokio::test]
-    async fn a_closed_port_is_passed_over_at_once() {
+    async fn a_closed_port_is_skipped_immediately() {
         let closed: SocketAddr = {
             let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
             socket.local_addr().expect("an address")
         };
         let good = good(27017).await;
         let resolver = Resolver::of_name_servers(vec![closed, good.address], LONG, 1);
-        // Where the system reports closed ports. Elsewhere this takes a minute.
+        // On systems that report closed ports. On others this takes a minute.
         assert_eq!(resolver.srv(NAME).await.expect("records").len(), 1);
     }
 
     #[tokio::test]
-    async fn servers_without_edns_are_asked_without() {
-        let old = NameServer::start(|question| {
-            let announces = question.bytes[11] == 1;
-            vec![Act::Say(match announces {
-                // As those do that do not even repeat the question.
-                true => [&question.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
-                false => question.srv([27017]),
+    async fn servers_without_edns_are_queried_without_it() {
+        let old = NameServer::start(|query| {
+            let announces = query.bytes[11] == 1;
+            vec![Reply::Send(match announces {
+                // Some of these servers do not repeat the question.
+                true => [&query.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
+                false => query.srv([27017]),
             })]
         })
         .await;
         assert_eq!(ports(&[&old]).await, [27017]);
-        assert_eq!(old.questions().len(), 2);
+        assert_eq!(old.queries().len(), 2);
     }
 
     #[tokio::test]
-    async fn aliases_in_the_answer_are_followed() {
-        let server = NameServer::start(|question| {
-            let reply = with_record(question.reply(0), 5, b"\x05alias\x00");
+    async fn cname_records_in_the_answer_are_followed() {
+        let server = NameServer::start(|query| {
+            let reply = with_record(query.reply(0), 5, b"\x05alias\x00");
             let mut reply = with_record(reply, 33, b"\x00\x00\x00\x00\x00\x07\x01h\x00");
-            // The second record belongs to the alias: its owner is what the first one's data holds.
-            let alias = u8::try_from(question.end() + 12).expect("a short message");
-            reply[question.end() + 12 + 7 + 1] = alias;
-            vec![Act::Say(reply)]
+            // The owner of the second record is the alias in the data of the first record.
+            let alias = u8::try_from(query.end() + 12).expect("a short message");
+            reply[query.end() + 12 + 7 + 1] = alias;
+            vec![Reply::Send(reply)]
         })
         .await;
-        let records = ask(&[&server], LONG, 1).await.expect("records");
+        let records = look_up(&[&server], LONG, 1).await.expect("records");
         let found: Vec<_> = records
             .iter()
             .map(|record| (record.target.as_str(), record.port))
@@ -346,13 +342,13 @@ mod own {
     }
 
     #[tokio::test]
-    async fn each_server_is_named_with_what_it_said() {
+    async fn errors_name_each_server_with_its_failure() {
         let servers = [
             with_code(SERVFAIL).await,
             with_code(REFUSED).await,
             NameServer::silent().await,
         ];
-        let error = ask(&[&servers[0], &servers[1], &servers[2]], SHORT, 2)
+        let error = look_up(&[&servers[0], &servers[1], &servers[2]], SHORT, 2)
             .await
             .expect_err("no answer");
         let text = error.to_string();

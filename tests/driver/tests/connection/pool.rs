@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 const QUERY: &str = "maxPoolSize=7&minPoolSize=2&maxIdleTimeMS=60000&maxConnecting=3&waitQueueTimeoutMS=5000";
 
-/// What a listener received, and a signal when there is more.
+/// The events received by a listener. Notifies waiting tests of each event.
 #[derive(Default)]
 struct ReceivedEvents {
     events: Mutex<Vec<PoolEvent>>,
@@ -50,7 +50,7 @@ impl ReceivedEvents {
             .collect()
     }
 
-    async fn until(&self, fits: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, fits: impl Fn(&Self) -> bool) {
         loop {
             let more = self.more.notified();
             tokio::pin!(more);
@@ -82,7 +82,7 @@ fn check(options: &PoolOptions) {
     assert_eq!(options.wait_queue_timeout, Some(Duration::from_secs(5)));
 }
 
-/// Databases and collections have no such options: they cannot be named there.
+/// Databases and collections do not have pool options, so they cannot differ from the client.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_1() {
     let received = Arc::<ReceivedEvents>::default();
@@ -107,7 +107,9 @@ async fn connection_monitoring_and_pooling_prose_2() {
     let mut options = ClientOptions::parse(&format!("{uri}&{QUERY}")).unwrap();
     options.pool_listener = Some(received.listener());
     let _client = Client::with_options(options).unwrap();
-    received.until(|received| received.created().len() == 3).await;
+    received
+        .wait_until(|received| received.created().len() == 3)
+        .await;
     received.created().iter().for_each(check);
 }
 
@@ -139,9 +141,9 @@ async fn connection_monitoring_and_pooling_prose_4() {
         let admin = deployment.client.database("admin");
         async move { admin.run_command(command).await.unwrap() }
     };
-    // Opening the first connection may take longer than a request waits.
+    // Establishing the first connection may take longer than waitQueueTimeoutMS.
     while things.find_one(doc! {}).await.is_err() {}
-    // One waits for the only connection, which is in use: it is too late.
+    // The second check-out waits for the only connection, which is in use, and times out.
     let seen = deployment.server.commands_seen("find");
     fail(doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 200 }).await;
     let (first, second) = tokio::join!(things.find_one(doc! {}), async {
@@ -150,7 +152,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
     });
     assert_eq!(first.unwrap(), None);
     second.unwrap_err();
-    // A lost connection clears the pool.
+    // A network error clears the pool.
     fail(doc! { "failCommands": ["find"], "closeConnection": true }).await;
     things.find_one(doc! {}).await.unwrap_err();
     drop((things, client));
@@ -168,7 +170,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
         "ConnectionCheckedIn",
     ];
     let all: BTreeSet<String> = all.map(str::to_owned).into();
-    received.until(|received| received.names() == all).await;
+    received.wait_until(|received| received.names() == all).await;
 }
 
 #[tokio::test]
@@ -185,7 +187,8 @@ async fn connection_monitoring_and_pooling_prose_5() {
             "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
         let received = Arc::<ReceivedEvents>::default();
-        // A monitor would meet the failure of the handshake first, so here it has greeted the server before.
+        // A monitor would observe the failure of the handshake first, so it has checked the server
+        // before.
         let uri = format!(
             "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
             server.uri()
@@ -194,7 +197,7 @@ async fn connection_monitoring_and_pooling_prose_5() {
         options.pool_listener = Some(received.listener());
         let client = Client::with_options(options).unwrap();
         received
-            .until(|received| received.names().contains("PoolReady"))
+            .wait_until(|received| received.names().contains("PoolReady"))
             .await;
         setter.database("admin").run_command(point).await.unwrap();
         client.list_database_names().await.unwrap_err();

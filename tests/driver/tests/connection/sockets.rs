@@ -1,5 +1,5 @@
-//! Establishing connections: names, IPv4 and IPv6 addresses, unreachable addresses, Unix domain sockets,
-//! and the error of each phase.
+//! Establishing connections: name resolution, IPv4 and IPv6 addresses, unreachable addresses, Unix
+//! domain sockets, and the error of each phase.
 
 mod addresses;
 mod phases;
@@ -21,7 +21,7 @@ use tokio::{
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What one attempt to connect says.
+/// Establishes one connection.
 async fn attempt(
     address: &str,
     dns: Option<Arc<dyn DnsLookup>>,
@@ -35,7 +35,7 @@ async fn attempt(
     Connection::establish(&address, &settings).await.map(drop)
 }
 
-/// Where and how it failed.
+/// The phase and the kind of a network error.
 fn network(error: &Error) -> (NetworkPhase, std::io::ErrorKind) {
     match error.kind() {
         marula_driver::ErrorKind::Network(network) => (network.phase(), network.io_kind()),
@@ -43,7 +43,7 @@ fn network(error: &Error) -> (NetworkPhase, std::io::ErrorKind) {
     }
 }
 
-/// Passes connections on to another address, until it is dropped.
+/// A proxy that forwards connections to another address, until it is dropped.
 struct Forward {
     address: SocketAddr,
     task: JoinHandle<()>,
@@ -72,16 +72,16 @@ impl Drop for Forward {
     }
 }
 
-/// An address that says nothing, not even no: the one place in the queue of its listener is taken.
+/// An address that does not answer, not even with a refusal: the backlog of its listener is full.
 #[cfg(target_os = "linux")]
-struct DeadEnd {
+struct Unresponsive {
     address: SocketAddr,
     _listener: TcpListener,
     _first: TcpStream,
 }
 
 #[cfg(target_os = "linux")]
-impl DeadEnd {
+impl Unresponsive {
     async fn at(address: SocketAddr) -> Self {
         let socket = match address {
             SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4(),
@@ -91,8 +91,9 @@ impl DeadEnd {
         socket.bind(address).expect("a free port");
         let listener = socket.listen(0).expect("a listener");
         let address = listener.local_addr().expect("an address");
-        let first = TcpStream::connect(address).await.expect("there is one place");
-        // The system learns a moment after the client that the place is taken; a round trip elsewhere takes longer.
+        let first = TcpStream::connect(address).await.expect("space in the backlog");
+        // The operating system may fill the backlog a moment after the client is connected; a
+        // connection to another listener takes longer.
         let other = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let target = other.local_addr().expect("an address");
         let (there, back) = tokio::join!(TcpStream::connect(target), other.accept());

@@ -1,5 +1,5 @@
-//! Connections through SOCKS5 proxies: the table of the specification's prose tests, name resolution by
-//! the proxy, and proxies that break the protocol.
+//! Connections through SOCKS5 proxies: the table of the prose tests, name resolution by the proxy,
+//! and proxies that break the protocol.
 
 mod faults;
 mod prose;
@@ -13,7 +13,7 @@ use marula_driver::{
     options::ClientOptions,
 };
 
-/// What one attempt to connect says.
+/// Establishes one connection.
 async fn attempt(address: &str, options: &str, connect_timeout: Duration) -> Result<(), Error> {
     let parsed = ClientOptions::parse(&format!("mongodb://h/?{options}"))?;
     let settings = ConnectionSettings {

@@ -1,4 +1,5 @@
-//! Unit tests of the Client Side Operations Timeout specification, as far as they are about clients without `timeoutMS`.
+//! Unit tests of the Client Side Operations Timeout specification that concern clients without
+//! `timeoutMS`.
 
 use marula_driver::{
     Client, ErrorKind, PoolError,
@@ -6,19 +7,19 @@ use marula_driver::{
     event::{EventListener, PoolEvent},
     options::ClientOptions,
 };
-use marula_driver_tests::{Proxy, proxy::Fate, standalone};
+use marula_driver_tests::{Proxy, proxy::Action, standalone};
 use tokio::sync::mpsc;
 
-/// Catches hangs only.
-const HANG: std::time::Duration = std::time::Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_unit_3() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     proxy.set_rule(|exchange| match exchange.command {
-        "ping" => Fate::Hang,
-        _ => Fate::Pass,
+        "ping" => Action::Hang,
+        _ => Action::Pass,
     });
     let client = Client::connect(proxy.uri("maxPoolSize=1&waitQueueTimeoutMS=50"))
         .await
@@ -28,8 +29,8 @@ async fn client_side_operations_timeout_prose_unit_3() {
         let admin = admin.clone();
         async move { admin.run_command(doc! { "ping": 1 }).await }
     });
-    // Until the ping holds the only connection, this command finds it free.
-    let refused = tokio::time::timeout(HANG, async {
+    // Until the ping has checked out the only connection, this command may get it.
+    let refused = tokio::time::timeout(TIME_LIMIT, async {
         loop {
             if let Err(error) = admin.run_command(doc! { "buildInfo": 1 }).await {
                 return error;
@@ -50,10 +51,10 @@ async fn client_side_operations_timeout_prose_unit_3() {
 async fn client_side_operations_timeout_prose_unit_8() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
-    // Connection 0 is the monitor's; those after it are there to fill the pool.
+    // Connection 0 is that of the monitor; the following ones are for minPoolSize.
     proxy.set_rule(|exchange| match exchange.connection > 0 && exchange.is_hello() {
-        true => Fate::Hang,
-        false => Fate::Pass,
+        true => Action::Hang,
+        false => Action::Pass,
     });
     let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
     let (sink, mut failures) = mpsc::unbounded_channel();
@@ -66,7 +67,7 @@ async fn client_side_operations_timeout_prose_unit_8() {
         }
     }));
     let _client = Client::with_options(options).unwrap();
-    let failure = tokio::time::timeout(HANG, failures.recv())
+    let failure = tokio::time::timeout(TIME_LIMIT, failures.recv())
         .await
         .expect("no hang")
         .unwrap();

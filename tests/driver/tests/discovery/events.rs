@@ -37,7 +37,7 @@ fn name(event: &SdamEvent) -> String {
 fn client(uri: &str) -> (Client, Log, Log) {
     let (sdam, pool) = (Log::default(), Log::default());
     let mut options = ClientOptions::parse(uri).expect("a connection string");
-    // A server that streams is checked again at once.
+    // With streaming, the server would be checked again immediately.
     options.server_monitoring_mode = ServerMonitoringMode::Poll;
     options.heartbeat_frequency = Duration::from_secs(3600);
     let sink = Arc::clone(&sdam);
@@ -58,7 +58,7 @@ fn take(log: &Log) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_life_with_a_standalone_server_is_told_in_order() {
+async fn events_of_a_standalone_server_are_in_order() {
     let deployment = standalone().await;
     let (client, sdam, pool) = client(&deployment.server.uri());
     let things = client.database("d").collection::<Document>("c");
@@ -93,15 +93,15 @@ async fn a_life_with_a_standalone_server_is_told_in_order() {
         last,
         ["server closed", "topology Single -> Unknown", "topology closed"]
     );
-    // The shutdown ends the session on the server first.
+    // The shutdown first sends endSessions.
     let last = take(&pool);
     assert_eq!(last[last.len() - 2..], ["ConnectionClosed", "PoolClosed"]);
     assert_eq!(last.iter().filter(|name| *name == "PoolClosed").count(), 1);
 }
 
 #[tokio::test]
-async fn a_check_under_way_ends_with_the_client() {
-    // Accepts connections and answers nothing.
+async fn a_check_in_progress_ends_with_the_client() {
+    // Accepts connections and does not answer.
     let silent = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = silent.local_addr().unwrap();
     let (client, sdam, _) = client(&format!("mongodb://{address}/"));
@@ -120,7 +120,7 @@ async fn a_check_under_way_ends_with_the_client() {
 }
 
 #[tokio::test]
-async fn descriptions_can_be_read() {
+async fn the_topology_description_is_public() {
     let deployment = replica_set().await;
     let (sender, mut receiver) = tokio::sync::watch::channel(None);
     let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();

@@ -1,4 +1,4 @@
-//! Discovery, selection and elections on a set of three members.
+//! Discovery, server selection and elections with a replica set of three members.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use marula_driver_tests::replica_set;
 use tokio::sync::watch;
 
 #[tokio::test]
-async fn one_seed_leads_to_the_primary() {
+async fn the_primary_is_discovered_from_one_seed() {
     let deployment = replica_set().await;
     let primary = deployment.server.primary().expect("a primary");
     let secondary = deployment
@@ -30,7 +30,7 @@ async fn one_seed_leads_to_the_primary() {
 }
 
 #[tokio::test]
-async fn secondaries_answer_reads_that_allow_it() {
+async fn secondaries_execute_reads_whose_read_preference_allows_it() {
     let deployment = replica_set().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
@@ -76,12 +76,12 @@ async fn a_direct_connection_reads_from_a_secondary_and_cannot_write_to_it() {
     let error = things
         .insert_one(&doc! {})
         .await
-        .expect_err("a secondary takes no writes");
+        .expect_err("a secondary rejects writes");
     assert_eq!(error.code(), Some(10107), "{error}");
 }
 
 #[tokio::test]
-async fn a_wrong_set_name_finds_nothing_and_says_so() {
+async fn a_wrong_set_name_is_reported_by_server_selection() {
     let deployment = replica_set().await;
     let address = deployment.server.addresses()[0];
     let client = Client::connect(format!(
@@ -96,7 +96,7 @@ async fn a_wrong_set_name_finds_nothing_and_says_so() {
 const WRITERS: usize = 8;
 const ELECTIONS: usize = 3;
 
-/// Inserts until stopped, and counts the acknowledged inserts.
+/// Inserts until it is stopped, and counts the acknowledged inserts.
 async fn write(counters: Collection<Document>, writer: usize, done: watch::Sender<usize>) -> usize {
     let mut acknowledged = 0;
     while !done.is_closed() {
@@ -111,8 +111,8 @@ async fn write(counters: Collection<Document>, writer: usize, done: watch::Sende
     acknowledged
 }
 
-/// Writes go on through elections, none is lost and none is applied twice. An operation is sent again once, so the next
-/// election waits until every operation that the last one could have hit is done.
+/// Each write is executed exactly once in spite of elections. A write is retried once, so the next
+/// election waits until every operation that the previous one may have affected has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_survive_elections() {
     let deployment = replica_set().await;
@@ -130,7 +130,7 @@ async fn writes_survive_elections() {
             receiver
                 .wait_for(|done| *done >= now + 2)
                 .await
-                .expect("the writer goes on");
+                .expect("the writer continues");
         }
         assert!(deployment.server.step_down(), "there is a primary to step down");
     }
@@ -146,8 +146,8 @@ async fn writes_survive_elections() {
     );
 }
 
-/// A client with a short heartbeat interval, and the primary it currently knows.
-fn watching(uri: &str) -> (Client, watch::Receiver<Option<ServerAddress>>) {
+/// A client with a short heartbeat interval, and the primary in its current description.
+fn connect(uri: &str) -> (Client, watch::Receiver<Option<ServerAddress>>) {
     let (found, primary) = watch::channel(None);
     let mut options = ClientOptions::parse(uri).expect("a connection string");
     options.heartbeat_frequency = Duration::from_millis(500);
@@ -160,9 +160,9 @@ fn watching(uri: &str) -> (Client, watch::Receiver<Option<ServerAddress>>) {
 }
 
 #[tokio::test]
-async fn a_killed_primary_is_replaced() {
+async fn a_new_primary_is_used_after_the_primary_stops() {
     let deployment = replica_set().await;
-    let (client, mut found) = watching(&deployment.server.uri());
+    let (client, mut found) = connect(&deployment.server.uri());
     let things = client.database("d").collection::<Document>("c");
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let primary = deployment.server.primary().expect("a primary");
@@ -173,7 +173,8 @@ async fn a_killed_primary_is_replaced() {
         .position(|a| *a == primary)
         .expect("a member");
     deployment.server.stop_member(index).await;
-    // A refused connection may mean overload, so it is the checks that find the new primary.
+    // A refused connection has the label SystemOverloadedError and does not mark the server
+    // Unknown, so the checks discover the new primary.
     found
         .wait_for(|now| {
             now.as_ref()

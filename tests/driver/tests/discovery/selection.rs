@@ -40,7 +40,7 @@ fn server_selection_prose_2() {
     times.add(millis(100));
     times.add(millis(200));
     assert_eq!(times.average(), Some(millis(120)));
-    // A failed hello makes the server unknown, and its average with it.
+    // A failed hello makes the server Unknown and discards its average.
     times.reset();
     assert_eq!(times.average(), None);
     assert_eq!(times.add(millis(7)), millis(7));
@@ -69,7 +69,7 @@ async fn server_selection_prose_3() {
     }
 }
 
-/// Ten tasks read; returns how many reads each mongos was sent.
+/// Reads in ten tasks. Returns the number of reads sent to each mongos.
 async fn reads_by_mongos(
     client: &Client,
     each: usize,
@@ -173,7 +173,7 @@ async fn max_staleness_prose_4() {
     let options = parse("readPreference=secondary&maxStalenessSeconds=1").unwrap();
     assert!(options.warnings().is_empty(), "{:?}", options.warnings());
     Client::with_options(options).unwrap();
-    // Whether it is large enough concerns replica sets, and is known when a member is to be selected.
+    // The minimum concerns replica sets only, and is checked when a member is selected.
     let deployment = replica_set().await;
     let client = deployment
         .client_with("readPreference=secondary&maxStalenessSeconds=1")
@@ -184,7 +184,7 @@ async fn max_staleness_prose_4() {
     assert!(error.to_string().contains("maxStalenessSeconds"), "{error}");
 }
 
-/// The checks of a polled server are half a second apart; a slow machine makes the distance longer.
+/// The server is polled every half second; a slow machine makes the distance longer.
 #[tokio::test]
 async fn max_staleness_prose_5() {
     let deployment = standalone().await;
@@ -236,7 +236,7 @@ async fn max_staleness_prose_6() {
         .last()
         .unwrap();
     assert!(first.timestamp_millis() > 0);
-    // The server counts in seconds.
+    // `lastWriteDate` has a resolution of one second.
     let later = loop {
         things.insert_one(&doc! {}).await.unwrap();
         let known = dates.borrow().len();

@@ -1,4 +1,4 @@
-//! Event listeners that panic or drop the client do not stop the driver.
+//! Event listeners that panic or drop the client do not affect the driver.
 
 use std::{
     any::Any,
@@ -19,17 +19,17 @@ use marula_driver::{
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 const PANIC: &str = "this panic is part of the test";
-/// One place: whatever is lost by a panic is missed by the next operation.
+/// With one connection, a connection leaked by a panic makes the next operation fail.
 const OPTIONS: &str = "maxPoolSize=1&maxConnecting=1&heartbeatFrequencyMS=500&serverSelectionTimeoutMS=20000";
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Panics that belong to the test are not printed.
+/// Suppresses the output of the panics of the test.
 fn hide_expected_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -44,7 +44,7 @@ fn hide_expected_panics() {
     });
 }
 
-/// The name of an event's variant.
+/// The name of the variant of an event.
 fn kind(event: &impl Debug) -> String {
     let text = format!("{event:?}");
     let end = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
@@ -53,7 +53,7 @@ fn kind(event: &impl Debug) -> String {
 
 type OnEvent = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// All listeners of a client call this function.
+/// Registers listeners for all kinds of events that call this function.
 fn listen(options: &mut ClientOptions, on_event: &OnEvent) {
     fn listener<E: Debug>(on_event: &OnEvent) -> Option<EventListener<E>> {
         let on_event = Arc::clone(on_event);
@@ -64,7 +64,7 @@ fn listen(options: &mut ClientOptions, on_event: &OnEvent) {
     options.sdam_listener = listener(on_event);
 }
 
-/// The kinds of events so far.
+/// The kinds of events received.
 #[derive(Clone)]
 struct Kinds(watch::Sender<BTreeSet<String>>);
 
@@ -77,10 +77,10 @@ impl Kinds {
         self.0.send_if_modified(|kinds| kinds.insert(kind.to_owned()));
     }
 
-    async fn until(&self, kind: &str) {
+    async fn wait_until(&self, kind: &str) {
         let mut kinds = self.0.subscribe();
         let seen = kinds.wait_for(|kinds| kinds.contains(kind));
-        seen.await.expect("the sender is here");
+        seen.await.expect("the sender exists");
     }
 }
 
@@ -89,7 +89,7 @@ async fn ping(client: &Client) -> Result<(), Error> {
     admin.run_command(doc! { "ping": 1 }).await.map(drop)
 }
 
-/// Commands that succeed and fail, a server that restarts, and a client that is shut down.
+/// Runs commands that succeed and fail, restarts the server, and shuts the client down.
 async fn work(on_event: &OnEvent, kinds: &Kinds) {
     let server = TestServer::builder().start().await.expect("a server");
     let separator = if server.uri().contains('?') { '&' } else { '?' };
@@ -103,7 +103,7 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
         .database("d")
         .run_command(doc! { "noSuchCommand": 1 })
         .await;
-    assert!(unknown.expect_err("there is no such command").code().is_some());
+    assert!(unknown.expect_err("unknown command").code().is_some());
     let waiting: Vec<_> = (0..5)
         .map(|_| {
             let client = client.clone();
@@ -114,8 +114,8 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
         ping.await.expect("no panic").expect("an answer");
     }
     server.stop_member(0).await;
-    kinds.until("ServerHeartbeatFailed").await;
-    server.restart_member(0).await.expect("it starts again");
+    kinds.wait_until("ServerHeartbeatFailed").await;
+    server.restart_member(0).await.expect("the member restarts");
     while let Err(error) = ping(&client).await {
         assert!(error.is_unavailable(), "{error:?}");
     }
@@ -123,11 +123,12 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
     found.expect("an answer");
     client.shutdown().await;
     assert!(ping(&client).await.is_err());
-    kinds.until("TopologyClosed").await;
-    kinds.until("PoolClosed").await;
+    kinds.wait_until("TopologyClosed").await;
+    kinds.wait_until("PoolClosed").await;
 }
 
-/// The kinds of events that the work brings, with listeners that panic at those of one kind, or of all.
+/// Returns the kinds of events emitted by `work`, with listeners that panic at events of one kind,
+/// or of all.
 async fn kinds_of_work(panics: Option<&str>) -> BTreeSet<String> {
     let kinds = Kinds::new();
     let (seen, target) = (kinds.clone(), panics.map(str::to_owned));
@@ -140,7 +141,7 @@ async fn kinds_of_work(panics: Option<&str>) -> BTreeSet<String> {
             panic!("{PANIC}");
         }
     });
-    tokio::time::timeout(HANG, work(&on_event, &kinds))
+    tokio::time::timeout(TIME_LIMIT, work(&on_event, &kinds))
         .await
         .unwrap_or_else(|_| panic!("a listener that panics at {panics:?} stops the driver"));
     kinds.0.borrow().clone()
@@ -171,12 +172,12 @@ const KINDS: [&str; 21] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_listener_that_panics_at_any_event_stops_nothing() {
+async fn a_panic_of_a_listener_does_not_affect_the_driver() {
     hide_expected_panics();
     let without = kinds_of_work(None).await;
     println!("{without:?}");
     for kind in KINDS {
-        assert!(without.contains(kind), "the work brings no {kind}: {without:?}");
+        assert!(without.contains(kind), "no event {kind}: {without:?}");
     }
     for kind in without.iter().map(String::as_str).chain(["all"]) {
         let with = kinds_of_work(Some(kind)).await;
@@ -189,10 +190,10 @@ async fn a_listener_that_panics_at_any_event_stops_nothing() {
     }
 }
 
-/// The client is dropped by a listener, which holds the last handle, at the first event of this kind.
+/// A listener that holds the last handle of the client drops it at the first event of this kind.
 fn drop_client_at(target: &'static str) {
     let (ended, end) = mpsc::channel();
-    // A thread that hangs is left behind.
+    // If the thread hangs, it is not joined.
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -219,27 +220,27 @@ fn drop_client_at(target: &'static str) {
                 }
             });
             listen(&mut options, &on_event);
-            // Nothing happens on this thread before the first await.
+            // No other task of this thread runs before the first await.
             *lock(&last) = Some(Client::with_options(options).expect("a client"));
             if matches!(
                 target,
                 "ServerHeartbeatFailed" | "PoolCleared" | "ConnectionClosed"
             ) {
-                kinds.until("ConnectionReady").await;
+                kinds.wait_until("ConnectionReady").await;
                 server.stop_member(0).await;
             }
-            kinds.until("(dropped)").await;
+            kinds.wait_until("(dropped)").await;
             for kind in ["ServerClosed", "TopologyClosed", "PoolClosed"] {
-                kinds.until(kind).await;
+                kinds.wait_until(kind).await;
             }
             server.wait_for_open_connections(0).await;
         });
         let _ = ended.send(());
     });
-    let outcome = end.recv_timeout(HANG);
+    let outcome = end.recv_timeout(TIME_LIMIT);
     assert!(
         outcome.is_ok(),
-        "a client that is dropped at {target} does not end: {outcome:?}"
+        "a client that is dropped at {target} does not shut down: {outcome:?}"
     );
 }
 

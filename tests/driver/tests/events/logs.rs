@@ -10,7 +10,7 @@ use marula_driver_tests::Messages;
 use marula_test_server::TestServer;
 use tracing::Level;
 
-/// What follows a text that was cut.
+/// The length of the suffix of a truncated document.
 const ELLIPSIS: usize = "...".len();
 
 async fn server() -> TestServer {
@@ -18,7 +18,8 @@ async fn server() -> TestServer {
     started.expect("the server starts")
 }
 
-/// A client whose log messages truncate documents at this many bytes, in an environment with these variables and no others.
+/// A client with this limit for the length of logged documents, and with these environment
+/// variables only.
 fn client<const N: usize>(server: &TestServer, limit: Option<usize>, variables: [(&str, &str); N]) -> Client {
     let mut options = ClientOptions::parse(&server.uri()).expect("options");
     options.max_log_document_length = limit;
@@ -98,7 +99,7 @@ async fn command_logging_and_monitoring_prose_2() {
 async fn command_logging_and_monitoring_prose_3() {
     let server = server().await;
     let wide = "é€😀";
-    // Before the first character, within and after each.
+    // Before the first multi-byte character, within each, and after each.
     for (limit, kept) in [
         (10, 0),
         (11, 0),
@@ -119,7 +120,7 @@ async fn command_logging_and_monitoring_prose_3() {
         let expected = format!("{{\"ping\": \"{}...", &wide[..kept]);
         assert_eq!(text(&started, "command"), expected, "{limit}");
     }
-    // A reply, and the reply of a command that failed.
+    // The reply of a successful and of a failed command.
     let writer = client(&server, None, []);
     let things = writer.database("logs").collection::<Document>("wide");
     things
@@ -149,7 +150,7 @@ async fn command_logging_and_monitoring_prose_3() {
 }
 
 #[tokio::test]
-async fn variables_limit_components_and_documents() {
+async fn environment_variables_set_levels_and_document_length() {
     let server = server().await;
     let (messages, _listening) = Messages::listen(Level::TRACE);
     let variables = [
@@ -172,7 +173,7 @@ async fn variables_limit_components_and_documents() {
     for message in &all {
         match message.target {
             "marula_driver::command" => {}
-            // Nothing was known of the server at first.
+            // At first the server has not been discovered.
             "marula_driver::server_selection" => assert_eq!(message.level, Level::INFO, "{message:?}"),
             _ => panic!("{message:?}"),
         }
@@ -180,7 +181,7 @@ async fn variables_limit_components_and_documents() {
 }
 
 #[tokio::test]
-async fn the_subscriber_may_come_and_go() {
+async fn log_messages_need_a_subscriber_at_the_time_of_the_event() {
     let server = server().await;
     let client = client(&server, None, []);
     let ping = async || {
@@ -193,7 +194,7 @@ async fn the_subscriber_may_come_and_go() {
     let texts: Vec<String> = first
         .take()
         .iter()
-        // The monitor works on its own.
+        // The monitor logs independently.
         .filter(|message| message.target != "marula_driver::topology")
         .map(|message| text(&message.fields, "message").to_owned())
         .collect();
@@ -211,10 +212,13 @@ async fn the_subscriber_may_come_and_go() {
     );
     drop(listening);
     ping().await;
-    assert!(first.take().is_empty(), "nothing listens");
+    assert!(first.take().is_empty(), "no subscriber is set");
     let (second, _listening) = Messages::listen(Level::INFO);
     ping().await;
-    assert!(second.take().is_empty(), "a known server is worth no information");
+    assert!(
+        second.take().is_empty(),
+        "no message at level info for a known server"
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Log messages about later SRV lookups.
+//! Log messages of SRV polling.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ const HOST: &str = "localhost.test.build.10gen.cc";
 const RECORD: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
 const URI: &str = "mongodb+srv://test1.test.build.10gen.cc/?tls=false&heartbeatFrequencyMS=500";
 
-/// The problems logged so far, each with its SRV record. The messages are removed.
+/// Removes all messages, and returns the problems logged so far, each with its SRV record.
 fn problems(messages: &Messages) -> Vec<(String, String)> {
     let mut kept = messages.take();
     kept.retain(|message| message.fields.get_str("message").ok() == Some("SRV record problem"));
@@ -35,7 +35,7 @@ fn problems(messages: &Messages) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_answer_is_logged() {
+async fn problems_of_srv_answers_are_logged() {
     let (messages, _listening) = Messages::listen(Level::DEBUG);
     let mongos = MockMongos::start().await;
     let dns = DnsServer::start().await;
@@ -50,13 +50,13 @@ async fn what_is_wrong_with_an_answer_is_logged() {
     let client = environment.connect(URI).await.expect("a client");
     let rescan = async || dns.wait_for_queries(RECORD, dns.queries(RECORD) + 3).await;
     rescan().await;
-    assert_eq!(problems(&messages), [], "all is well");
+    assert_eq!(problems(&messages), [], "no problem");
     for (answer, why) in [
-        (Answer::NoSuchDomain, "there is no SRV record"),
+        (Answer::NoSuchDomain, "does not exist"),
         (Answer::Failure, "cannot be looked up"),
     ] {
         dns.set_srv_answer(RECORD, answer);
-        // One lookup may ask more than once.
+        // One lookup may send several queries.
         let mut logged = problems(&messages);
         while !logged.iter().any(|(_, problem)| problem.contains(why)) {
             rescan().await;
@@ -66,7 +66,7 @@ async fn what_is_wrong_with_an_answer_is_logged() {
     }
     dns.set_srv(RECORD, &[(HOST, 27018), ("evil.example.com", 27017)]);
     let hosts = wait_for_hosts(&client, |hosts| hosts.iter().all(|host| host.ends_with(":27018"))).await;
-    assert_eq!(hosts.len(), 1, "the other one is ignored");
+    assert_eq!(hosts.len(), 1, "the invalid host is ignored");
     rescan().await;
     let (_, problem) = problems(&messages).pop().expect("a message");
     assert!(problem.contains("evil.example.com"), "{problem}");

@@ -1,6 +1,6 @@
-//! Failover under load: elections, killed and restarted members and routers, partitions, members that
-//! hang or are slow. Every acknowledged write is stored exactly once, errors have the expected kinds, and
-//! the same client works afterwards.
+//! Failover under load: elections, stopped and restarted members and routers, network partitions,
+//! members that hang or are slow. Every acknowledged write is stored exactly once, errors have the
+//! expected kinds, and the same client works afterwards.
 
 mod elections;
 mod load;

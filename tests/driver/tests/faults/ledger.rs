@@ -1,4 +1,4 @@
-//! The writes that tasks know to be acknowledged, compared with the stored documents.
+//! The acknowledged writes of each task, compared with the stored documents.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use marula_driver::{
     bson::{Bson, Document, doc},
 };
 
-/// How many documents never change.
+/// The number of documents that no task changes.
 pub(crate) const FIXED: i32 = 10;
 
-/// What a task knows of its own writes.
+/// The writes of one task.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Numbers whose push was acknowledged.
+    /// The numbers whose `$push` was acknowledged.
     pub(crate) pushed: Vec<i32>,
-    /// Ids whose insertion was acknowledged, and which no task tried to delete.
+    /// The `_id`s whose insert was acknowledged, and which the task has not tried to delete.
     pub(crate) inserted: Vec<String>,
-    /// Ids whose deletion was acknowledged.
+    /// The `_id`s whose delete was acknowledged.
     pub(crate) deleted: Vec<String>,
-    /// Operations that failed.
+    /// The number of failed operations.
     pub(crate) errors: usize,
-    /// Operations that did not.
+    /// The number of successful operations.
     pub(crate) successes: usize,
 }
 
-/// What all know together, in words.
+/// A summary of all ledgers.
 pub(crate) fn sum(ledgers: &[Ledger]) -> String {
     let of = |count: fn(&Ledger) -> usize| ledgers.iter().map(count).sum::<usize>();
     format!(
@@ -36,7 +36,7 @@ pub(crate) fn sum(ledgers: &[Ledger]) -> String {
     )
 }
 
-/// What a task pushed so far.
+/// The numbers that the task has pushed so far.
 pub(crate) fn numbers(counter: &Document) -> Vec<i32> {
     let numbers = counter.get_array("numbers").expect("an array");
     numbers
@@ -45,7 +45,7 @@ pub(crate) fn numbers(counter: &Document) -> Vec<i32> {
         .collect()
 }
 
-/// A counter for each task, and what never changes.
+/// Inserts a counter for each task, and the documents that no task changes.
 pub(crate) async fn prepare(direct: &Client, tasks: i32) {
     let database = direct.database("faults");
     let counters: Vec<Document> = (0..tasks)
@@ -64,7 +64,7 @@ pub(crate) async fn prepare(direct: &Client, tasks: i32) {
         .expect("stored");
 }
 
-/// Everything acknowledged is there once; what failed is there once or not at all.
+/// Checks that each acknowledged write was executed exactly once, and each failed one at most once.
 pub(crate) async fn compare(direct: &Client, ledgers: &[Ledger]) {
     let database = direct.database("faults");
     let counters: Collection<Document> = database.collection("counters");
@@ -99,13 +99,13 @@ pub(crate) async fn compare(direct: &Client, ledgers: &[Ledger]) {
         for id in &ledger.inserted {
             assert!(
                 stored_ids.contains(id.as_str()),
-                "the insertion of {id} was acknowledged and it is not stored"
+                "the insert of {id} was acknowledged and it is not stored"
             );
         }
         for id in &ledger.deleted {
             assert!(
                 !stored_ids.contains(id.as_str()),
-                "the deletion of {id} was acknowledged and it is still stored"
+                "the delete of {id} was acknowledged and it is still stored"
             );
         }
     }

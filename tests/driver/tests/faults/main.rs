@@ -1,5 +1,5 @@
-//! Failover under load, and connections that fail by a script: acknowledged writes are stored exactly once, errors have the
-//! expected kinds, and the client recovers.
+//! Failover under load, and connections that fail according to a script: acknowledged writes are
+//! stored exactly once, errors have the expected kinds, and the client recovers.
 
 mod failover;
 mod ledger;

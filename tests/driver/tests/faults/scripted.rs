@@ -14,7 +14,7 @@ mod work;
 use std::time::Duration;
 
 use marula_driver::{Client, bson::doc, options::ClientOptions};
-use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Fate, tasks};
+use marula_driver_tests::{Counts, PoolTally, Proxied, Topology, proxy::Action, tasks};
 use marula_test_server::TestServer;
 use tokio::sync::watch;
 
@@ -22,26 +22,27 @@ use crate::ledger::{self, Ledger};
 use kinds::Mode;
 use script::Script;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(240);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(240);
 const TASKS: i32 = 64;
-/// More than a burst of faults holds back.
+/// Larger than the number of operations that a burst of faults can block.
 const POOL: usize = 20;
-/// A monitor's connection and one for round trips.
+/// The streaming connection and the RTT connection of a monitor.
 const OF_MONITOR: usize = 2;
-/// The timeouts of connections to a server that does not answer, and of commands without a reply.
+/// The timeouts for connections to a server that does not answer, and for commands without a reply.
 const TIMEOUTS: &str =
     "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
-/// A user of the older hash: the handshake speculates on the newer one, so that every message of the login is sent.
+/// A user with SCRAM-SHA-1 only. The handshake speculates on SCRAM-SHA-256, so every message of the
+/// authentication is sent.
 const USER: &str = "older:secret@";
 
 async fn deploy(kind: Topology) -> Proxied {
-    // The fewest iterations that clients accept: what a login costs is tested elsewhere.
+    // The minimum iteration count that clients accept, to save time.
     let builder = TestServer::builder()
         .parameter("scramIterationCount", 4096)
         .auth("owner", "secret");
     let deployment = match kind {
-        // Both routers, so that retries go from one to the other.
+        // Both routers, so that retries use the other router.
         Topology::Sharded => Proxied::sharded(builder, 2).await,
         _ => Proxied::start(kind, builder).await,
     };
@@ -53,7 +54,7 @@ async fn deploy(kind: Topology) -> Proxied {
     deployment
 }
 
-/// A client through the proxies, whose connections are counted.
+/// Connects a client through the proxies, and counts its connections.
 fn connect(deployment: &Proxied, mode: Mode) -> (Client, PoolTally) {
     let options = format!(
         "maxPoolSize={POOL}&serverMonitoringMode={}&{TIMEOUTS}",
@@ -66,14 +67,14 @@ fn connect(deployment: &Proxied, mode: Mode) -> (Client, PoolTally) {
     (client, tally)
 }
 
-async fn survive(kind: Topology, mode: Mode, seed: u64) {
+async fn run(kind: Topology, mode: Mode, seed: u64) {
     let deployment = deploy(kind).await;
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
     let tasks = tasks::alive();
     let (client, tally) = connect(&deployment, mode);
     let script = Script::new(seed, mode);
-    let _shown = script.shown_on_panic();
+    let _shown = script.print_on_panic();
     script.begin(&deployment.proxies);
     let started = (0..TASKS).map(|task| tokio::spawn(work::work(client.clone(), task, seed, script.clone())));
     let mut ledgers: Vec<Ledger> = Vec::new();
@@ -85,40 +86,41 @@ async fn survive(kind: Topology, mode: Mode, seed: u64) {
         proxy.end_waits();
     }
     ledger::compare(&direct, &ledgers).await;
-    // The last faults may still be news to the client.
+    // The client may not have observed the last faults yet.
     while let Err(error) = work::ping(&client).await {
         work::check(&error);
     }
-    script.all_survived();
+    script.recovered_from_all();
     expect_whole_pool(&client, &deployment).await;
-    // A cursor may still be being killed in the background.
-    tally.until(Counts::is_at_rest).await;
+    // Cursors may still be killed in the background.
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     deployment.wait_for_at_most_open(0).await;
     tasks::wait_for_at_most(tasks).await;
     tally.assert_nothing_left();
     let counts = tally.counts();
-    assert!(counts.most_pending <= 2 && counts.most_open <= POOL, "{counts:?}");
+    assert!(counts.max_pending <= 2 && counts.max_open <= POOL, "{counts:?}");
     println!(
         "{kind:?}, {mode:?}, seed {seed}: {}\n{counts:?}\n{}",
         ledger::sum(&ledgers),
         script.table()
     );
-    script.assert_every_kind_was_met();
+    script.assert_every_kind_occurred();
 }
 
-/// All places of the primary's pool are free: as many operations as it has can be under way at once.
+/// Checks that no connection has leaked: as many operations as the pool of the primary has
+/// connections can run at the same time.
 async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
     let (seen, mut count) = watch::channel(0);
     for proxy in &deployment.proxies {
         let seen = seen.clone();
         proxy.set_rule(move |exchange| {
             if exchange.command != "ping" {
-                return Fate::Pass;
+                return Action::Pass;
             }
             seen.send_modify(|seen| *seen += 1);
-            Fate::Delay
+            Action::Delay
         });
     }
     let pings: Vec<_> = (0..POOL)
@@ -130,7 +132,7 @@ async fn expect_whole_pool(client: &Client, deployment: &Proxied) {
     count
         .wait_for(|count| *count == POOL)
         .await
-        .expect("the rule is there");
+        .expect("the rule exists");
     for proxy in &deployment.proxies {
         proxy.pass_everything();
         proxy.end_waits();
@@ -146,9 +148,9 @@ fn other_seeds() -> u64 {
     variable.map_or(0, |text| text.parse().expect("a number"))
 }
 
-/// What the runs below come to.
+/// The number of faults in the runs below.
 #[test]
-fn there_are_a_thousand_faults() {
+fn the_runs_perform_at_least_a_thousand_faults() {
     let (stream, poll) = (
         Script::new(0, Mode::Stream).left(),
         Script::new(0, Mode::Poll).left(),
@@ -156,59 +158,59 @@ fn there_are_a_thousand_faults() {
     assert!(4 * stream + 2 * poll >= 1000, "{stream} and {poll}");
 }
 
-async fn survive_in_time(kind: Topology, mode: Mode, seed: u64) {
+async fn run_in_time(kind: Topology, mode: Mode, seed: u64) {
     let seed = seed + other_seeds();
-    tokio::time::timeout(HANG, survive(kind, mode, seed))
+    tokio::time::timeout(TIME_LIMIT, run(kind, mode, seed))
         .await
-        .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed} hangs"));
+        .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed} does not end"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_streamed_standalone_is_survived() {
-    survive_in_time(Topology::Standalone, Mode::Stream, 1).await;
+async fn a_streaming_standalone_recovers_from_faults() {
+    run_in_time(Topology::Standalone, Mode::Stream, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_polled_standalone_is_survived() {
-    survive_in_time(Topology::Standalone, Mode::Poll, 2).await;
+async fn a_polled_standalone_recovers_from_faults() {
+    run_in_time(Topology::Standalone, Mode::Poll, 2).await;
 }
 
 #[tokio::test]
-async fn a_streamed_standalone_is_survived_on_one_thread() {
-    survive_in_time(Topology::Standalone, Mode::Stream, 3).await;
+async fn a_streaming_standalone_recovers_from_faults_on_one_thread() {
+    run_in_time(Topology::Standalone, Mode::Stream, 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_streamed_set_is_survived() {
-    survive_in_time(Topology::ReplicaSet, Mode::Stream, 4).await;
+async fn a_streaming_replica_set_recovers_from_faults() {
+    run_in_time(Topology::ReplicaSet, Mode::Stream, 4).await;
 }
 
 #[tokio::test]
-async fn a_streamed_set_is_survived_on_one_thread() {
-    survive_in_time(Topology::ReplicaSet, Mode::Stream, 5).await;
+async fn a_streaming_replica_set_recovers_from_faults_on_one_thread() {
+    run_in_time(Topology::ReplicaSet, Mode::Stream, 5).await;
 }
 
 #[tokio::test]
-async fn a_polled_set_is_survived_on_one_thread() {
-    survive_in_time(Topology::ReplicaSet, Mode::Poll, 6).await;
+async fn a_polled_replica_set_recovers_from_faults_on_one_thread() {
+    run_in_time(Topology::ReplicaSet, Mode::Poll, 6).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_streamed_sharded_cluster_is_survived() {
-    survive_in_time(Topology::Sharded, Mode::Stream, 7).await;
+async fn a_streaming_sharded_cluster_recovers_from_faults() {
+    run_in_time(Topology::Sharded, Mode::Stream, 7).await;
 }
 
 #[tokio::test]
-async fn a_polled_sharded_cluster_is_survived_on_one_thread() {
-    survive_in_time(Topology::Sharded, Mode::Poll, 8).await;
+async fn a_polled_sharded_cluster_recovers_from_faults_on_one_thread() {
+    run_in_time(Topology::Sharded, Mode::Poll, 8).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_load_balancer_is_survived() {
-    survive_in_time(Topology::LoadBalanced, Mode::Unmonitored, 9).await;
+async fn a_load_balanced_cluster_recovers_from_faults() {
+    run_in_time(Topology::LoadBalanced, Mode::Unmonitored, 9).await;
 }
 
 #[tokio::test]
-async fn a_load_balancer_is_survived_on_one_thread() {
-    survive_in_time(Topology::LoadBalanced, Mode::Unmonitored, 10).await;
+async fn a_load_balanced_cluster_recovers_from_faults_on_one_thread() {
+    run_in_time(Topology::LoadBalanced, Mode::Unmonitored, 10).await;
 }

@@ -1,4 +1,5 @@
-//! Options of actions: as setters and as values, with the concerns and the preference of one operation.
+//! Options of actions: as setters and as values, and the read concern, write concern and read
+//! preference of one operation.
 
 use marula_driver::{
     Collection, Database, ErrorKind,
@@ -10,7 +11,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{CommandRecorder, replica_set};
 
-/// A database of a replica set, with a recorder of its commands.
+/// A database of a replica set, and a recorder of the commands.
 async fn database() -> (CommandRecorder, Database, impl Sized) {
     let deployment = replica_set().await;
     let recorder = CommandRecorder::default();
@@ -18,7 +19,7 @@ async fn database() -> (CommandRecorder, Database, impl Sized) {
     (recorder, client.database("options"), deployment)
 }
 
-/// The commands that were sent, without the fields of sessions and clusters.
+/// The sent commands, without the fields of sessions and cluster times.
 fn commands(recorder: &CommandRecorder) -> Vec<Document> {
     recorder
         .commands()
@@ -67,7 +68,7 @@ async fn options_given_as_a_value_are_sent_as_those_of_setters() {
             "hint": "_id_", "comment": "why",
         }
     );
-    // One document, whatever the options say about several.
+    // `findOne` reads one document, regardless of limit and batch size.
     things.find_one(doc! {}).with_options(kept.clone()).await.unwrap();
     things
         .count_documents(doc! {})
@@ -83,7 +84,7 @@ async fn options_given_as_a_value_are_sent_as_those_of_setters() {
 }
 
 #[tokio::test]
-async fn options_replace_those_that_were_set_before() {
+async fn with_options_replaces_options_set_before() {
     let (recorder, database, _deployment) = database().await;
     let things: Collection<Document> = database.collection("things");
     things
@@ -121,7 +122,7 @@ async fn a_value_that_cannot_be_encoded_is_reported_by_the_action_with_the_optio
 }
 
 #[tokio::test]
-async fn an_operation_has_concerns_and_a_preference_of_its_own() {
+async fn an_operation_can_override_concerns_and_read_preference() {
     let (recorder, database, _deployment) = database().await;
     let things: Collection<Document> = database
         .collection("things")
@@ -197,7 +198,7 @@ async fn an_operation_has_concerns_and_a_preference_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_read_preference_that_contradicts_itself_is_rejected() {
+async fn an_inconsistent_read_preference_is_rejected() {
     let (recorder, database, _deployment) = database().await;
     let things: Collection<Document> = database.collection("things");
     let preference = ReadPreference::primary().with_max_staleness(std::time::Duration::from_secs(100));

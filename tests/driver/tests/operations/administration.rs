@@ -6,11 +6,11 @@ use marula_driver::{
     IndexModel,
     bson::{Document, doc},
 };
-use marula_driver_tests::{anywhere, standalone};
+use marula_driver_tests::{any_deployment, standalone};
 
 #[tokio::test]
 async fn any_command_can_be_run() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let admin = deployment.client.database("admin");
     assert_eq!(
         admin
@@ -35,7 +35,7 @@ async fn any_command_can_be_run() {
 
 #[tokio::test]
 async fn collections_and_databases_are_created_listed_and_dropped() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let database = deployment.database();
     database.create_collection("plain").await.unwrap();
     database
@@ -83,12 +83,12 @@ async fn collections_and_databases_are_created_listed_and_dropped() {
 
 #[tokio::test]
 async fn indexes_are_created_listed_enforced_and_dropped() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     assert_eq!(
         things.list_index_names().await.unwrap(),
         Vec::<String>::new(),
-        "no collection, no indexes"
+        "a missing collection has no indexes"
     );
     let name = things
         .create_index(IndexModel::new(doc! { "email": 1 }).unique(true))
@@ -139,16 +139,22 @@ async fn the_database_of_the_connection_string_is_the_default() {
     let client = marula_driver::Client::connect(format!("mongodb://{address}/shop"))
         .await
         .unwrap();
-    assert_eq!(client.default_database().expect("a default").name(), "shop");
+    assert_eq!(
+        client.default_database().expect("a default database").name(),
+        "shop"
+    );
 }
 
 #[tokio::test]
-async fn a_client_that_was_shut_down_says_so() {
-    let deployment = anywhere().await;
+async fn operations_after_shutdown_fail() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! {}).await.unwrap();
     deployment.client.shutdown().await;
-    let error = things.find_one(doc! {}).await.expect_err("the client is gone");
+    let error = things
+        .find_one(doc! {})
+        .await
+        .expect_err("the client was shut down");
     assert!(
         matches!(
             error.kind(),

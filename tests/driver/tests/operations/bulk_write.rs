@@ -6,11 +6,11 @@ use marula_driver::{
     ErrorKind, WriteModel,
     bson::{Bson, Document, doc},
 };
-use marula_driver_tests::{anywhere, replica_set};
+use marula_driver_tests::{any_deployment, replica_set};
 
 #[tokio::test]
 async fn writes_of_all_kinds_are_run_in_order() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let done = things
         .bulk_write([
@@ -49,8 +49,8 @@ async fn writes_of_all_kinds_are_run_in_order() {
 }
 
 #[tokio::test]
-async fn an_ordered_bulk_write_stops_at_the_first_failure_and_an_unordered_one_goes_on() {
-    let deployment = anywhere().await;
+async fn an_ordered_bulk_write_stops_at_the_first_error_and_an_unordered_one_continues() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let models = || {
         [
@@ -77,7 +77,7 @@ async fn an_ordered_bulk_write_stops_at_the_first_failure_and_an_unordered_one_g
 
 #[tokio::test]
 async fn many_models_are_split_into_commands() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let filler = "x".repeat(1 << 20);
     let models: Vec<WriteModel> = (0..60)
@@ -115,12 +115,16 @@ async fn a_command_without_multi_statements_is_retried() {
             .as_ref()
             .is_some_and(marula_driver::Error::is_network)
     );
-    assert_eq!(bulk.inserted_ids.len(), 1, "the error has the results so far");
+    assert_eq!(
+        bulk.inserted_ids.len(),
+        1,
+        "the error contains the partial result"
+    );
 }
 
 #[tokio::test]
-async fn models_that_cannot_be_sent_are_refused() {
-    let deployment = anywhere().await;
+async fn invalid_models_are_rejected() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let error = things.bulk_write([]).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)));
@@ -133,6 +137,6 @@ async fn models_that_cannot_be_sent_are_refused() {
     assert_eq!(
         things.count_documents(doc! {}).await.unwrap(),
         0,
-        "nothing was sent"
+        "no command was sent"
     );
 }

@@ -4,7 +4,7 @@ use marula_driver::{
     bson::{Bson, Document, Timestamp, doc},
     event::CommandEvent,
 };
-use marula_driver_tests::{standalone, watched, with_logical_clock};
+use marula_driver_tests::{recorded, standalone, with_logical_clock};
 
 /// `readConcern.afterClusterTime` of a command.
 fn after(command: &Document) -> Option<Timestamp> {
@@ -27,7 +27,7 @@ async fn causal_consistency_prose_2_to_5() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().await.unwrap();
     let things = server.things();
     things.find_one(doc! {}).session(&mut session).await.unwrap();
@@ -45,7 +45,7 @@ async fn causal_consistency_prose_2_to_5() {
     let before = session.operation_time();
     things.distinct("a", doc! {}).session(&mut session).await.unwrap();
     assert_eq!(after(&server.commands.only_command()), before);
-    // A failed write counts as well.
+    // A failed write also updates operationTime.
     for document in [doc! { "_id": 1 }, doc! { "_id": 1 }] {
         let _ = things.insert_one(&document).session(&mut session).await;
         let _ = server.commands.take();
@@ -56,7 +56,7 @@ async fn causal_consistency_prose_2_to_5() {
     let seen = session.operation_time();
     things.insert_one(&doc! {}).session(&mut session).await.unwrap();
     let command = server.commands.only_command();
-    assert_eq!(after(&command), seen, "writes come after what was seen, too");
+    assert_eq!(after(&command), seen, "writes also send afterClusterTime");
     assert_eq!(command.get_document("readConcern").unwrap().len(), 1);
 }
 
@@ -65,8 +65,8 @@ async fn causal_consistency_prose_6_and_7() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let set = watched(target, "");
-    let alone = watched(standalone().await, "");
+    let set = recorded(target, "");
+    let alone = recorded(standalone().await, "");
     for (server, causal) in [(&set, false), (&alone, true)] {
         let mut session = server
             .client
@@ -92,7 +92,7 @@ async fn causal_consistency_prose_8_and_9() {
         let Some(target) = with_logical_clock().await else {
             return;
         };
-        let server = watched(target, options);
+        let server = recorded(target, options);
         let mut session = server.client.start_session().await.unwrap();
         server
             .things()
@@ -119,13 +119,13 @@ async fn causal_consistency_prose_8_and_9() {
 
 #[tokio::test]
 async fn causal_consistency_prose_11_and_12() {
-    let alone = watched(standalone().await, "");
+    let alone = recorded(standalone().await, "");
     alone.things().find_one(doc! {}).await.unwrap();
     assert!(!alone.commands.only_command().contains_key("$clusterTime"));
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let set = watched(target, "");
+    let set = recorded(target, "");
     set.things().find_one(doc! {}).await.unwrap();
     let _ = set.commands.take();
     set.things().find_one(doc! {}).await.unwrap();
@@ -133,11 +133,11 @@ async fn causal_consistency_prose_11_and_12() {
 }
 
 #[tokio::test]
-async fn a_session_can_be_moved_forward_by_another() {
+async fn a_session_can_be_advanced_to_the_times_of_another() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut first = server.client.start_session().await.unwrap();
     server
         .things()

@@ -1,5 +1,5 @@
-//! `collMod`, commands that open cursors, search indexes, and options that depend on the version of the
-//! server.
+//! `collMod`, commands that open cursors, search indexes, and options that depend on the server
+//! version.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,11 +9,11 @@ use marula_driver::{
     event::{CommandEvent, EventListener},
     options::ClientOptions,
 };
-use marula_driver_tests::anywhere;
+use marula_driver_tests::any_deployment;
 use marula_test_server::TestServer;
 
-/// A client of a server of this version, and the commands that it sends.
-async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>>>) {
+/// A server of this version, a client, and the commands that the client sends.
+async fn recorded_client(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>>>) {
     let server = TestServer::builder()
         .version(version)
         .start()
@@ -34,7 +34,7 @@ async fn listened(version: &str) -> (TestServer, Client, Arc<Mutex<Vec<Document>
 
 #[tokio::test]
 async fn a_collection_is_modified_and_renamed() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1, "n": 1 }).await.unwrap();
     let database = things.database().clone();
@@ -67,8 +67,8 @@ async fn a_collection_is_modified_and_renamed() {
 }
 
 #[tokio::test]
-async fn a_command_opens_a_cursor_whose_batches_follow() {
-    let (_server, client, commands) = listened("8.2").await;
+async fn run_cursor_command_reads_all_batches() {
+    let (_server, client, commands) = recorded_client("8.2").await;
     let database = client.database("test");
     let documents: Vec<Document> = (0..5).map(|id| doc! { "_id": id }).collect();
     database.collection("c").insert_many(&documents).await.unwrap();
@@ -90,14 +90,18 @@ async fn a_command_opens_a_cursor_whose_batches_follow() {
         .iter()
         .find(|command| command.contains_key("find"))
         .expect("the command");
-    assert_eq!(find.get("lsid"), more[0].get("lsid"), "the session stays");
+    assert_eq!(
+        find.get("lsid"),
+        more[0].get("lsid"),
+        "getMore uses the same session"
+    );
     let no_cursor = database.run_cursor_command(doc! { "ping": 1 }).await.unwrap_err();
     assert!(no_cursor.to_string().contains("cursor"), "{no_cursor}");
 }
 
 #[tokio::test]
-async fn a_closed_cursor_is_freed_before_the_future_ends() {
-    let deployment = anywhere().await;
+async fn close_kills_the_cursor_before_it_returns() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let documents: Vec<Document> = (0..5).map(|id| doc! { "_id": id }).collect();
     things.insert_many(&documents).await.unwrap();
@@ -113,13 +117,13 @@ async fn a_closed_cursor_is_freed_before_the_future_ends() {
 }
 
 #[tokio::test]
-async fn search_indexes_are_sent_to_the_server() {
-    let (_server, client, commands) = listened("8.2").await;
+async fn search_index_commands_are_sent_to_the_server() {
+    let (_server, client, commands) = recorded_client("8.2").await;
     let things = client.database("test").collection::<Document>("c");
     let model = SearchIndexModel::new(doc! { "mappings": { "dynamic": true } })
         .name("i")
         .kind("search");
-    // Only deployments with a search service have them.
+    // Only deployments with a search service support them.
     assert!(things.create_search_index(model).await.is_err());
     assert!(
         things
@@ -143,9 +147,9 @@ async fn search_indexes_are_sent_to_the_server() {
 }
 
 #[tokio::test]
-async fn raw_data_is_told_to_servers_that_know_it() {
+async fn raw_data_is_sent_only_to_servers_that_support_it() {
     for (version, supported) in [("8.2", true), ("8.0", false)] {
-        let (_server, client, commands) = listened(version).await;
+        let (_server, client, commands) = recorded_client(version).await;
         let things = client.database("test").collection::<Document>("c");
         things.find(doc! {}).raw_data(true).await.unwrap();
         things.count_documents(doc! {}).raw_data(true).await.unwrap();

@@ -6,9 +6,9 @@ use marula_driver::{
     event::CommandEvent,
     options::ClientOptions,
 };
-use marula_driver_tests::{CommandRecorder, anywhere, replica_set, standalone};
+use marula_driver_tests::{CommandRecorder, any_deployment, replica_set, standalone};
 
-/// "started insert", "succeeded insert" ...
+/// The events as text, such as "started insert".
 fn outline(events: &[CommandEvent]) -> Vec<String> {
     let step = |event: &CommandEvent| match event {
         CommandEvent::Started(_) => "started",
@@ -27,8 +27,8 @@ fn document(raw: &marula_driver::bson::RawDocumentBuf) -> Document {
 }
 
 #[tokio::test]
-async fn a_command_is_shown_as_it_is_sent_and_answered() {
-    let deployment = anywhere().await;
+async fn events_contain_the_command_and_the_reply() {
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let name = deployment.database_name();
@@ -50,7 +50,7 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
     assert_eq!(
         command.get_array("documents").unwrap().len(),
         2,
-        "the sequence is an array"
+        "the document sequence is an array"
     );
     assert_eq!(started.database_name, name);
     assert_eq!(document(&succeeded.reply).get_i32("n").unwrap(), 2);
@@ -61,8 +61,8 @@ async fn a_command_is_shown_as_it_is_sent_and_answered() {
 }
 
 #[tokio::test]
-async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
-    let deployment = anywhere().await;
+async fn a_write_error_is_a_succeeded_event_and_a_command_error_a_failed_event() {
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let things = client
@@ -83,7 +83,7 @@ async fn a_write_error_is_a_success_and_a_refusal_a_failure() {
 }
 
 #[tokio::test]
-async fn each_try_has_events_of_its_own() {
+async fn each_attempt_has_events() {
     let deployment = replica_set().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.server.uri());
@@ -118,8 +118,8 @@ async fn each_try_has_events_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
-    let deployment = anywhere().await;
+async fn an_unacknowledged_write_has_a_succeeded_event_with_ok_1() {
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let mut options = ClientOptions::parse(&deployment.uri_with("")).unwrap();
     recorder.listen(&mut options);
@@ -137,7 +137,7 @@ async fn an_unacknowledged_write_succeeds_with_a_made_up_reply() {
 }
 
 #[tokio::test]
-async fn a_dropped_operation_has_failed() {
+async fn a_dropped_operation_has_a_failed_event() {
     let deployment = standalone().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.server.uri());
@@ -166,8 +166,8 @@ async fn a_dropped_operation_has_failed() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_shown() {
-    let deployment = anywhere().await;
+async fn sensitive_commands_are_redacted() {
+    let deployment = any_deployment().await;
     let recorder = CommandRecorder::default();
     let client = recorder.client_of(&deployment.uri_with(""));
     let database = client.database("admin");

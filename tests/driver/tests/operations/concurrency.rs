@@ -1,5 +1,5 @@
-//! Many tasks on few connections, on both kinds of runtime, and a client used from another runtime than
-//! its own.
+//! Many tasks with few connections, on both kinds of runtime, and a client that is used from
+//! another runtime than its own.
 
 use std::{
     sync::{
@@ -14,14 +14,14 @@ use marula_driver::{
     Client, Collection, ErrorKind,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Deployment, Target, anywhere, standalone};
+use marula_driver_tests::{Deployment, Target, any_deployment, standalone};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::oneshot,
 };
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 64;
 const ROUNDS: usize = 40;
 
@@ -41,10 +41,10 @@ fn many_threads() -> Runtime {
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, future).await.expect("no hang")
+    tokio::time::timeout(TIME_LIMIT, future).await.expect("no hang")
 }
 
-/// One operation whose result no other task expects.
+/// Runs one operation whose result only this task expects.
 async fn step(things: &Collection<Document>, task: i32, round: usize) {
     let update = doc! { "$set": { "round": i64::try_from(round).expect("small") } };
     let before = things
@@ -66,8 +66,9 @@ async fn prepared(client: &Client, database: &str) -> Collection<Document> {
     things
 }
 
-/// All tasks finish. Returns the most rounds by which one was ever ahead of the last.
-async fn sixty_four_tasks(deployment: &Target) -> usize {
+/// Waits until all tasks have finished. Returns by how many rounds a task was ahead of the slowest
+/// one at most.
+async fn run_tasks(deployment: &Target) -> usize {
     let client = deployment.client_with("maxPoolSize=4").await;
     let things = prepared(&client, &deployment.database_name()).await;
     let done: Arc<Vec<AtomicUsize>> = Arc::new((0..TASKS).map(|_| AtomicUsize::new(0)).collect());
@@ -90,7 +91,8 @@ async fn sixty_four_tasks(deployment: &Target) -> usize {
     for task in tasks {
         ahead = ahead.max(in_time(task).await.expect("no panic"));
     }
-    // The pool of this client, and for it and the deployment's own the stream of the monitor and the round trips.
+    // The pooled connections of this client, and for each of both clients a streaming connection
+    // and an RTT connection.
     if let Some(server) = deployment.in_process("the number of open connections") {
         in_time(server.wait_for_open_connections(4 + 2 + 2)).await;
     }
@@ -99,18 +101,19 @@ async fn sixty_four_tasks(deployment: &Target) -> usize {
 
 #[test]
 fn sixty_four_tasks_share_four_connections_fairly_on_one_thread() {
-    let ahead = one_thread().block_on(async { sixty_four_tasks(&anywhere().await).await });
-    // The queue is served in order, so a task is ahead by what is under way, not by its luck.
+    let ahead = one_thread().block_on(async { run_tasks(&any_deployment().await).await });
+    // The wait queue is served in order, so a task can be ahead only by the operations in flight.
     assert!(ahead <= 4, "a task was {ahead} rounds ahead of another");
 }
 
 #[test]
 fn sixty_four_tasks_share_four_connections_on_many_threads() {
-    many_threads().block_on(async { sixty_four_tasks(&anywhere().await).await });
+    many_threads().block_on(async { run_tasks(&any_deployment().await).await });
 }
 
-/// A deployment and its client on a runtime that a thread of its own drives until the sender is dropped.
-fn driven(runtime: Runtime) -> (Deployment, oneshot::Sender<()>, thread::JoinHandle<()>) {
+/// A deployment and its client on a runtime that runs in its own thread until the sender is
+/// dropped.
+fn in_background(runtime: Runtime) -> (Deployment, oneshot::Sender<()>, thread::JoinHandle<()>) {
     let (stop, stopped) = oneshot::channel::<()>();
     let (started, deployment) = std::sync::mpsc::channel();
     let thread = thread::spawn(move || {
@@ -123,9 +126,9 @@ fn driven(runtime: Runtime) -> (Deployment, oneshot::Sender<()>, thread::JoinHan
 }
 
 #[test]
-fn a_client_works_from_two_runtimes_at_once() {
+fn a_client_can_be_used_from_two_runtimes() {
     for own in [one_thread(), many_threads()] {
-        let (deployment, stop, thread) = driven(own);
+        let (deployment, stop, thread) = in_background(own);
         let things = one_thread().block_on(in_time(prepared(&deployment.client, "concurrency")));
         let users: Vec<_> = [one_thread(), many_threads()]
             .into_iter()
@@ -161,7 +164,7 @@ fn a_client_works_from_two_runtimes_at_once() {
 }
 
 #[test]
-fn a_client_whose_runtime_is_gone_fails_with_an_error() {
+fn operations_fail_after_the_runtime_of_the_client_was_dropped() {
     for own in [one_thread(), many_threads()] {
         let servers = many_threads();
         let deployment = servers.block_on(standalone());
@@ -170,14 +173,14 @@ fn a_client_whose_runtime_is_gone_fails_with_an_error() {
             client.list_database_names().await.expect("a reply");
             client
         });
-        // Its monitors and its connections end with it.
+        // The monitors and the connections end with the runtime.
         drop(own);
         one_thread().block_on(in_time(async {
             for _ in 0..3 {
                 let error = client
                     .list_database_names()
                     .await
-                    .expect_err("the runtime is gone");
+                    .expect_err("the runtime was dropped");
                 let typed = matches!(
                     error.kind(),
                     ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
@@ -192,10 +195,10 @@ fn a_client_whose_runtime_is_gone_fails_with_an_error() {
 }
 
 #[test]
-fn a_client_whose_runtime_stands_still_fails_with_an_error() {
+fn operations_fail_while_the_runtime_of_the_client_does_not_run() {
     let servers = many_threads();
     let deployment = servers.block_on(standalone());
-    // Never driven: no server is found.
+    // The runtime never runs, so no server is discovered.
     let (idle, own) = (one_thread(), one_thread());
     let never = {
         let _entered = idle.enter();
@@ -203,7 +206,8 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let options = uri.parse().expect("options");
         Client::with_options(options).expect("a client")
     };
-    // Not driven any more: a server is known and a connection idle, but nothing polls its socket.
+    // The runtime has stopped: a server is known and a connection idle, but its socket is not
+    // polled.
     let stopped = own.block_on(async {
         let client = deployment.client_with("socketTimeoutMS=200").await;
         client.list_database_names().await.expect("a reply");
@@ -219,7 +223,7 @@ fn a_client_whose_runtime_stands_still_fails_with_an_error() {
         let error = admin
             .run_command(doc! { "ping": 1 })
             .await
-            .expect_err("no reader");
+            .expect_err("the socket is not polled");
         assert!(error.is_network() && error.is_timeout(), "{error}");
     }));
 }

@@ -5,7 +5,7 @@ use marula_driver::{
     bson::{Bson, Document, ObjectId, doc},
     options::{Collation, ReturnDocument, WriteConcern},
 };
-use marula_driver_tests::anywhere;
+use marula_driver_tests::any_deployment;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ fn person(name: &str, age: u32) -> Person {
 }
 
 #[tokio::test]
-async fn typed_documents_survive_the_round_trip() {
-    let deployment = anywhere().await;
+async fn typed_documents_round_trip() {
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     let ada = person("Ada", 36);
     let inserted = people.insert_one(&ada).await.unwrap();
@@ -38,8 +38,8 @@ async fn typed_documents_survive_the_round_trip() {
 }
 
 #[tokio::test]
-async fn a_document_without_id_gets_one() {
-    let deployment = anywhere().await;
+async fn an_id_is_generated_for_a_document_without_id() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let inserted = things.insert_one(&doc! { "x": 1 }).await.unwrap().inserted_id;
     let id: ObjectId = inserted.as_object_id().expect("an ObjectId");
@@ -48,7 +48,7 @@ async fn a_document_without_id_gets_one() {
         .await
         .unwrap()
         .expect("the document");
-    assert_eq!(found, doc! { "_id": id, "x": 1 }, "the id comes first");
+    assert_eq!(found, doc! { "_id": id, "x": 1 }, "_id is the first field");
     let own = things
         .insert_one(&doc! { "x": 1, "_id": "mine" })
         .await
@@ -58,8 +58,8 @@ async fn a_document_without_id_gets_one() {
 }
 
 #[tokio::test]
-async fn options_of_find_shape_the_result() {
-    let deployment = anywhere().await;
+async fn options_of_find_are_applied() {
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     let all: Vec<Person> = (0..10).map(|age| person(&format!("p{age}"), age)).collect();
     let inserted = people.insert_many(&all).await.unwrap();
@@ -95,8 +95,8 @@ async fn options_of_find_shape_the_result() {
 }
 
 #[tokio::test]
-async fn updates_report_what_they_did() {
-    let deployment = anywhere().await;
+async fn updates_report_matched_modified_and_upserted() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things
         .insert_many(&[doc! { "_id": 1, "n": 1 }, doc! { "_id": 2, "n": 1 }])
@@ -144,7 +144,7 @@ async fn updates_report_what_they_did() {
     );
 }
 
-/// Shows that a pipeline is an update by its type alone.
+/// Checks that a pipeline implements `IntoUpdate`.
 trait Check: IntoUpdate + Sized {
     fn into_update_check(self) -> Self {
         self
@@ -153,8 +153,8 @@ trait Check: IntoUpdate + Sized {
 impl<T: IntoUpdate> Check for T {}
 
 #[tokio::test]
-async fn array_filters_pick_elements() {
-    let deployment = anywhere().await;
+async fn array_filters_select_elements() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things
         .insert_one(&doc! { "_id": 1, "lines": [{ "sku": "a", "qty": 1 }, { "sku": "b", "qty": 1 }] })
@@ -174,7 +174,7 @@ async fn array_filters_pick_elements() {
 
 #[tokio::test]
 async fn find_and_modify_returns_the_document() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1, "n": 1 }).await.unwrap();
     let inc = doc! { "$inc": { "n": 1 } };
@@ -205,7 +205,7 @@ async fn find_and_modify_returns_the_document() {
 
 #[tokio::test]
 async fn deletes_counts_and_distinct_values() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let all: Vec<Document> = (0..10)
         .map(|n| doc! { "_id": n, "even": n % 2 == 0, "third": n % 3 })
@@ -244,14 +244,14 @@ async fn deletes_counts_and_distinct_values() {
 }
 
 #[tokio::test]
-async fn a_duplicate_key_names_code_index_and_value() {
-    let deployment = anywhere().await;
+async fn a_duplicate_key_error_has_code_pattern_and_value() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let error = things
         .insert_one(&doc! { "_id": 1 })
         .await
-        .expect_err("the id is taken");
+        .expect_err("a duplicate _id");
     assert!(error.is_duplicate_key());
     assert_eq!(error.code(), Some(11000));
     let ErrorKind::Write(WriteFailure {
@@ -272,12 +272,12 @@ async fn a_duplicate_key_names_code_index_and_value() {
 }
 
 #[tokio::test]
-async fn the_errors_of_a_single_write_name_no_place_of_a_statement() {
+async fn errors_of_a_single_write_do_not_name_a_statement_index() {
     #[derive(serde::Serialize)]
     struct Large {
         big: u64,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let ids = [doc! { "_id": 1 }, doc! { "_id": 2 }];
     things.insert_many(&ids).await.unwrap();
@@ -306,8 +306,8 @@ async fn the_errors_of_a_single_write_name_no_place_of_a_statement() {
 }
 
 #[tokio::test]
-async fn an_insert_of_many_reports_each_failure_and_what_was_stored() {
-    let deployment = anywhere().await;
+async fn insert_many_reports_each_error_and_the_inserted_ids() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let batch = [
         doc! { "_id": 1 },
@@ -340,8 +340,8 @@ async fn an_insert_of_many_reports_each_failure_and_what_was_stored() {
 }
 
 #[tokio::test]
-async fn unacknowledged_writes_are_done_without_a_reply() {
-    let deployment = anywhere().await;
+async fn unacknowledged_writes_are_executed_without_a_reply() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let silent = things.with_write_concern(WriteConcern::nodes(0));
     silent.insert_one(&doc! { "_id": 1, "n": 0 }).await.unwrap();
@@ -353,7 +353,7 @@ async fn unacknowledged_writes_are_done_without_a_reply() {
         silent.delete_one(doc! { "_id": 77 }).await.unwrap().deleted_count,
         0
     );
-    match deployment.in_process("an unacknowledged write carried out by the server") {
+    match deployment.in_process("an unacknowledged write executed by the server") {
         Some(server) => server.wait_for_command("delete", 1).await,
         None => return,
     }
@@ -364,8 +364,8 @@ async fn unacknowledged_writes_are_done_without_a_reply() {
 }
 
 #[tokio::test]
-async fn a_document_that_does_not_fit_names_the_field() {
-    let deployment = anywhere().await;
+async fn a_decode_error_names_the_field() {
+    let deployment = any_deployment().await;
     let people = deployment.collection::<Person>();
     people
         .clone_with_type::<Document>()
@@ -383,8 +383,8 @@ async fn a_document_that_does_not_fit_names_the_field() {
 }
 
 #[tokio::test]
-async fn ids_of_every_kind_are_told_across_commands() {
-    let deployment = anywhere().await;
+async fn inserted_ids_of_every_type_are_returned_across_commands() {
+    let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();
     let filler = "x".repeat(1 << 20);
     let own = ObjectId::new();
@@ -401,7 +401,7 @@ async fn ids_of_every_kind_are_told_across_commands() {
         .insert_many(&documents)
         .ordered(false)
         .await
-        .expect_err("an id is there twice");
+        .expect_err("a duplicate _id");
     if let Some(server) = deployment.in_process("the number of commands") {
         assert_eq!(server.commands_seen("insert"), 2);
     }
@@ -417,11 +417,11 @@ async fn ids_of_every_kind_are_told_across_commands() {
         if let Some(own) = documents[*place].get("_id") {
             assert_eq!(id, own);
         }
-        let only_place = things
+        let unique_index = things
             .find_one(doc! { "_id": id })
             .projection(doc! { "place": 1, "_id": 0 })
             .await;
-        let stored = only_place.unwrap().expect("the document");
+        let stored = unique_index.unwrap().expect("the document");
         assert_eq!(stored, doc! { "place": i32::try_from(*place).unwrap() });
     }
 }

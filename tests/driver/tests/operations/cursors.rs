@@ -7,7 +7,7 @@ use marula_driver::{
     Collection,
     bson::{Document, doc},
 };
-use marula_driver_tests::{Target, anywhere};
+use marula_driver_tests::{Target, any_deployment};
 use serde::Deserialize;
 
 async fn filled(deployment: &Target, count: i32) -> Collection<Document> {
@@ -20,8 +20,8 @@ async fn filled(deployment: &Target, count: i32) -> Collection<Document> {
 }
 
 #[tokio::test]
-async fn ten_thousand_documents_arrive_once_each() {
-    let deployment = anywhere().await;
+async fn ten_thousand_documents_are_read_once_each() {
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 10_000).await;
     let cursor = things.find(doc! {}).batch_size(999).await.unwrap();
     let ids: Vec<i32> = cursor
@@ -42,7 +42,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
     struct Thing<'a> {
         name: &'a str,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 5).await;
     let mut cursor = things
         .find(doc! {})
@@ -50,7 +50,7 @@ async fn documents_can_be_borrowed_from_the_batch() {
         .sort(doc! { "_id": 1 })
         .await
         .unwrap();
-    assert!(cursor.current().is_err(), "advance comes first");
+    assert!(cursor.current().is_err(), "advance has not been called");
     let mut names = Vec::new();
     while cursor.advance().await.unwrap() {
         let thing: Thing<'_> = cursor.deserialize_current().unwrap();
@@ -63,8 +63,8 @@ async fn documents_can_be_borrowed_from_the_batch() {
 }
 
 #[tokio::test]
-async fn a_limit_is_kept_over_batches() {
-    let deployment = anywhere().await;
+async fn limit_applies_across_batches() {
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 20).await;
     let limited = things.find(doc! {}).limit(7).batch_size(3).await.unwrap();
     assert_eq!(limited.try_collect().await.unwrap().len(), 7);
@@ -86,8 +86,8 @@ async fn a_limit_is_kept_over_batches() {
 }
 
 #[tokio::test]
-async fn a_dropped_cursor_is_freed_on_the_server() {
-    let deployment = anywhere().await;
+async fn a_dropped_cursor_is_killed() {
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 10).await;
     let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     assert!(cursor.advance().await.unwrap());
@@ -96,14 +96,14 @@ async fn a_dropped_cursor_is_freed_on_the_server() {
         return;
     };
     server.wait_for_command("killCursors", 1).await;
-    // An exhausted one needs no freeing.
+    // An exhausted cursor is not killed.
     things.find(doc! {}).await.unwrap().try_collect().await.unwrap();
     assert_eq!(server.commands_seen("killCursors"), 1);
 }
 
 #[tokio::test]
-async fn a_cursor_stays_on_its_server_and_session() {
-    let deployment = anywhere().await;
+async fn get_more_uses_the_server_and_session_of_the_cursor() {
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 300).await;
     let mut stream = things.find(doc! {}).batch_size(50).await.unwrap();
     let mut count = 0;
@@ -112,18 +112,18 @@ async fn a_cursor_stays_on_its_server_and_session() {
         count += 1;
     }
     assert_eq!(count, 300);
-    assert!(stream.next().await.is_none(), "a finished stream stays finished");
+    assert!(stream.next().await.is_none(), "an ended stream returns None");
 }
 
 #[tokio::test]
-async fn aggregation_results_have_a_type() {
+async fn aggregation_results_are_deserialized() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Counted {
         #[serde(rename = "_id")]
         even: bool,
         count: i64,
     }
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let things = filled(&deployment, 9).await;
     let pipeline = [
         doc! { "$group": { "_id": { "$eq": [{ "$mod": ["$_id", 2] }, 0] }, "count": { "$sum": 1 } } },

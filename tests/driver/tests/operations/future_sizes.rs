@@ -1,10 +1,9 @@
-//! The sizes of the futures of the main calls: the actions that an application holds, and their boxed
-//! futures.
+//! The sizes of the actions of the main operations, and of their boxed futures.
 
 use marula_driver::bson::{Document, doc};
 use marula_driver_tests::standalone;
 
-/// Prints both sizes of an action: as a value, and as the future that awaiting it boxes.
+/// Prints the size of each action as a value, and of the boxed future that awaiting it creates.
 macro_rules! sizes {
     ($($name:literal: $action:expr;)*) => {{
         let mut largest = (0, 0);
@@ -12,7 +11,7 @@ macro_rules! sizes {
             let action = $action;
             let value = size_of_val(&action);
             let boxed = size_of_val(&*action.into_future());
-            println!("{:<24} action {value:>5}, behind the box {boxed:>5}", $name);
+            println!("{:<24} action {value:>5}, boxed future {boxed:>5}", $name);
             largest = (largest.0.max(value), largest.1.max(boxed));
         )*
         largest
@@ -20,7 +19,7 @@ macro_rules! sizes {
 }
 
 #[tokio::test]
-async fn futures_of_the_main_calls_are_small() {
+async fn actions_and_futures_of_the_main_operations_are_small() {
     let deployment = standalone().await;
     let database = deployment.database();
     let things = database.collection::<Document>("things");
@@ -50,14 +49,15 @@ async fn futures_of_the_main_calls_are_small() {
     println!(
         "largest: {small}, {quick}; others {value}, {boxed}; advance {advance}, try_next {try_next}, shutdown {shutdown}"
     );
-    // Beyond this, glibc's allocator has no quick list for a block, and takes several times as long.
+    // Larger blocks are not in the fast bins of glibc's allocator, and take several times as long
+    // to allocate.
     assert!(
         quick <= 1_032,
-        "what a small call allocates for its future: {quick}"
+        "the future that a small action allocates: {quick}"
     );
-    assert!(boxed <= 2_560, "what one call allocates for its future: {boxed}");
+    assert!(boxed <= 2_560, "the future that an action allocates: {boxed}");
     assert!(
         small <= 512 && value <= 1_024 && try_next <= 256,
-        "what a caller's future holds: {small}, {value}, {try_next}"
+        "the size of an action in the caller's future: {small}, {value}, {try_next}"
     );
 }

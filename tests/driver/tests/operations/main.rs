@@ -1,6 +1,7 @@
 //! Operations through the public API: CRUD, cursors, bulk writes, administration, sessions.
 //!
-//! These suites run against any deployment: the one that `MONGODB_URI` names, or else a test server in this process.
+//! These tests run with any deployment: the one that `MONGODB_URI` names, or a test server in this
+//! process.
 
 mod action_options;
 mod administration;

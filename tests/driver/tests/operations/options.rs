@@ -1,4 +1,4 @@
-//! Contradicting options of handles, and the message of a server selection timeout.
+//! Inconsistent options of handles, and the messages of server selection timeouts.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use marula_driver::{
     internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
 };
-use marula_driver_tests::{anywhere, replica_set, standalone};
+use marula_driver_tests::{any_deployment, replica_set, standalone};
 
 #[tokio::test]
-async fn a_write_concern_that_contradicts_itself_is_refused_before_it_is_sent() {
-    let deployment = anywhere().await;
+async fn an_inconsistent_write_concern_is_rejected_before_a_command_is_sent() {
+    let deployment = any_deployment().await;
     let mut concern = WriteConcern::nodes(0);
     concern.journal = Some(true);
     let things = deployment.collection::<Document>().with_write_concern(concern);
@@ -24,7 +24,7 @@ async fn a_write_concern_that_contradicts_itself_is_refused_before_it_is_sent() 
 }
 
 #[tokio::test]
-async fn a_read_preference_that_contradicts_itself_is_refused_on_every_deployment() {
+async fn an_inconsistent_read_preference_is_rejected_on_every_deployment() {
     for deployment in [standalone().await, replica_set().await] {
         deployment
             .client
@@ -43,7 +43,7 @@ async fn a_read_preference_that_contradicts_itself_is_refused_on_every_deploymen
 }
 
 #[tokio::test]
-async fn the_text_of_a_failed_selection_says_why_once() {
+async fn a_server_selection_error_names_the_cause_once() {
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -62,13 +62,13 @@ async fn the_text_of_a_failed_selection_says_why_once() {
     assert_eq!(text.matches(&free.to_string()).count(), 1, "{text}");
     assert!(
         !text.contains("RetryableError"),
-        "labels are for programs: {text}"
+        "labels are not part of the text: {text}"
     );
 }
 
 #[tokio::test]
-async fn a_server_whose_first_check_has_not_ended_has_not_answered() {
-    // Connections are accepted by the operating system; nothing is ever sent on them.
+async fn a_server_without_a_completed_check_is_reported_as_without_answer() {
+    // The operating system accepts connections; nothing is sent on them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     for options in ["", "&tls=true&tlsInsecure=true"] {
@@ -89,8 +89,8 @@ async fn a_server_whose_first_check_has_not_ended_has_not_answered() {
 }
 
 #[tokio::test]
-async fn the_causes_of_several_servers_have_one_form() {
-    // Both are open until both ports are known, so that they differ.
+async fn a_server_selection_error_names_the_cause_of_each_server() {
+    // Both listeners exist until both ports are known, so that the ports differ.
     let [first, second] = ["127.0.0.1:0"; 2].map(|any| std::net::TcpListener::bind(any).unwrap());
     let uri = format!(
         "mongodb://{},{}/?serverSelectionTimeoutMS=100",
@@ -107,7 +107,7 @@ async fn the_causes_of_several_servers_have_one_form() {
 }
 
 #[tokio::test]
-async fn a_wrong_set_name_is_hinted_at() {
+async fn a_wrong_set_name_is_named_in_the_error() {
     let deployment = replica_set().await;
     let address = deployment.server.addresses()[0];
     let mut options = ClientOptions::parse(&format!("mongodb://{address}/?replicaSet=other")).unwrap();
@@ -126,8 +126,8 @@ async fn a_wrong_set_name_is_hinted_at() {
 }
 
 #[tokio::test]
-async fn names_can_be_listed_by_users_who_may_not_list_all() {
-    let deployment = anywhere().await;
+async fn database_names_can_be_listed_with_authorized_databases() {
+    let deployment = any_deployment().await;
     let database = deployment.database();
     database.create_collection("mine").await.unwrap();
     let names = database

@@ -1,4 +1,4 @@
-//! Explicit sessions: the fields they add to commands, and the uses they refuse.
+//! Explicit sessions: the fields they add to commands, and the uses that are rejected.
 
 use futures_util::future::join_all;
 use marula_driver::{
@@ -6,14 +6,16 @@ use marula_driver::{
     bson::{Document, Timestamp, doc},
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, anywhere, replica_set, standalone, watched, with_logical_clock};
+use marula_driver_tests::{
+    Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
+};
 use marula_test_server::TestServer;
 
 fn lsid(command: &Document) -> Option<Document> {
     command.get_document("lsid").ok().cloned()
 }
 
-/// Every method that takes a session, called once; each returns its outcome.
+/// Calls every method that takes a session once. Returns the result of each.
 async fn every_method(client: &Client, session: &mut ClientSession) -> Vec<(&'static str, Result<()>)> {
     let database = client.database("sessions");
     let things = database.collection::<Document>("things");
@@ -59,7 +61,7 @@ async fn every_method(client: &Client, session: &mut ClientSession) -> Vec<(&'st
     }
 }
 
-fn assert_refused(outcomes: Vec<(&'static str, Result<()>)>, why: &str) {
+fn assert_rejected(outcomes: Vec<(&'static str, Result<()>)>, why: &str) {
     for (name, outcome) in outcomes {
         let error = outcome.expect_err(name);
         assert!(
@@ -72,7 +74,7 @@ fn assert_refused(outcomes: Vec<(&'static str, Result<()>)>, why: &str) {
 
 #[tokio::test]
 async fn sessions_prose_1() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let start = deployment
         .client
         .start_session()
@@ -84,7 +86,7 @@ async fn sessions_prose_1() {
 
 #[tokio::test]
 async fn sessions_prose_2() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let client = &deployment.client;
     client
         .database("admin")
@@ -109,7 +111,7 @@ async fn sessions_prose_3() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let database = server.client.database("sessions");
     for name in ["ping", "aggregate", "find", "insert"] {
         let mut times = Vec::new();
@@ -145,7 +147,7 @@ async fn sessions_prose_4() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().await.unwrap();
     let id = session.id();
     for (name, outcome) in every_method(&server.client, &mut session).await {
@@ -163,24 +165,25 @@ async fn sessions_prose_4() {
 async fn sessions_prose_5() {
     let (one, other) = (standalone().await, standalone().await);
     let mut session = other.client.start_session().await.unwrap();
-    assert_refused(every_method(&one.client, &mut session).await, "another client");
+    assert_rejected(every_method(&one.client, &mut session).await, "another client");
 }
 
 #[tokio::test]
 async fn sessions_prose_6() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let mut session = deployment.client.start_session().await.unwrap();
     session.end();
-    assert_refused(every_method(&deployment.client, &mut session).await, "has ended");
+    assert_rejected(every_method(&deployment.client, &mut session).await, "has ended");
 }
 
 #[tokio::test]
 async fn sessions_prose_8_and_9() {
-    let server = watched(anywhere().await, "");
+    let server = recorded(any_deployment().await, "");
     let documents: Vec<Document> = (0..5).map(|n| doc! { "n": n }).collect();
     server.things().insert_many(&documents).await.unwrap();
     let inserted = lsid(&server.commands.only_command());
-    // The first batch holds all: the session is free before the documents are read.
+    // The first batch is complete, so the session is returned to the pool before the documents are
+    // read.
     let first_batch = server.things().find(doc! {}).await.unwrap();
     let mut batches = server.things().find(doc! {}).batch_size(3).await.unwrap();
     let ids: Vec<_> = server.commands.commands().iter().map(lsid).collect();
@@ -188,7 +191,7 @@ async fn sessions_prose_8_and_9() {
     for _ in 0..4 {
         assert!(batches.advance().await.unwrap());
     }
-    // The getMore has come back with cursor id 0.
+    // The reply to getMore has the cursor id 0.
     server.things().find_one(doc! {}).await.unwrap();
     let ids: Vec<_> = server.commands.commands().iter().map(lsid).collect();
     assert_eq!(ids, [inserted.clone(), inserted]);
@@ -198,7 +201,7 @@ async fn sessions_prose_8_and_9() {
 #[tokio::test]
 async fn sessions_prose_11() {
     for deployment in [standalone().await, replica_set().await] {
-        let server = watched(deployment, "");
+        let server = recorded(deployment, "");
         server
             .things()
             .insert_many(&[doc! {}, doc! {}, doc! {}])
@@ -225,7 +228,7 @@ async fn sessions_prose_11() {
 
 #[tokio::test]
 async fn sessions_prose_14() {
-    let server = watched(anywhere().await, "maxPoolSize=1&retryWrites=true");
+    let server = recorded(any_deployment().await, "maxPoolSize=1&retryWrites=true");
     let mut least = usize::MAX;
     for _ in 0..5 {
         let things = server.things();
@@ -260,7 +263,7 @@ async fn sessions_prose_14() {
 
 #[tokio::test]
 async fn sessions_prose_21() {
-    let deployment = anywhere().await;
+    let deployment = any_deployment().await;
     let time = Timestamp {
         time: 1,
         increment: 0,
@@ -283,7 +286,7 @@ async fn sessions_prose_22_and_23() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let mut session = server.client.start_session().snapshot(false).await.unwrap();
     assert_eq!(session.snapshot_time(), None);
     server.things().find(doc! {}).session(&mut session).await.unwrap();
@@ -295,8 +298,8 @@ async fn sessions_prose_22_and_23() {
 }
 
 #[tokio::test]
-async fn an_unacknowledged_write_is_refused_in_a_session() {
-    let deployment = anywhere().await;
+async fn an_unacknowledged_write_in_a_session_is_rejected() {
+    let deployment = any_deployment().await;
     let mut options = ClientOptions::parse(&deployment.uri_with("")).unwrap();
     options.write_concern = marula_driver::options::WriteConcern::nodes(0);
     let client = Client::with_options(options).unwrap();
@@ -311,7 +314,7 @@ async fn an_unacknowledged_write_is_refused_in_a_session() {
 }
 
 #[tokio::test]
-async fn an_old_server_has_no_snapshots() {
+async fn snapshot_sessions_require_server_support() {
     let server = TestServer::builder()
         .replica_set()
         .version("4.4")
@@ -326,11 +329,11 @@ async fn an_old_server_has_no_snapshots() {
 }
 
 #[tokio::test]
-async fn a_snapshot_session_sees_one_moment() {
+async fn a_snapshot_session_reads_at_one_cluster_time() {
     let Some(target) = with_logical_clock().await else {
         return;
     };
-    let server = watched(target, "");
+    let server = recorded(target, "");
     let things = server.things();
     things.insert_one(&doc! { "_id": 1 }).await.unwrap();
     let mut session = server.client.start_session().snapshot(true).await.unwrap();
@@ -372,8 +375,8 @@ async fn a_snapshot_session_sees_one_moment() {
 }
 
 #[tokio::test]
-async fn a_cursor_outlives_the_loan_of_its_session_and_not_the_session() {
-    let server = watched(anywhere().await, "");
+async fn a_cursor_outlives_the_borrow_of_its_session_but_not_the_session() {
+    let server = recorded(any_deployment().await, "");
     let things = server.things();
     things.insert_many(&[doc! {}, doc! {}, doc! {}]).await.unwrap();
     let mut session = server.client.start_session().await.unwrap();
@@ -385,7 +388,10 @@ async fn a_cursor_outlives_the_loan_of_its_session_and_not_the_session() {
         .unwrap();
     assert!(cursor.advance().await.unwrap());
     session.end();
-    assert!(cursor.advance().await.unwrap(), "this document is here already");
+    assert!(
+        cursor.advance().await.unwrap(),
+        "the document is in the first batch"
+    );
     let error = cursor.advance().await.unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! Prose tests of the Sessions specification that need servers without sessions, or the cluster time.
+//! Prose tests of the Sessions specification that need servers without session support, or the
+//! cluster time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +12,7 @@ use marula_driver::{
 use marula_driver_tests::{CommandRecorder, Observer, replica_set};
 use tokio::sync::watch;
 
-/// A server whose hello reply shows no support for sessions, and a client whose commands are recorded.
+/// A server without support for sessions, and a client whose commands are recorded.
 async fn without_sessions() -> (Observer, Client, CommandRecorder) {
     let observer = Observer::start(doc! {}).await;
     let recorder = CommandRecorder::default();
@@ -27,7 +28,7 @@ async fn sessions_prose_18() {
     assert!(!hello.contains_key("logicalSessionTimeoutMinutes"));
     let _ = recorder.take();
     let things = client.database("d").collection::<Document>("things");
-    // Only the commands matter, not the server's replies.
+    // The test checks the commands, not the replies.
     let _ = things.find_one(doc! {}).await;
     let _ = things.insert_one(&doc! {}).await;
     let commands = recorder.commands();
@@ -55,10 +56,11 @@ async fn sessions_prose_19() {
             "{error}"
         );
     }
-    assert!(recorder.is_empty(), "nothing was sent");
+    assert!(recorder.is_empty(), "no command was sent");
 }
 
-/// Monitoring commands carry no cluster time, and what they see of it does not reach the client's commands.
+/// Monitoring commands have no `$clusterTime`, and the cluster time in their replies is not used by
+/// operations.
 #[tokio::test]
 async fn sessions_prose_20() {
     let deployment = replica_set().await;
@@ -92,13 +94,13 @@ async fn sessions_prose_20() {
         .insert_one(&doc! { "advance": "$clusterTime" })
         .await
         .unwrap();
-    // The second heartbeat from now on began after the insert.
+    // The second heartbeat that ends from here on began after the insert.
     let now = *seen.borrow_and_update();
     seen.wait_for(|count| *count >= now + 2).await.unwrap();
     ping().await.unwrap();
     let sent = recorder.only_command();
     assert_eq!(sent.get_document("$clusterTime").ok(), Some(&time));
-    // The heartbeats did see a later time.
+    // The heartbeats received a later cluster time.
     let later = |reply: &Document| match reply.get_document("$clusterTime").ok()?.get("clusterTime") {
         Some(Bson::Timestamp(own)) => Some(*own),
         _ => None,

@@ -1,4 +1,4 @@
-//! Allocations per operation on the hot path. The counts do not depend on the load of the machine.
+//! Allocations per operation measure_operations the hot path. The counts do not depend measure_operations the load of the machine.
 
 use std::{sync::mpsc, thread};
 
@@ -49,7 +49,7 @@ fn order(id: i64) -> Order {
     }
 }
 
-/// A server on a thread of its own, so that only the client's allocations are counted.
+/// A server in its own thread. The allocations of that thread are not counted.
 struct ServerThread {
     uri: String,
     stop: Option<oneshot::Sender<()>>,
@@ -99,7 +99,7 @@ impl Drop for ServerThread {
 const WARM_UP: i64 = 50;
 const ROUNDS: i64 = 400;
 
-/// Allocations and bytes per round, after a warm-up.
+/// Allocations and bytes per call after a warm-up.
 fn measure(runtime: &runtime::Runtime, mut round: impl AsyncFnMut(i64)) -> (f64, f64) {
     runtime.block_on(async {
         for n in 0..WARM_UP {
@@ -119,7 +119,8 @@ fn measure(runtime: &runtime::Runtime, mut round: impl AsyncFnMut(i64)) -> (f64,
     )
 }
 
-/// Ceilings of allocations per operation, and of bytes: a little above what is reached.
+/// Checks the allocations and bytes per operation against their ceilings, which are slightly above
+/// the measured values.
 fn check(what: &str, (count, bytes): (f64, f64), ceiling: f64, ceiling_bytes: f64) {
     println!("{what}: {count:.2} allocations, {bytes:.0} bytes");
     assert!(
@@ -132,8 +133,9 @@ fn check(what: &str, (count, bytes): (f64, f64), ceiling: f64, ceiling_bytes: f6
     );
 }
 
-/// With options such as `compressors=zstd`. No figure depends on them: each connection keeps what its compressors need.
-fn on(replica_set: bool, options: &str) {
+/// Measures with options such as `compressors=zstd`. They do not change the counts, because each
+/// connection reuses its compressors.
+fn measure_operations(replica_set: bool, options: &str) {
     let server = ServerThread::start(replica_set);
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -166,30 +168,30 @@ fn on(replica_set: bool, options: &str) {
         let found: Option<Order> = orders.find_one(filter).await.expect("a reply");
         assert_eq!(found.map(|order| order.id), Some(n));
     });
-    // What the test itself makes is not the driver's.
+    // The allocations of the test itself are excluded.
     let inserts = (inserts.0 - made.0, inserts.1 - made.1);
     check(&format!("ping, {kind}"), pings, 3.5, 1_200.0);
     check(&format!("insert_one, {kind}"), inserts, 2.5, 1_100.0);
-    // The document itself takes eight, the filter two.
+    // The document takes eight allocations, the filter two.
     check(&format!("find_one, {kind}"), finds, 11.5, 1_500.0);
 }
 
 #[test]
-fn a_standalone_server_costs_few_allocations() {
+fn operations_on_a_standalone_stay_below_the_ceilings() {
     let _alone = crate::lock_process();
-    on(false, "");
+    measure_operations(false, "");
 }
 
 #[test]
-fn a_replica_set_costs_few_allocations() {
+fn operations_on_a_replica_set_stay_below_the_ceilings() {
     let _alone = crate::lock_process();
-    on(true, "");
+    measure_operations(true, "");
 }
 
 #[test]
-fn compression_costs_no_more() {
+fn compression_does_not_raise_the_ceilings() {
     let _alone = crate::lock_process();
     for compressor in ["snappy", "zlib", "zstd"] {
-        on(false, &format!("compressors={compressor}"));
+        measure_operations(false, &format!("compressors={compressor}"));
     }
 }

@@ -1,4 +1,5 @@
-//! Tests that depend on state of the whole process: the global allocator and the counter of ObjectIds. They run one at a time.
+//! Tests that depend on state of the process: the global allocator and the counter of ObjectIds.
+//! They run one at a time.
 
 mod allocations;
 mod object_id_counter;

@@ -16,5 +16,5 @@ fn bson_objectid_prose_2() {
             return;
         }
     }
-    panic!("the counter passed its end without reaching it");
+    panic!("the counter did not overflow");
 }

@@ -1,5 +1,5 @@
-//! Errors caused by the application, and replies with missing fields, do not change the description of
-//! the server: the pool is not cleared, and the connection is used again.
+//! Errors caused by the application, and replies with missing fields, do not change the description
+//! of the server: the pool is not cleared, and the connection stays in use.
 
 use std::{
     sync::{
@@ -21,19 +21,19 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
-/// Small, so that an application can easily write a message that is larger.
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// Small, so that a larger message is easy to create.
 const MAX_MESSAGE_SIZE: i32 = 20_000;
 
-/// A client of one connection, and what its listeners count.
-struct Watched {
+/// A client with one connection, and counts of its events.
+struct RecordedClient {
     client: Client,
     tally: PoolTally,
     descriptions: Arc<AtomicUsize>,
 }
 
-impl Watched {
+impl RecordedClient {
     fn new(uri: &str) -> Self {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         let tally = PoolTally::default();
@@ -52,7 +52,7 @@ impl Watched {
         }
     }
 
-    /// What must not change.
+    /// The state that must not change.
     fn state(&self) -> (usize, usize, usize) {
         let counts = self.tally.counts();
         (
@@ -63,7 +63,7 @@ impl Watched {
     }
 }
 
-/// What an application does, rightly or not.
+/// An operation of an application, some of which are mistakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     RunCommand,
@@ -155,7 +155,10 @@ impl Operation {
             Self::Drop => things.drop().await,
             Self::TooLarge => {
                 let large = doc! { "_id": "x".repeat(MAX_MESSAGE_SIZE as usize) };
-                let error = things.find_one(large).await.expect_err("it is too large");
+                let error = things
+                    .find_one(large)
+                    .await
+                    .expect_err("the message is too large");
                 assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
                 Err(error)
             }
@@ -166,7 +169,7 @@ impl Operation {
     }
 }
 
-/// Values that fit some fields of a reply and not others.
+/// Values that have the type of some reply fields.
 fn value() -> impl Strategy<Value = Bson> {
     prop_oneof![
         Just(Bson::Null),
@@ -246,14 +249,14 @@ fn reply() -> impl Strategy<Value = Document> {
     prop_oneof![4 => good, 1 => refused]
 }
 
-async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError> {
+async fn check_history(history: &[(Operation, Document)]) -> Result<(), TestCaseError> {
     let server = AnsweringServer::start(doc! { "maxMessageSizeBytes": MAX_MESSAGE_SIZE }).await;
-    let watched = Watched::new(&server.uri("maxPoolSize=1&heartbeatFrequencyMS=3600000"));
-    let database = watched.client.database("d");
+    let recorded = RecordedClient::new(&server.uri("maxPoolSize=1&heartbeatFrequencyMS=3600000"));
+    let database = recorded.client.database("d");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-    let before = watched.state();
+    let before = recorded.state();
     for (operation, reply) in history {
-        server.forget_replies();
+        server.clear_replies();
         server.answer(reply.clone());
         let outcome = operation.run(&database).await;
         if let Err(error) = &outcome {
@@ -268,25 +271,25 @@ async fn survives(history: &[(Operation, Document)]) -> Result<(), TestCaseError
                 "{operation:?}: {error:?}"
             );
         }
-        server.forget_replies();
+        server.clear_replies();
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         prop_assert_eq!(
-            watched.state(),
+            recorded.state(),
             before,
-            "{:?} got {}: {:?}",
+            "{:?} with reply {}: {:?}",
             operation,
             reply,
             outcome
         );
     }
-    // The monitor's, and the one of the pool.
+    // The connection of the monitor, and that of the pool.
     prop_assert_eq!(server.connections(), 2);
-    watched.client.shutdown().await;
+    recorded.client.shutdown().await;
     Ok(())
 }
 
 #[test]
-fn no_mistake_of_the_application_changes_the_description_or_the_pool() {
+fn application_errors_do_not_change_the_description_or_the_pool() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -300,7 +303,7 @@ fn no_mistake_of_the_application_changes_the_description_or_the_pool() {
     TestRunner::new(config)
         .run(&history, |history| {
             runtime.block_on(async {
-                tokio::time::timeout(HANG, survives(&history))
+                tokio::time::timeout(TIME_LIMIT, check_history(&history))
                     .await
                     .unwrap_or_else(|_| panic!("{history:?} hangs"))
             })
@@ -308,28 +311,25 @@ fn no_mistake_of_the_application_changes_the_description_or_the_pool() {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// The same mistakes at a server that answers as MongoDB does.
+/// The same mistakes with a test server.
 #[tokio::test]
-async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_were() {
+async fn commands_without_cursor_do_not_change_the_server_or_its_connection() {
     let deployment = standalone().await;
     let separator = if deployment.server.uri().contains('?') {
         '&'
     } else {
         '?'
     };
-    let watched = Watched::new(&format!("{}{separator}maxPoolSize=1", deployment.server.uri()));
-    let database = watched.client.database("d");
+    let recorded = RecordedClient::new(&format!("{}{separator}maxPoolSize=1", deployment.server.uri()));
+    let database = recorded.client.database("d");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-    let before = watched.state();
+    let before = recorded.state();
     for command in [
         doc! { "ping": 1 },
         doc! { "buildInfo": 1 },
         doc! { "count": "things" },
     ] {
-        let error = database
-            .run_cursor_command(command)
-            .await
-            .expect_err("there is no cursor");
+        let error = database.run_cursor_command(command).await.expect_err("no cursor");
         assert!(matches!(error.kind(), ErrorKind::InvalidReply(_)), "{error}");
         assert!(
             error.to_string().contains("cursor") && error.address().is_some(),
@@ -337,10 +337,11 @@ async fn commands_without_cursor_leave_the_server_and_its_connection_as_they_wer
         );
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     }
-    assert_eq!(watched.state(), before);
+    assert_eq!(recorded.state(), before);
 }
 
-/// A write concern error reports the server's state, whatever command has it and whatever else the reply holds.
+/// A write concern error with a state change error changes the server's description, for every
+/// command and regardless of the other fields of the reply.
 #[tokio::test]
 async fn a_write_concern_error_of_any_command_that_reports_a_shutdown_clears_the_pool() {
     let concern = || doc! { "code": 91, "codeName": "ShutdownInProgress", "errmsg": "going down" };
@@ -362,19 +363,19 @@ async fn a_write_concern_error_of_any_command_that_reports_a_shutdown_clears_the
         (Operation::Drop, refused),
     ] {
         let server = AnsweringServer::start(doc! {}).await;
-        let watched = Watched::new(&server.uri("heartbeatFrequencyMS=3600000&retryWrites=false"));
-        let database = watched.client.database("d");
+        let recorded = RecordedClient::new(&server.uri("heartbeatFrequencyMS=3600000&retryWrites=false"));
+        let database = recorded.client.database("d");
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
         server.answer(reply.clone());
         let outcome = operation.run(&database).await;
         assert_eq!(
-            watched.tally.counts().cleared,
+            recorded.tally.counts().cleared,
             1,
-            "{operation:?} got {reply}: {outcome:?}"
+            "{operation:?} with reply {reply}: {outcome:?}"
         );
-        // Unknown, and known again.
+        // The server became Unknown and was discovered again.
         database.run_command(doc! { "ping": 1 }).await.expect("a reply");
-        assert_eq!(watched.state().0, 3, "{operation:?} got {reply}");
+        assert_eq!(recorded.state().0, 3, "{operation:?} with reply {reply}");
         if matches!(
             operation,
             Operation::UpdateOne | Operation::InsertOne | Operation::InsertMany

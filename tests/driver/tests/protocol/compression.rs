@@ -1,5 +1,5 @@
-//! Compressed messages, with a tap on the wire: the prose tests of the Wire Compression specification,
-//! all kinds of commands, and invalid compressed replies.
+//! Compressed messages, recorded by a wire tap: the prose tests of the Wire Compression
+//! specification, all kinds of commands, and invalid compressed replies.
 
 mod large;
 mod prose;
@@ -14,14 +14,14 @@ use marula_driver::{
 use marula_driver_tests::tap::{Tapped, WireTap};
 use marula_test_server::{TestServer, TestServerBuilder};
 
-/// Every compressor and its number in messages.
+/// The compressors and their ids.
 const ALL: [(&str, u8); 3] = [("snappy", 1), ("zlib", 2), ("zstd", 3)];
 
-/// A server, and a client of it through a tap.
+/// A server, and a client connected through a tap.
 struct Tap {
     tap: WireTap,
     client: Client,
-    /// Ends when it is dropped.
+    /// The server stops when it is dropped.
     _server: TestServer,
 }
 
@@ -40,7 +40,7 @@ fn server() -> TestServerBuilder {
     TestServer::builder().standalone()
 }
 
-/// The names that the handshake of this connection offered.
+/// The compressors offered in the handshake of this connection.
 fn offered(requests: &[Tapped], connection: usize) -> Vec<&str> {
     let hello = requests
         .iter()
@@ -53,7 +53,7 @@ fn offered(requests: &[Tapped], connection: usize) -> Vec<&str> {
         .collect()
 }
 
-/// Bytes that no compressor makes smaller.
+/// Incompressible bytes.
 fn noise(count: usize) -> Binary {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut bytes = Vec::with_capacity(count + 8);

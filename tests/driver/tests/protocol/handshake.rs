@@ -12,7 +12,7 @@ use marula_driver_tests::{Observer, standalone};
 
 const JAVA: (&str, &str) = ("AWS_EXECUTION_ENV", "AWS_Lambda_java8");
 
-/// The environment with these variables and no others.
+/// An environment with these variables only.
 fn environment<const N: usize>(variables: [(&str, &str); N]) -> Environment {
     Environment {
         variables: Variables::fixed(variables),
@@ -26,7 +26,8 @@ async fn ping(client: &Client) {
     reply.expect("the ping succeeds");
 }
 
-/// `client.env` of the handshake in such an environment; a test server accepts it.
+/// `client.env` of the handshake in an environment with these variables. A test server accepts the
+/// handshake.
 async fn env<const N: usize>(variables: [(&str, &str); N]) -> Option<Document> {
     let environment = environment(variables);
     let deployment = standalone().await;
@@ -125,7 +126,7 @@ async fn mongodb_handshake_prose_mech() {
     assert_eq!(observer.handshakes_of("ping").len(), 1);
 }
 
-/// A client whose connections live for one ping each, and the server that keeps their handshakes.
+/// A client that uses a new connection for each ping, and a server that records the handshakes.
 struct Subject {
     observer: Observer,
     client: Client,
@@ -144,11 +145,11 @@ impl Subject {
         self.client.append_metadata(info.clone()).expect("appended");
     }
 
-    /// The metadata of the connection that carries a new ping. The next one needs a connection of its own.
+    /// Sends a ping. Returns the metadata of its connection.
     async fn ping(&self) -> Document {
         let before = self.observer.handshakes_of("ping").len();
         ping(&self.client).await;
-        // This is the time after which the connection is too old, not a wait for anything to happen.
+        // The wait exceeds maxIdleTimeMS, so the next ping needs a new connection.
         tokio::time::sleep(Duration::from_millis(5)).await;
         let handshakes = self.observer.handshakes_of("ping");
         assert_eq!(handshakes.len(), before + 1, "each ping has its own connection");
@@ -157,7 +158,7 @@ impl Subject {
     }
 }
 
-/// What follows the driver's own part in name, version and platform; and everything else.
+/// The parts appended to name, version and platform, and the rest of the metadata.
 fn split(metadata: &Document) -> ([Option<String>; 3], Document) {
     let mut rest = metadata.clone();
     let driver = rest.get_document("driver").expect("a driver").clone();
@@ -189,7 +190,8 @@ fn library() -> DriverInfo {
     info("library", Some("1.2"), Some("Library Platform"))
 }
 
-/// The framework, and what name, version and platform are once it is appended to the library.
+/// Information of frameworks, with the expected name, version and platform after it is appended to
+/// that of the library.
 fn frameworks() -> [(DriverInfo, [Option<String>; 3]); 4] {
     let (version, platform) = (Some("2.0"), Some("Framework Platform"));
     let (versions, platforms) = ("1.2|2.0", "Library Platform|Framework Platform");
@@ -241,7 +243,7 @@ async fn mongodb_handshake_prose_metadata_3() {
         .into_iter()
         .flat_map(|n| both.map(|v| both.map(|p| (n, v, p))))
         .flatten()
-        // All three differ in the tests before.
+        // Cases in which all three differ are covered by the tests above.
         .filter(|case| *case != (true, true, true))
     {
         let own = |differs: bool, of_library: &'static str, of_framework: &'static str| {
@@ -298,7 +300,7 @@ async fn mongodb_handshake_prose_metadata_6() {
     assert_eq!(subject.ping().await, before);
 }
 
-/// A part that is not there, and the same that is empty.
+/// Information with a missing part, and the same with an empty part.
 fn absent_and_empty() -> [(DriverInfo, DriverInfo); 3] {
     let (version, platform) = (Some("1.2"), Some("Library Platform"));
     [
@@ -337,14 +339,14 @@ async fn mongodb_handshake_prose_metadata_9() {
     let subject = Subject::new(None).await;
     subject.ping().await;
     let requests = subject.observer.requests();
-    assert!(requests.len() >= 2, "the monitor's and the ping's");
+    assert!(requests.len() >= 2, "requests of the monitor and the ping");
     for handshake in requests.iter().filter_map(|requests| requests.first()) {
         assert_eq!(handshake.get_str("backpressure").ok(), Some("2"), "{handshake}");
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_appended_changes_nothing() {
+async fn invalid_driver_info_is_rejected_and_not_appended() {
     let subject = Subject::new(None).await;
     let before = subject.ping().await;
     for bad in [info("a|b", None, None), info(&"n".repeat(600), None, None)] {

@@ -1,5 +1,5 @@
-//! Replies that would exhaust memory or stack, or are malformed deep inside: each ends in a typed error,
-//! and the connection is closed.
+//! Replies that would exhaust memory or stack, or that are malformed at depth: each is reported as
+//! a typed error, and the connection is closed.
 
 use std::{sync::mpsc, thread, time::Duration};
 
@@ -11,9 +11,10 @@ use marula_driver_tests::{Fault, MisbehavingServer};
 use serde::Deserialize;
 use tokio::{runtime, sync::oneshot};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
-/// What threads have by default, and a quarter more: unoptimised, the vocabulary's own visitor takes about 10 KB a level.
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// The default stack size of threads and a quarter more: without optimisation, the visitor of crate
+/// bson takes about 10 KB per level.
 const STACK: usize = 5 << 19;
 
 async fn connect(server: &MisbehavingServer) -> Client {
@@ -23,10 +24,10 @@ async fn connect(server: &MisbehavingServer) -> Client {
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, future).await.expect("no hang")
+    tokio::time::timeout(TIME_LIMIT, future).await.expect("no hang")
 }
 
-/// A document of this many levels around `{}`, itself the outermost; `ok` is 1 on the outermost.
+/// A document with this many levels of nesting; the outermost has `ok: 1`.
 fn nested(levels: usize, array: bool) -> Vec<u8> {
     let mut bytes = vec![5, 0, 0, 0, 0];
     for level in (1..levels).rev() {
@@ -45,11 +46,11 @@ fn nested(levels: usize, array: bool) -> Vec<u8> {
     bytes
 }
 
-/// A cursor reply whose documents are these bytes.
+/// A reply with a cursor whose first batch consists of these bytes.
 fn cursor_of(documents: &[&[u8]]) -> Vec<u8> {
     let mut body = to_vec(&doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "a.b", "firstBatch": [] } })
         .expect("a document");
-    // The empty array is followed by the ends of the cursor and of the body.
+    // After the empty array, the cursor and the body end.
     let at = body.len() - 2 - 5;
     let mut batch = vec![0; 4];
     for (index, document) in documents.iter().enumerate() {
@@ -74,8 +75,9 @@ fn cursor_of(documents: &[&[u8]]) -> Vec<u8> {
     body
 }
 
-/// Runs a server of this fault on a thread of its own, and the test on this one, so that memory can be counted.
-fn beside<T>(fault: Fault, test: impl FnOnce(&runtime::Runtime, String) -> T) -> T {
+/// Runs a server with this fault in another thread and the test in this one, so that the memory of
+/// the test can be measured.
+fn with_server_thread<T>(fault: Fault, test: impl FnOnce(&runtime::Runtime, String) -> T) -> T {
     let (started, uri) = mpsc::channel();
     let (stop, stopped) = oneshot::channel::<()>();
     let single = || {
@@ -98,13 +100,13 @@ fn beside<T>(fault: Fault, test: impl FnOnce(&runtime::Runtime, String) -> T) ->
 }
 
 #[test]
-fn memory_is_taken_as_bytes_arrive_and_not_as_they_are_announced() {
+fn memory_is_allocated_for_received_bytes_not_for_the_announced_length() {
     for sent in [0, 100, 300 << 10] {
         let claim = Fault::Claim {
             length: 47_000_000,
             sent,
         };
-        beside(claim, |runtime, uri| {
+        with_server_thread(claim, |runtime, uri| {
             let mut outcome = None;
             let counted = allocation_counter::measure(|| {
                 outcome = Some(runtime.block_on(in_time(async {
@@ -112,7 +114,7 @@ fn memory_is_taken_as_bytes_arrive_and_not_as_they_are_announced() {
                     client.database("admin").run_command(doc! { "ping": 1 }).await
                 })));
             });
-            let error = outcome.expect("an outcome").expect_err("the reply was cut");
+            let error = outcome.expect("an outcome").expect_err("the reply was truncated");
             assert!(error.is_network(), "{error}");
             assert!(
                 counted.bytes_max < 4 << 20,
@@ -123,7 +125,7 @@ fn memory_is_taken_as_bytes_arrive_and_not_as_they_are_announced() {
     }
 }
 
-/// On a thread with a small stack: the nested reply read as each kind of type.
+/// Reads the nested reply as each kind of type, in a thread with a small stack.
 fn read_deep(levels: usize, array: bool) -> Vec<(&'static str, Result<(), Error>)> {
     #[derive(Deserialize)]
     struct Typed {
@@ -141,7 +143,8 @@ fn read_deep(levels: usize, array: bool) -> Vec<(&'static str, Result<(), Error>
             .expect("a runtime");
         runtime.block_on(in_time(async {
             let body = nested(levels, array);
-            // The element lies two levels lower here, whose documents count from their own outermost level.
+            // The element is two levels deeper here; documents of a batch are counted from their
+            // own outermost level.
             let batch = cursor_of(&[&body]);
             let replies = MisbehavingServer::start(Fault::Body(body)).await;
             let batches = MisbehavingServer::start(Fault::Body(batch)).await;
@@ -151,7 +154,7 @@ fn read_deep(levels: usize, array: bool) -> Vec<(&'static str, Result<(), Error>
             let things = batching.database("a").collection::<Document>("b");
             let typed = things.clone_with_type::<Typed>();
             let raw = admin.run_command(&ping).with_type::<RawDocumentBuf>().await;
-            raw.expect("bytes have no depth");
+            raw.expect("raw documents have no nesting limit");
             let partial = admin.run_command(&ping).with_type::<Partial>().await;
             assert_eq!(partial.expect("the deep field is not read").ok, 1);
             vec![
@@ -189,7 +192,7 @@ fn read_deep(levels: usize, array: bool) -> Vec<(&'static str, Result<(), Error>
 }
 
 #[test]
-fn a_reply_of_201_levels_is_an_error_and_one_of_200_is_not() {
+fn replies_with_more_than_200_levels_are_errors() {
     for array in [false, true] {
         for (name, outcome) in read_deep(201, array) {
             let error = outcome.expect_err(name);
@@ -199,7 +202,7 @@ fn a_reply_of_201_levels_is_an_error_and_one_of_200_is_not() {
         for (name, outcome) in read_deep(200, array) {
             outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
         }
-        // Far beyond, so that a check after the descent would be too late.
+        // Far beyond the limit, so that a late check would overflow the stack.
         for (name, outcome) in read_deep(20_000, array) {
             assert!(
                 matches!(outcome.expect_err(name).kind(), ErrorKind::Decode(_)),
@@ -210,7 +213,7 @@ fn a_reply_of_201_levels_is_an_error_and_one_of_200_is_not() {
 }
 
 #[tokio::test]
-async fn a_document_broken_in_the_middle_of_a_batch_spoils_no_other() {
+async fn a_malformed_document_of_a_batch_does_not_affect_the_others() {
     let good = |id: i32| to_vec(&doc! { "_id": id, "name": "x" }).expect("a document");
     let mut bad_text = good(2);
     let at = bad_text.len() - 3;
@@ -235,7 +238,7 @@ async fn a_document_broken_in_the_middle_of_a_batch_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn a_batch_whose_frame_is_broken_ends_the_cursor() {
+async fn a_batch_with_a_malformed_structure_ends_the_cursor() {
     let good = to_vec(&doc! { "_id": 1 }).expect("a document");
     let mut long = good.clone();
     long[0] = 0x7F;
@@ -254,21 +257,22 @@ async fn a_batch_whose_frame_is_broken_ends_the_cursor() {
     assert!(cursor.try_next().await.expect("the end").is_none());
 }
 
-/// Runs a command twice on a pool of one, and returns its errors and how many connections the commands took.
-async fn twice(body: Vec<u8>) -> (Vec<Error>, usize) {
+/// Runs a command run_twice with a pool of one connection. Returns the errors and the number of
+/// connections that the commands used.
+async fn run_twice(body: Vec<u8>) -> (Vec<Error>, usize) {
     let server = MisbehavingServer::start(Fault::Body(body)).await;
     let client = connect(&server).await;
     let admin = client.database("admin");
     let mut errors = Vec::new();
     for _ in 0..2 {
         let reply = in_time(admin.run_command(doc! { "ping": 1 }).into_future()).await;
-        errors.push(reply.expect_err("a broken reply"));
+        errors.push(reply.expect_err("a malformed reply"));
     }
     (errors, server.connections() - 1)
 }
 
 #[tokio::test]
-async fn a_connection_with_a_reply_that_is_no_bson_is_closed() {
+async fn a_connection_with_an_invalid_bson_reply_is_closed() {
     let whole = to_vec(&doc! { "ok": 1, "text": "abc", "x": { "y": "abc" } }).expect("a document");
     let place = |text: &[u8]| {
         whole
@@ -293,23 +297,23 @@ async fn a_connection_with_a_reply_that_is_no_bson_is_closed() {
         ("end", bad_end),
         ("type", bad_type),
     ] {
-        let (errors, connections) = twice(body).await;
+        let (errors, connections) = run_twice(body).await;
         for error in &errors {
             let typed = matches!(error.kind(), ErrorKind::Decode(_) | ErrorKind::Protocol(_));
             assert!(typed && error.address().is_some(), "{name}: {error}");
         }
-        assert!(connections >= 2, "{name}: the connection was used again");
+        assert!(connections >= 2, "{name}: the connection was reused");
     }
 }
 
-/// A document that was stored long ago may hold such text; each read of it would cost a connection.
+/// A stored document may contain such a string; otherwise each read of it would close a connection.
 #[tokio::test]
-async fn a_connection_with_a_reply_whose_data_cannot_be_read_is_kept() {
+async fn a_connection_with_a_reply_whose_data_cannot_be_decoded_is_kept() {
     let mut bad_text = to_vec(&doc! { "ok": 1, "x": [{ "y": "abc" }] }).expect("a document");
     let place = bad_text.windows(3).position(|bytes| bytes == b"abc");
     bad_text[place.expect("the text")] = 0xFF;
     for (name, body) in [("text", bad_text), ("depth", nested(201, false))] {
-        let (errors, connections) = twice(body).await;
+        let (errors, connections) = run_twice(body).await;
         for error in &errors {
             let typed = matches!(error.kind(), ErrorKind::Decode(_));
             assert!(typed && error.address().is_some(), "{name}: {error}");
@@ -319,7 +323,7 @@ async fn a_connection_with_a_reply_whose_data_cannot_be_read_is_kept() {
 }
 
 #[tokio::test]
-async fn a_connection_with_a_reply_that_does_not_fit_the_type_is_kept() {
+async fn a_connection_with_a_reply_of_another_type_is_kept() {
     #[derive(Debug, Deserialize)]
     struct Other {
         #[expect(dead_code, reason = "never read")]
@@ -335,12 +339,12 @@ async fn a_connection_with_a_reply_that_does_not_fit_the_type_is_kept() {
         let error = in_time(reply).await.expect_err("a field is missing");
         assert!(matches!(error.kind(), ErrorKind::Decode(_)), "{error}");
     }
-    assert_eq!(server.connections(), 2, "one, and the monitor's");
+    assert_eq!(server.connections(), 2, "one of the pool and one of the monitor");
 }
 
 #[tokio::test]
-async fn bytes_after_a_reply_are_not_taken_for_the_next() {
-    // Even if they look like one.
+async fn bytes_after_a_reply_are_not_read_as_the_next_reply() {
+    // Even if the bytes are a valid reply.
     let next = marula_driver_tests::reply_to(3, &doc! { "ok": 1, "forged": true });
     for surplus in [vec![0], next] {
         let server = MisbehavingServer::start(Fault::Surplus(surplus)).await;
@@ -350,7 +354,11 @@ async fn bytes_after_a_reply_are_not_taken_for_the_next() {
                 .await
                 .expect("a reply");
             assert!(!reply.contains_key("forged"), "round {round}");
-            assert_eq!(server.connections(), 1 + round, "one for each, and the monitor's");
+            assert_eq!(
+                server.connections(),
+                1 + round,
+                "one per round and one of the monitor"
+            );
         }
     }
 }

@@ -20,7 +20,7 @@ async fn establish(address: &ServerAddress, load_balanced: bool) -> Result<Conne
 }
 
 #[tokio::test]
-async fn a_service_behind_a_load_balancer_says_which_it_is() {
+async fn the_handshake_behind_a_load_balancer_has_a_service_id() {
     let server = TestServer::builder()
         .load_balanced()
         .start()
@@ -34,10 +34,10 @@ async fn a_service_behind_a_load_balancer_says_which_it_is() {
         let connection = establish(&address, true).await.expect("a connection");
         services.push(connection.hello().service_id.expect("a service"));
     }
-    assert_ne!(services[0], services[1], "the balancer takes turns");
+    assert_ne!(services[0], services[1], "the load balancer alternates");
     let plain = establish(&address, false)
         .await
-        .expect_err("the mode is not asked for");
+        .expect_err("loadBalanced is not set");
     assert_eq!(plain.code_name(), Some("LoadBalancerSupportMismatch"));
 }
 
@@ -60,11 +60,11 @@ async fn operations_run_through_the_load_balancer() {
         text.starts_with("LoadBalanced") && text.contains("LoadBalancer"),
         "{text}"
     );
-    assert_eq!(server.connections_created(), 1, "nothing is monitored");
+    assert_eq!(server.connections_created(), 1, "the server is not monitored");
 }
 
 #[tokio::test]
-async fn a_server_behind_none_is_refused() {
+async fn a_server_without_load_balancer_support_is_rejected() {
     let mongos = MockMongos::start().await;
     let address: ServerAddress = mongos.address.to_string().parse().expect("an address");
     let error = establish(&address, true).await.expect_err("no service");
@@ -74,9 +74,9 @@ async fn a_server_behind_none_is_refused() {
     assert!(error.to_string().contains(message), "{error}");
 }
 
-/// Cursors pin connections, and the wait queue timeout error says how many.
+/// Cursors pin connections, and the error of the wait queue timeout has their number.
 #[tokio::test]
-async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
+async fn a_wait_queue_timeout_reports_pinned_connections() {
     let server = TestServer::builder()
         .load_balanced()
         .start()
@@ -86,7 +86,7 @@ async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
     let client = Client::connect(uri).await.expect("a client");
     let things = client.database("d").collection::<Document>("things");
     let written: Vec<Document> = (0..5).map(|n| doc! { "_id": n }).collect();
-    // A connection may take longer to be opened than a request waits.
+    // Establishing a connection may take longer than waitQueueTimeoutMS.
     while things
         .insert_many(&written)
         .await
@@ -104,7 +104,7 @@ async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
         "configureFailPoint": "failCommand", "mode": { "times": 1 },
         "data": { "failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 600_000 },
     };
-    // Either mongos may be asked next.
+    // The load balancer may select either mongos.
     for uri in server.member_uris() {
         let direct = Client::connect(uri).await.expect("a client");
         direct
@@ -133,16 +133,16 @@ async fn a_wait_in_vain_tells_what_the_connections_are_in_use_for() {
                 connections in use by transactions: 0, connections in use by other operations: 1";
     assert!(error.to_string().contains(message), "{error}");
     occupant.abort();
-    // What a cursor held is free when it is at its end, or gone.
+    // A cursor unpins its connection when it is exhausted or dropped.
     let all = cursors.remove(0).try_collect().await.expect("the other batches");
     assert_eq!(all.len(), 5);
     drop(cursors);
     admin.run_command(doc! { "ping": 1 }).await.expect("a connection");
 }
 
-/// Without a load balancer nothing is held, and the error is as before.
+/// Without a load balancer no connection is pinned, and the error has no counts.
 #[tokio::test]
-async fn a_wait_in_vain_at_a_server_tells_no_such_counts() {
+async fn a_wait_queue_timeout_without_load_balancer_reports_no_pinned_connections() {
     let server = TestServer::builder().start().await.expect("the server starts");
     let uri = format!("{}?maxPoolSize=1&waitQueueTimeoutMS=50", server.uri());
     let client = Client::connect(uri).await.expect("a client");

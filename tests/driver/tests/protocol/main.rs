@@ -1,5 +1,6 @@
-//! Messages between the driver and one server: OP_MSG and OP_COMPRESSED, the handshake, the fields that the driver adds to
-//! commands, the limits of messages and replies, and replies that break the protocol.
+//! Messages between the driver and one server: OP_MSG and OP_COMPRESSED, the handshake, the fields
+//! that the driver adds to commands, the limits of messages and replies, and replies that break the
+//! protocol.
 
 mod application_errors;
 mod compression;

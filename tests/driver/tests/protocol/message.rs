@@ -1,4 +1,4 @@
-//! The prose tests of the OP_MSG specification, with a tap on the wire.
+//! The prose tests of the OP_MSG specification, with a wire tap.
 
 use marula_driver::{
     Client, Collection, WriteModel,
@@ -20,7 +20,7 @@ async fn tapped() -> Tap {
         .await
         .expect("the server starts");
     let tap = WireTap::start(server.addresses()[0]).await;
-    // The server is busy for long with a hundred thousand updates, and must not be taken for dead.
+    // A command with a hundred thousand updates takes long, and must not time out.
     let options = "serverMonitoringMode=poll&heartbeatFrequencyMS=3600000";
     let client = Client::connect(tap.uri(options)).await.expect("a client");
     Tap {
@@ -30,7 +30,8 @@ async fn tapped() -> Tap {
     }
 }
 
-/// The documents of each command travelled in one sequence of this name, and not in the body; how many.
+/// Checks that the documents of each command are in one sequence of this name and not in the body.
+/// Returns their numbers.
 fn sequences(commands: &[Tapped], command: &str, name: &str) -> Vec<usize> {
     let mut counts = Vec::new();
     for tapped in commands {
@@ -64,7 +65,7 @@ async fn message_prose_2_two_documents() {
 }
 
 #[tokio::test]
-async fn message_prose_3_batches_grow_to_the_servers_limit() {
+async fn message_prose_3_batches_have_the_size_of_the_servers_limit() {
     let Tap { tap, things, _server } = tapped().await;
     let many: Vec<Document> = (0..100_001).map(|n| doc! { "_id": n }).collect();
     things.insert_many(&many).await.unwrap();

@@ -1,5 +1,5 @@
-//! No message exceeds `maxMessageSizeBytes` (OP_MSG specification): a larger one is refused before it is
-//! sent.
+//! No message exceeds `maxMessageSizeBytes` (OP_MSG specification): a larger one is rejected before
+//! it is sent.
 
 use marula_driver::{
     Client, Collection, Error, ErrorKind, WriteModel,
@@ -30,7 +30,7 @@ fn large() -> String {
     "x".repeat(LIMIT as usize)
 }
 
-fn expect_refusal(error: &Error, limit: i32) {
+fn expect_rejection(error: &Error, limit: i32) {
     let ErrorKind::InvalidArgument(text) = error.kind() else {
         panic!("{error:?}");
     };
@@ -45,7 +45,7 @@ fn expect_refusal(error: &Error, limit: i32) {
 }
 
 #[tokio::test]
-async fn no_operation_sends_a_message_over_the_limit() {
+async fn operations_reject_messages_over_the_limit() {
     let (server, client, tally) = limited().await;
     let database = client.database("d");
     let things: Collection<Document> = database.collection("things");
@@ -78,11 +78,11 @@ async fn no_operation_sends_a_message_over_the_limit() {
     ];
     for (index, outcome) in refused.into_iter().enumerate() {
         match outcome {
-            Ok(()) => panic!("number {index} was sent"),
-            Err(error) => expect_refusal(&error, LIMIT),
+            Ok(()) => panic!("operation {index} was sent"),
+            Err(error) => expect_rejection(&error, LIMIT),
         }
     }
-    // Nothing was sent, no pool was cleared, and the connection is still used.
+    // No command was sent, the pool was not cleared, and the connection stays in use.
     assert_eq!(server.commands().len(), 1, "the first ping");
     database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let counts = tally.counts();
@@ -90,7 +90,7 @@ async fn no_operation_sends_a_message_over_the_limit() {
 }
 
 #[tokio::test]
-async fn a_message_of_exactly_the_limit_is_sent_and_one_byte_more_is_refused() {
+async fn a_message_of_exactly_the_limit_is_sent_and_one_byte_more_is_rejected() {
     let (server, client, _) = limited().await;
     let database = client.database("d");
     let send = async |filling: usize| database.run_command(doc! { "x": "x".repeat(filling) }).await;
@@ -106,13 +106,13 @@ async fn a_message_of_exactly_the_limit_is_sent_and_one_byte_more_is_refused() {
         sent.last().and_then(|command| command.get_i32("(size)").ok()),
         Some(LIMIT)
     );
-    expect_refusal(&send(fitting + 1).await.expect_err("one byte more"), LIMIT);
+    expect_rejection(&send(fitting + 1).await.expect_err("one byte more"), LIMIT);
     assert_eq!(server.commands().len(), sent.len());
 }
 
-/// What was sent before is reported; what comes after it is not sent.
+/// The results of statements that were sent are reported; the following statements are not sent.
 #[tokio::test]
-async fn a_statement_over_the_limit_ends_a_bulk_write_after_those_before_it() {
+async fn a_statement_over_the_limit_ends_a_bulk_write_after_the_preceding_statements() {
     let (server, client, _) = limited().await;
     let things: Collection<Document> = client.database("d").collection("things");
     let update = |value: String| WriteModel::update_one(doc! {}, doc! { "$set": { "a": value } });
@@ -126,18 +126,18 @@ async fn a_statement_over_the_limit_ends_a_bulk_write_after_those_before_it() {
         panic!("{error:?}");
     };
     assert_eq!((bulk.matched_count, bulk.modified_count), (1, 1));
-    expect_refusal(bulk.interrupted_by.as_ref().expect("the refusal"), LIMIT);
+    expect_rejection(bulk.interrupted_by.as_ref().expect("the error"), LIMIT);
     assert_eq!(server.commands().len(), 2, "the first ping, and one update");
 }
 
-/// What the server says of itself bounds what is sent to it, and not the memory that it can make the driver allocate.
+/// The limits in the hello reply apply to requests, not to replies.
 #[tokio::test]
-async fn no_server_raises_the_limit_of_its_replies() {
+async fn the_hello_reply_does_not_change_the_limit_of_replies() {
     let server = AnsweringServer::start(doc! { "maxMessageSizeBytes": i32::MAX }).await;
     let client = Client::connect(server.uri("")).await.expect("a client");
     let database = client.database("d");
     for length in [48_000_001, i32::MAX] {
-        server.claim(length);
+        server.answer_with_length(length);
         let error = database
             .run_command(doc! { "x": 1 })
             .await
@@ -162,8 +162,8 @@ async fn compression_does_not_raise_the_limit() {
         let error = things
             .find_one(doc! { "a": large })
             .await
-            .expect_err("it is too large");
-        expect_refusal(&error, 48_000_000);
+            .expect_err("the message is too large");
+        expect_rejection(&error, 48_000_000);
         assert_eq!(server.commands_seen("find"), 0);
         let id = doc! { "_id": compressors };
         things.insert_one(&id).await.expect("the client works");

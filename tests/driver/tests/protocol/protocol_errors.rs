@@ -1,4 +1,5 @@
-//! Servers that break the protocol: each ends in a typed error, and the client stays usable.
+//! Servers that break the protocol: each fault is reported as a typed error, and the client stays
+//! usable.
 
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use marula_driver::{
 };
 use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(30);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Error> {
     let client = Client::connect(server.uri(options))
@@ -17,31 +18,31 @@ async fn ping(server: &MisbehavingServer, options: &str) -> Result<Document, Err
         .expect("a valid connection string");
     let admin = client.database("admin");
     let pinged = admin.run_command(doc! { "ping": 1 });
-    tokio::time::timeout(HANG, pinged.into_future())
+    tokio::time::timeout(TIME_LIMIT, pinged.into_future())
         .await
         .expect("no hang")
 }
 
 #[tokio::test]
-async fn a_reply_cut_at_any_byte_is_a_network_error() {
+async fn a_reply_truncated_at_any_byte_is_a_network_error() {
     let whole = reply_to(1, &doc! { "ok": 1, "filler": "x".repeat(40) }).len();
     for count in 0..whole {
         let server = MisbehavingServer::start(Fault::CutAt(count)).await;
-        let error = ping(&server, "").await.expect_err("the reply was cut");
-        assert!(error.is_network(), "cut at {count}: {error}");
-        assert!(error.address().is_some(), "cut at {count}: {error}");
+        let error = ping(&server, "").await.expect_err("the reply was truncated");
+        assert!(error.is_network(), "truncated at {count}: {error}");
+        assert!(error.address().is_some(), "truncated at {count}: {error}");
         assert_eq!(
             server.commands(),
             1,
-            "a command that may have run is not sent again"
+            "a command that may have been executed is not retried"
         );
     }
     let server = MisbehavingServer::start(Fault::CutAt(whole)).await;
-    assert!(ping(&server, "").await.is_ok(), "a whole reply is a reply");
+    assert!(ping(&server, "").await.is_ok(), "a complete reply");
 }
 
 #[tokio::test]
-async fn garbage_is_a_protocol_error() {
+async fn invalid_messages_are_protocol_errors() {
     let mut wrong_request = reply_to(0, &doc! { "ok": 1 });
     wrong_request[8..12].copy_from_slice(&77_777_i32.to_le_bytes());
     let mut absurd_length = wrong_request.clone();
@@ -69,14 +70,14 @@ async fn garbage_is_a_protocol_error() {
 }
 
 #[tokio::test]
-async fn a_silent_server_ends_in_the_socket_timeout() {
+async fn a_command_without_reply_fails_after_socket_timeout() {
     let server = MisbehavingServer::start(Fault::Silence).await;
     let error = ping(&server, "socketTimeoutMS=50").await.expect_err("no reply");
     assert!(error.is_timeout() && error.is_network(), "{error}");
 }
 
 #[tokio::test]
-async fn a_bad_handshake_ends_in_the_selection_timeout_and_says_why() {
+async fn server_selection_errors_name_the_failure_of_the_handshake() {
     for (fault, why) in [
         (Fault::CloseAtHandshake, "closed the connection"),
         (
@@ -96,7 +97,7 @@ async fn a_bad_handshake_ends_in_the_selection_timeout_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_refused_port_says_so() {
+async fn server_selection_errors_name_a_refused_connection() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -116,7 +117,7 @@ async fn a_refused_port_says_so() {
 }
 
 #[tokio::test]
-async fn a_reply_with_a_broken_cursor_is_refused() {
+async fn a_reply_with_an_invalid_cursor_is_rejected() {
     for body in [
         doc! { "ok": 1 },
         doc! { "ok": 1, "cursor": 5 },
@@ -136,7 +137,7 @@ async fn a_reply_with_a_broken_cursor_is_refused() {
 }
 
 #[tokio::test]
-async fn a_batch_of_something_else_than_documents_is_refused() {
+async fn a_batch_with_values_other_than_documents_is_rejected() {
     let body = doc! { "ok": 1, "cursor": { "id": 0_i64, "ns": "a.b", "firstBatch": [1, 2] } };
     let server = MisbehavingServer::start(Fault::Reply(body)).await;
     let client = Client::connect(server.uri("")).await.expect("a client");
@@ -150,8 +151,8 @@ async fn a_batch_of_something_else_than_documents_is_refused() {
 }
 
 #[tokio::test]
-async fn the_client_recovers_after_a_broken_connection() {
-    // The fault hits each connection once; the pool must not hand a broken one out again.
+async fn a_connection_with_a_protocol_error_is_not_reused() {
+    // The fault occurs once on each connection; the pool must not reuse such a connection.
     let server = MisbehavingServer::start(Fault::Bytes(vec![0xFF; 64])).await;
     let client = Client::connect(server.uri("maxPoolSize=1"))
         .await
@@ -159,10 +160,10 @@ async fn the_client_recovers_after_a_broken_connection() {
     for round in 0..3 {
         let admin = client.database("admin");
         let pinged = admin.run_command(doc! { "ping": 1 });
-        let result = tokio::time::timeout(HANG, pinged.into_future())
+        let result = tokio::time::timeout(TIME_LIMIT, pinged.into_future())
             .await
             .expect("no hang");
         assert!(result.is_err(), "round {round}");
     }
-    assert_eq!(server.commands(), 3, "every round had a connection of its own");
+    assert_eq!(server.commands(), 3, "every round used a new connection");
 }

@@ -16,8 +16,8 @@ fn options(uri: &str, api: Option<ServerApi>) -> ClientOptions {
     options
 }
 
-/// Reads, writes, cursors, sessions, and commands of the application's own.
-async fn use_everything(client: &Client) -> marula_driver::Result<()> {
+/// Runs reads, writes, cursors, sessions and application-defined commands.
+async fn run_all_operations(client: &Client) -> marula_driver::Result<()> {
     let things = client.database("stable").collection::<Document>("things");
     things.drop().await?;
     let documents: Vec<Document> = (0..5).map(|n| doc! { "_id": n }).collect();
@@ -37,7 +37,8 @@ async fn use_everything(client: &Client) -> marula_driver::Result<()> {
     Ok(())
 }
 
-/// The clients of tests have no way to read `MONGODB_API_VERSION`; this runs one client through everything instead.
+/// The tests cannot set `MONGODB_API_VERSION` for all clients; instead one client runs operations
+/// of all kinds.
 #[tokio::test]
 async fn versioned_api_prose_1() {
     let server = TestServer::builder()
@@ -51,7 +52,8 @@ async fn versioned_api_prose_1() {
     recorder.listen(&mut options);
     let client = Client::with_options(options).expect("a client");
     let admin = client.database("admin");
-    // It knows the server before a version is required, which its monitor does not declare.
+    // The client discovers the server before the version is required, because its monitor does not
+    // send it.
     let plain = Client::connect(server.uri()).await.expect("a client");
     plain
         .database("admin")
@@ -59,7 +61,7 @@ async fn versioned_api_prose_1() {
         .await
         .expect("a reply");
     admin.run_command(require(true)).await.expect("required");
-    use_everything(&client)
+    run_all_operations(&client)
         .await
         .expect("every command declares the version");
 
@@ -81,9 +83,9 @@ async fn versioned_api_prose_1() {
     }
 }
 
-/// Also those by which a user logs in.
+/// The commands of authentication, too.
 #[tokio::test]
-async fn a_server_that_requires_a_version_lets_users_in() {
+async fn authentication_works_on_a_server_that_requires_an_api_version() {
     let server = TestServer::builder()
         .standalone()
         .auth("root", "hunter2")
@@ -92,19 +94,19 @@ async fn a_server_that_requires_a_version_lets_users_in() {
         .await
         .expect("a server");
     let mut options = options(&server.uri(), Some(V1));
-    // No part of the conversation goes into the handshake.
+    // No part of the conversation is in the handshake.
     for mechanism in [AuthMechanism::ScramSha1, AuthMechanism::ScramSha256] {
         options.credential.as_mut().expect("a user").mechanism = Some(mechanism);
         let client = Client::with_options(options.clone()).expect("a client");
-        use_everything(&client)
+        run_all_operations(&client)
             .await
             .expect("every command declares the version");
     }
 }
 
 #[tokio::test]
-async fn every_request_carries_what_was_set_and_no_legacy_hello_is_sent() {
-    // A server that does not say that it knows hello.
+async fn every_request_has_the_api_version_and_no_legacy_hello_is_sent() {
+    // A server without helloOk.
     let observer = Observer::start(doc! {}).await;
     let api = V1.with_strict(false).with_deprecation_errors(true);
     let client = Client::with_options(options(&observer.uri(""), Some(api))).expect("a client");
@@ -114,7 +116,7 @@ async fn every_request_carries_what_was_set_and_no_legacy_hello_is_sent() {
         .await
         .expect("a reply");
     let requests = observer.requests();
-    assert!(requests.len() >= 2, "the monitor's and the ping's");
+    assert!(requests.len() >= 2, "requests of the monitor and the ping");
     for request in requests.iter().flatten() {
         assert!(!request.contains_key("isMaster"), "{request}");
         assert_eq!(request.get_str("apiVersion").ok(), Some("1"), "{request}");
@@ -128,7 +130,7 @@ async fn every_request_carries_what_was_set_and_no_legacy_hello_is_sent() {
 }
 
 #[tokio::test]
-async fn without_a_declared_version_nothing_is_sent() {
+async fn without_server_api_no_api_fields_are_sent() {
     let observer = Observer::start(doc! {}).await;
     let client = Client::with_options(options(&observer.uri(""), None)).expect("a client");
     client
@@ -142,7 +144,7 @@ async fn without_a_declared_version_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_connection_string_cannot_declare_a_version() {
+async fn a_connection_string_cannot_set_the_server_api() {
     let parsed =
         ClientOptions::parse("mongodb://h/?apiVersion=1&serverApi=1&apiStrict=true").expect("options");
     assert_eq!(parsed.server_api, None);

@@ -18,7 +18,7 @@ async fn old_server() -> Deployment {
 }
 
 #[tokio::test]
-async fn what_an_old_server_cannot_do_and_would_not_say_is_refused_before_it_is_sent() {
+async fn options_that_an_old_server_would_ignore_are_rejected() {
     let deployment = old_server().await;
     let things = deployment.collection::<Document>();
     let quorum = things
@@ -31,7 +31,7 @@ async fn what_an_old_server_cannot_do_and_would_not_say_is_refused_before_it_is_
     assert!(matches!(deleted.unwrap_err().kind(), ErrorKind::Unsupported(_)));
     let found = silent.find_one_and_delete(doc! { "a": 1 }).hint("a_1").await;
     assert!(matches!(found.unwrap_err().kind(), ErrorKind::Unsupported(_)));
-    // Nothing of it reached the server, and the connection is as good as before.
+    // The server received none of these commands, and the connection is usable.
     assert_eq!(deployment.server.commands_seen("delete"), 0);
     assert_eq!(deployment.server.commands_seen("createIndexes"), 0);
     silent.delete_one(doc! { "a": 1 }).await.unwrap();

@@ -27,7 +27,8 @@ struct Overloaded {
 }
 
 impl Overloaded {
-    /// A server that refuses `command` as often as `mode` says, and a client that counts how often it sends it.
+    /// A server with a fail point for `command`, and a client that counts its commands of this
+    /// name.
     async fn new(
         command: &'static str,
         code: i32,
@@ -93,7 +94,7 @@ fn assert_labelled(error: &Error) {
 }
 
 #[tokio::test]
-async fn any_command_is_sent_again() {
+async fn any_command_is_retried_if_the_server_is_overloaded() {
     let twice = || doc! { "times": 2 };
     let server = Overloaded::new("update", 462, twice(), |_| {}).await;
     server
@@ -119,7 +120,7 @@ async fn any_command_is_sent_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_again_without_permission() {
+async fn overload_errors_are_not_retried_without_retryable_error_label() {
     let server = Overloaded::always("find", |options| options.retry_reads = false).await;
     server.things().find(doc! {}).await.unwrap_err();
     assert_eq!(server.started(), 1);
@@ -154,7 +155,8 @@ async fn client_backpressure_prose_1() {
         durations.push(begun.elapsed());
         drop(server.deployment);
     }
-    // What the specification bounds from both sides; only the lower bound is free of the machine's load.
+    // The specification has an upper bound as well; only the lower bound does not depend on the
+    // load of the machine.
     let difference = durations[1].saturating_sub(durations[0]);
     assert!(difference > Duration::from_millis(300), "{durations:?}");
 }
@@ -173,7 +175,8 @@ async fn client_backpressure_prose_4() {
     assert_eq!(server.started(), 2);
 }
 
-/// The pauses are four times as long as the specification's, so that a slow machine does not take one for another.
+/// The backoff is four times that of the specification, so that a slow machine does not affect the
+/// result.
 #[tokio::test]
 async fn client_backpressure_prose_5() {
     let server = TestServer::builder().version("9.0.0").start().await.unwrap();

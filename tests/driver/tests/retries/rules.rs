@@ -6,7 +6,7 @@ use marula_driver::{
     internals::fix_jitter,
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, Proxied, Topology, proxy::Fate, replica_set};
+use marula_driver_tests::{Deployment, Proxied, Topology, proxy::Action, replica_set};
 use marula_test_server::TestServer;
 
 async fn fail(deployment: &Deployment, mode: Document, data: Document) {
@@ -40,7 +40,7 @@ async fn an_insert_is_retried_after_a_retryable_write_concern_error() {
 }
 
 #[tokio::test]
-async fn a_write_concern_error_that_stays_is_returned_with_what_was_inserted() {
+async fn a_repeated_write_concern_error_is_returned_with_the_inserted_ids() {
     let deployment = replica_set().await;
     let things = deployment.collection::<Document>();
     let data = doc! {
@@ -58,7 +58,7 @@ async fn a_write_concern_error_that_stays_is_returned_with_what_was_inserted() {
 }
 
 #[tokio::test]
-async fn writes_are_retried_on_servers_that_put_no_labels() {
+async fn writes_are_retried_on_servers_without_error_labels() {
     let server = TestServer::builder()
         .replica_set()
         .version("4.2")
@@ -77,10 +77,10 @@ async fn writes_are_retried_on_servers_that_put_no_labels() {
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 2);
 }
 
-/// Retryable Writes, "RetryableWriteError Labels": only with retryWrites=true. An unacknowledged write and one on a standalone
-/// server are not retried either.
+/// Retryable Writes, "RetryableWriteError Labels": only with retryWrites=true. An unacknowledged
+/// write and a write on a standalone server are not retried either.
 #[tokio::test]
-async fn a_write_that_gets_no_connection_is_labelled_only_if_it_is_retryable() {
+async fn a_write_without_connection_has_the_label_only_if_it_is_retryable() {
     for (topology, options, is_labelled) in [
         (Topology::ReplicaSet, "", true),
         (Topology::Sharded, "", true),
@@ -97,12 +97,12 @@ async fn a_write_that_gets_no_connection_is_labelled_only_if_it_is_retryable() {
         let deployment = Proxied::start(topology, builder).await;
         for proxy in &deployment.proxies {
             proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Fate::Lose,
-                false => Fate::Pass,
+                true => Action::DropRequest,
+                false => Action::Pass,
             });
         }
         let mut options = ClientOptions::parse(&deployment.uri("user:secret@", options)).unwrap();
-        // Pauses are not what is tested here.
+        // Backoff is not tested here.
         fix_jitter(&mut options, 0.0);
         let client = Client::with_options(options).unwrap();
         let things = client.database("d").collection::<Document>("things");
@@ -117,7 +117,7 @@ async fn a_write_that_gets_no_connection_is_labelled_only_if_it_is_retryable() {
 }
 
 #[tokio::test]
-async fn a_retry_that_did_nothing_leaves_the_first_error() {
+async fn a_retry_with_no_writes_performed_returns_the_first_error() {
     let deployment = replica_set().await;
     let things = deployment.collection::<Document>();
     deployment

@@ -17,7 +17,8 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A fresh set with the collection, and a client that does not retry writes, which a majority has to confirm.
+    /// A new replica set with the collection, and a client with retryWrites=false and write concern
+    /// majority.
     async fn new() -> Self {
         let deployment = replica_set().await;
         let pool = Arc::<Mutex<Vec<PoolEvent>>>::default();
@@ -49,7 +50,7 @@ impl Fixture {
         self.client.database("step-down").collection("step-down")
     }
 
-    /// How often the pool of some member was cleared.
+    /// The number of times a pool was cleared.
     fn cleared(&self) -> usize {
         let events = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let cleared = |event: &&PoolEvent| matches!(event, PoolEvent::PoolCleared { .. });
@@ -62,7 +63,7 @@ impl Fixture {
         events.iter().filter(created).count()
     }
 
-    /// The first insert meets this error; the one after it works.
+    /// Runs an insert that fails with this code, and one that succeeds.
     async fn insert_fails_once(&self, code: i32) {
         let point = doc! {
             "configureFailPoint": "failCommand", "mode": { "times": 1 },
@@ -113,7 +114,7 @@ async fn connections_survive_step_down_prose_1() {
     assert_eq!(
         fixture.connections_created(),
         created,
-        "the batches came over the same connection"
+        "the batches used the same connection"
     );
 }
 
@@ -146,6 +147,6 @@ async fn survives_shutdown(code: i32) {
     things
         .insert_one(&doc! { "test": 1 })
         .await
-        .expect("it works again");
+        .expect("the next insert succeeds");
     assert_eq!(fixture.connections_created(), created + 1);
 }

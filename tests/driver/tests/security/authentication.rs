@@ -1,8 +1,8 @@
 //! Authentication through the public API: the prose tests of the Authentication specification, and
 //! servers that break the protocol.
 
-mod again;
 mod prose;
+mod reauthentication;
 mod scripted;
 mod traffic;
 mod untrusted;
@@ -15,8 +15,8 @@ use marula_driver::{
 };
 use marula_test_server::{TestServer, TestServerBuilder};
 
-/// A server whose user `root` has the password `hunter2`. Few iterations make a fast test.
-fn guarded() -> TestServerBuilder {
+/// A server whose user `root` has the password `hunter2`, with a low iteration count for speed.
+fn with_root_user() -> TestServerBuilder {
     TestServer::builder()
         .auth("root", "hunter2")
         .parameter("scramIterationCount", 4096)
@@ -27,7 +27,7 @@ async fn started(builder: TestServerBuilder) -> TestServer {
     builder.start().await.expect("the server starts")
 }
 
-/// The connection string without its user.
+/// The connection string without the user.
 fn anonymous(server: &TestServer) -> String {
     let uri = server.uri();
     let (_, rest) = uri.split_once('@').expect("a user");
@@ -41,21 +41,21 @@ fn uri_of(server: &TestServer, user: &str, options: &str) -> String {
     format!("{uri}{joint}{options}")
 }
 
-/// A command that needs a user.
-async fn try_out(client: &Client) -> Result<Document, Error> {
+/// Runs a command that requires authentication.
+async fn list_databases(client: &Client) -> Result<Document, Error> {
     client
         .database("db")
         .run_command(doc! { "listCollections": 1 })
         .await
 }
 
-async fn log_in(uri: &str) -> Result<(), Error> {
+async fn authenticate(uri: &str) -> Result<(), Error> {
     let client = Client::connect(uri).await.expect("a connection string");
-    try_out(&client).await.map(drop)
+    list_databases(&client).await.map(drop)
 }
 
-/// The same by the options.
-async fn log_in_with(
+/// As [`authenticate`], with the given credential.
+async fn authenticate_with(
     server: &TestServer,
     user: &str,
     password: &str,
@@ -67,7 +67,7 @@ async fn log_in_with(
     credential.mechanism = mechanism;
     options.credential = Some(credential);
     let client = Client::with_options(options).expect("a client");
-    try_out(&client).await.map(drop)
+    list_databases(&client).await.map(drop)
 }
 
 async fn create_user(server: &TestServer, user: &str, password: &str, mechanisms: &[&str]) {
@@ -80,8 +80,8 @@ async fn create_user(server: &TestServer, user: &str, password: &str, mechanisms
         .expect("a new user");
 }
 
-/// The server refused the login with this code.
-fn assert_refused(error: &Error, code: i32) {
+/// Checks that the server rejected the authentication with this code.
+fn assert_rejected(error: &Error, code: i32) {
     assert!(matches!(error.kind(), ErrorKind::Authentication(_)), "{error:?}");
     assert_eq!(error.code(), Some(code), "{error}");
     assert!(error.labels().is_empty(), "{error}");

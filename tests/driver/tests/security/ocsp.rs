@@ -1,8 +1,8 @@
-//! Revoked certificates: stapled responses, responders, the cache, and the options that disable the
-//! checks.
+//! Revoked certificates: stapled responses, OCSP responders, the cache, and the options that
+//! disable the checks.
 
+mod cache;
 mod endpoint;
-mod flight;
 mod matrix;
 mod staple;
 
@@ -17,58 +17,58 @@ use marula_driver::{
 use marula_driver_tests::{
     ocsp::{Keys, Response, Status},
     standalone,
-    tls::{Authority, Files, FrontOptions, Identity, TlsFront},
+    tls::{Authority, Files, Identity, TerminatorOptions, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// A server behind TLS, and the file that says whom to trust.
+/// A server behind a TLS terminator, and the file of trusted certificates.
 struct Encrypted {
-    front: TlsFront,
+    terminator: TlsTerminator,
     ca_file: String,
     _files: Files,
     _server: TestServer,
 }
 
 impl Encrypted {
-    async fn start(trusted: &Authority, identity: &Identity, options: FrontOptions<'_>) -> Self {
+    async fn start(trusted: &Authority, identity: &Identity, options: TerminatorOptions<'_>) -> Self {
         let server = standalone().await.server;
-        let front = TlsFront::start_with(identity, options, server.addresses()[0]).await;
+        let terminator = TlsTerminator::start_with(identity, options, server.addresses()[0]).await;
         let files = Files::new();
         Self {
-            front,
+            terminator,
             ca_file: files.write("ca.pem", &trusted.pem()),
             _files: files,
             _server: server,
         }
     }
 
-    /// Staples nothing.
+    /// Starts the server without a stapled response.
     async fn bare(trusted: &Authority, identity: &Identity) -> Self {
-        Self::start(trusted, identity, FrontOptions::default()).await
+        Self::start(trusted, identity, TerminatorOptions::default()).await
     }
 
     async fn stapling(trusted: &Authority, identity: &Identity, staple: Vec<u8>) -> Self {
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             staple,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         Self::start(trusted, identity, options).await
     }
 
     fn uri(&self, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://localhost:{port}/?directConnection=true&tls=true&{options}")
     }
 
     fn address(&self) -> ServerAddress {
-        format!("localhost:{}", self.front.address.port())
+        format!("localhost:{}", self.terminator.address.port())
             .parse()
             .expect("an address")
     }
 
-    /// What the connections of one client have in common.
+    /// The settings that the connections of one client share.
     fn settings(&self, options: &str, connect_timeout: Duration) -> ConnectionSettings {
         let options = ClientOptions::parse(&self.uri(&format!("tlsCAFile={}&{options}", self.ca_file)));
         let tls = TlsConfig::new(&options.expect("options").tls).expect("files");
@@ -78,7 +78,7 @@ impl Encrypted {
         }
     }
 
-    /// One connection of a client of its own.
+    /// Establishes one connection with its own settings.
     async fn attempt(&self, options: &str) -> Result<(), Error> {
         self.connect(&self.settings(options, LONG)).await
     }
@@ -88,9 +88,9 @@ impl Encrypted {
     }
 }
 
-/// What the refusal of a connection says.
-fn refusal(outcome: Result<(), Error>) -> String {
-    let error = outcome.expect_err("a refusal");
+/// The text of the error of a rejected connection.
+fn rejection(outcome: Result<(), Error>) -> String {
+    let error = outcome.expect_err("a rejection");
     let ErrorKind::Network(network) = error.kind() else {
         panic!("{error}");
     };
@@ -99,7 +99,7 @@ fn refusal(outcome: Result<(), Error>) -> String {
     error.to_string()
 }
 
-/// A response about the certificate, changed.
+/// A response for the certificate, with changes.
 fn response<'a>(
     authority: &'a Authority,
     identity: &Identity,
@@ -111,7 +111,7 @@ fn response<'a>(
     response.der()
 }
 
-/// An authority with a certificate that names these responders.
+/// An authority, and a certificate that names these responders.
 fn certified(responders: &[&str]) -> (Authority, Identity) {
     let authority = Authority::new();
     let identity = Keys::Ecdsa.server(&authority, responders, false);

@@ -1,4 +1,4 @@
-//! TLS: which certificates are trusted, the errors of those that are not, and operations over TLS.
+//! TLS: which certificates are trusted, the errors for others, and operations over TLS.
 
 mod clients;
 mod faults;
@@ -17,15 +17,15 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Identity, TlsFront},
+    tls::{Authority, Files, Identity, TlsTerminator},
 };
 use marula_test_server::TestServer;
 use std::{net::SocketAddr, time::Duration};
 
-/// A server behind TLS, and the file that holds the authority of its certificate.
+/// A server behind a TLS terminator, and the file of its certificate authority.
 struct Encrypted {
     server: TestServer,
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     ca_file: String,
 }
@@ -34,24 +34,24 @@ impl Encrypted {
     async fn start(identity: impl FnOnce(&Authority) -> Identity) -> Self {
         let authority = Authority::new();
         let server = standalone().await.server;
-        let front = TlsFront::start(&identity(&authority), server.addresses()[0]).await;
+        let terminator = TlsTerminator::start(&identity(&authority), server.addresses()[0]).await;
         let files = Files::new();
         let ca_file = files.write("ca.pem", &authority.pem());
         Self {
             server,
-            front,
+            terminator,
             files,
             ca_file,
         }
     }
 
-    /// A certificate for `localhost`, under which the server is reached.
-    async fn well() -> Self {
+    /// A server with a valid certificate for `localhost`.
+    async fn valid() -> Self {
         Self::start(|authority| authority.issue(&["localhost"])).await
     }
 
     fn uri(&self, host: &str, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://{host}:{port}/?tls=true&directConnection=true&{options}")
     }
 
@@ -60,20 +60,20 @@ impl Encrypted {
     }
 }
 
-/// The command runs.
+/// Checks that a command succeeds.
 async fn works(uri: &str) {
     let client = Client::connect(uri).await.expect("valid options");
     let ping = client.database("admin").run_command(doc! { "ping": 1 }).await;
     ping.unwrap_or_else(|error| panic!("{uri}: {error}"));
 }
 
-/// What the client says of the server once it has tried.
-async fn refusal(uri: &str) -> String {
+/// The text of the error of a server selection timeout.
+async fn selection_error(uri: &str) -> String {
     let client = Client::connect(uri).await.expect("valid options");
     wait_for_description(&client, |text| text.contains("(Unknown: ")).await
 }
 
-/// What one attempt to connect says.
+/// Establishes one connection.
 async fn attempt(address: SocketAddr, uri_options: &str, connect_timeout: Duration) -> Result<(), Error> {
     let options = ClientOptions::parse(&format!("mongodb://localhost/?tls=true&{uri_options}"))?;
     let metadata = client_metadata(None).expect("metadata");

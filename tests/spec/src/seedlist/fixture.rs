@@ -16,7 +16,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     dns::DnsServer,
-    tls::{Authority, Files, Identity, TlsFront},
+    tls::{Authority, Files, Identity, TlsTerminator},
 };
 use marula_test_server::{TestServer, TestServerBuilder};
 use tokio::runtime::{Builder, Runtime};
@@ -67,7 +67,7 @@ impl Kind {
 /// A deployment, and a TLS proxy for each of its addresses.
 struct Deployment {
     server: TestServer,
-    proxies: Vec<TlsFront>,
+    proxies: Vec<TlsTerminator>,
 }
 
 impl Deployment {
@@ -79,7 +79,7 @@ impl Deployment {
             .map_err(|error| format!("cannot start the {kind:?} deployment: {error}"))?;
         let mut proxies = Vec::new();
         for address in entries(&server) {
-            proxies.push(TlsFront::start(identity, address).await);
+            proxies.push(TlsTerminator::start(identity, address).await);
         }
         Ok(Self { server, proxies })
     }

@@ -1,4 +1,4 @@
-//! The statements of a collection's bulk write, encoded before they are sent.
+//! The statements of a bulk write on a collection. They are encoded before they are sent.
 
 use std::marker::PhantomData;
 
@@ -11,21 +11,21 @@ use crate::{
     proto::{command::CommandBuilder, description::HelloReply},
 };
 
-/// A statement as it is sent.
+/// An encoded statement.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedStatement {
     pub(super) kind: WriteKind,
     /// The document to insert, or the element of `updates` or `deletes`.
     pub(super) bytes: RawDocumentBuf,
-    /// The `_id` of the document to insert.
+    /// The `_id` of the document, for an insert.
     pub(super) id: Option<Bson>,
-    /// Whether it can write several documents.
+    /// Whether the statement can write several documents.
     pub(super) multi: bool,
-    /// Whether it has a hint that servers before 4.4 do not know.
+    /// Whether the statement has a hint that servers before 4.4 do not support.
     pub(super) needs_4_4: bool,
 }
 
-/// A [`WriteKind`] as a type.
+/// A [`WriteKind`] as a type parameter.
 pub(super) trait Kind {
     const KIND: WriteKind;
 }
@@ -49,12 +49,12 @@ impl Kind for Deletes {
     const KIND: WriteKind = WriteKind::Delete;
 }
 
-/// Statements of one kind. They need not be neighbours in the call.
+/// The statements of one kind. In an unordered bulk write they may be separated by others.
 #[derive(Debug)]
 pub(super) struct EncodedStatements<'a, K> {
     /// All statements of the call.
     all: &'a [EncodedStatement],
-    /// The positions of those of this kind that have not been sent.
+    /// The positions of the statements of this kind that have not been sent.
     positions: &'a [usize],
     options: &'a BulkWriteOptions,
     kind: PhantomData<K>,

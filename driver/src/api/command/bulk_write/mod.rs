@@ -1,5 +1,5 @@
-//! [`Collection::bulk_write`]: `insert`, `update` and `delete` with the statements of many models ([CRUD specification], "Bulk
-//! Write").
+//! [`Collection::bulk_write`]: the commands `insert`, `update` and `delete` for a list of models
+//! ([CRUD specification], "Bulk Write").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -26,16 +26,20 @@ pub use model::WriteModel;
 macro_rules! __bulk_write_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// Run the writes in order and stop at the first that fails. If false, run all writes in any order. Default: true.
+            /// Run the writes in order and stop at the first that fails. If `false`, run all writes
+            /// in any order. Default: `true`.
             ordered: plain bool;
-            /// Skip the collection's schema validation. Default: false.
+            /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool;
-            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions in updates and deletes, available as `$$name`. Default: none.
+            /// Variables for expressions in updates and deletes, used as `$$name` (MongoDB 5.0+).
+            /// Default: none.
             let_vars: document;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -49,10 +53,12 @@ crate::__bulk_write_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Runs many writes, in as few commands as their kinds, their order and the server's limits allow.
+    /// Runs several writes in as few commands as their types, their order and the limits of the
+    /// server allow.
     ///
-    /// An error carries the positions of the models that failed, and what the others did. A command with a write that can change
-    /// several documents (`update_many`, `delete_many`) is not retried.
+    /// An error contains the indexes of the models that failed and the results of the others. A
+    /// command with a write that can change several documents (`update_many`, `delete_many`) is not
+    /// retried.
     ///
     /// ```no_run
     /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -96,7 +102,7 @@ impl<'a> BulkWrite<'a> {
     async fn run(mut self) -> Result<BulkWriteResult> {
         self.options.deferred.take_result()?;
         if self.models.is_empty() {
-            return Err(Error::invalid_argument("bulk_write needs at least one model"));
+            return Err(Error::invalid_argument("bulk_write requires at least one model"));
         }
         let statements: Vec<EncodedStatement> = self
             .models
@@ -125,7 +131,7 @@ impl<'a> BulkWrite<'a> {
             match sent {
                 Ok(true) => {}
                 Ok(false) => break,
-                // The first command was not sent, so that there is nothing to report beside the error.
+                // No command was sent, so a partial result does not exist.
                 Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
                 Err(error) => return Err(batcher.into_error(error)),
             }
@@ -134,7 +140,7 @@ impl<'a> BulkWrite<'a> {
     }
 }
 
-/// Whether the driver refused to send a command.
+/// Whether the driver rejected the command before sending it.
 fn is_refused(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -142,7 +148,8 @@ fn is_refused(error: &Error) -> bool {
     )
 }
 
-/// The positions of the statements that can share commands: in an ordered call neighbours of one kind, otherwise all of one kind.
+/// Groups the positions of statements that can share commands: adjacent statements of one kind if
+/// the call is ordered, otherwise all statements of one kind.
 fn groups(statements: &[EncodedStatement], ordered: bool) -> Vec<(WriteKind, Vec<usize>)> {
     let mut groups: Vec<(WriteKind, Vec<usize>)> = Vec::new();
     for (position, statement) in statements.iter().enumerate() {

@@ -1,4 +1,6 @@
-//! The models of a bulk write.
+//! The models of a bulk write ([CRUD specification], "Bulk Write").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
 use serde::Serialize;
 
@@ -37,7 +39,7 @@ pub struct WriteModel {
     deferred: Deferred,
 }
 
-/// A write with those of its options that belong to the statement.
+/// A write with the options of its statement.
 #[derive(Clone, Debug)]
 enum Write {
     Insert {
@@ -48,7 +50,7 @@ enum Write {
         filter: RawDocumentBuf,
         modification: Modification,
         multi: bool,
-        /// Those of `update_one`, which has all options of the others.
+        /// The type with the options of all updates and replacements.
         options: UpdateOneOptions,
     },
     Delete {
@@ -59,7 +61,7 @@ enum Write {
 }
 
 impl WriteModel {
-    /// Inserts a document. One without `_id` gets an ObjectId.
+    /// Inserts a document. The driver generates an ObjectId if the document has no `_id`.
     pub fn insert_one<T: Serialize + ?Sized>(document: &T) -> Self {
         let mut deferred = Deferred::default();
         let (document, id) = match with_id(document) {
@@ -75,7 +77,7 @@ impl WriteModel {
         }
     }
 
-    /// Updates the first document that matches: with operators or a pipeline.
+    /// Updates the first document that matches, with update operators or a pipeline.
     pub fn update_one(filter: impl IntoDocument, update: impl IntoUpdate) -> Self {
         Self::update(filter, update.into_update(), false)
     }
@@ -128,13 +130,14 @@ impl WriteModel {
         }
     }
 
-    /// Reports an option that the write does not have when the bulk write is awaited.
+    /// Records an option that the write does not support. The error is returned when the bulk write
+    /// is awaited.
     fn refuse(&mut self, option: &str) {
-        let message = format!("this write of a bulk write has no option \"{option}\"");
+        let message = format!("this write model does not support the option \"{option}\"");
         self.deferred.check(Err(Error::invalid_argument(message)));
     }
 
-    /// Insert a document if none matches. For updates and replacements. Default: false.
+    /// Insert a document if none matches. For updates and replacements. Default: `false`.
     pub fn upsert(mut self, value: bool) -> Self {
         match &mut self.write {
             Write::Update { options, .. } => options.upsert = Some(value),
@@ -143,7 +146,8 @@ impl WriteModel {
         self
     }
 
-    /// The index to use, by name or by keys. For updates, replacements and deletes. Default: the query planner's choice.
+    /// The index to use, by name or by key pattern. For updates, replacements and deletes. Default:
+    /// the choice of the query planner.
     pub fn hint(mut self, value: impl Into<Hint>) -> Self {
         let hint = Some(Box::new(value.into()));
         match &mut self.write {
@@ -154,7 +158,8 @@ impl WriteModel {
         self
     }
 
-    /// The rules for comparing strings. For updates, replacements and deletes. Default: the collection's collation.
+    /// The collation. For updates, replacements and deletes. Default: the collation of the
+    /// collection.
     pub fn collation(mut self, value: impl Into<Collation>) -> Self {
         let collation = Some(Box::new(value.into()));
         match &mut self.write {
@@ -165,7 +170,8 @@ impl WriteModel {
         self
     }
 
-    /// Conditions for the array elements that `$[name]` in the update stands for. For updates. Default: none.
+    /// Filters for the array elements that `$[identifier]` in the update matches. For updates.
+    /// Default: none.
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
         let filters = self.deferred.documents("array_filters", filters);
         match &mut self.write {
@@ -179,8 +185,8 @@ impl WriteModel {
         self
     }
 
-    /// The order that decides which matching document is written (MongoDB 8.0+). For `update_one` and `replace_one`. Default: no
-    /// particular order.
+    /// The sort order that determines which of the matching documents is written (MongoDB 8.0+).
+    /// For `update_one` and `replace_one`. Default: none.
     pub fn sort(mut self, value: impl IntoDocument) -> Self {
         let sort = self.deferred.document("sort", value);
         match &mut self.write {
@@ -194,7 +200,7 @@ impl WriteModel {
         self
     }
 
-    /// The statement as it is sent.
+    /// Encodes the statement.
     pub(super) fn into_statement(self) -> Result<EncodedStatement> {
         self.deferred.into_result()?;
         let mut bytes = Vec::new();
@@ -253,7 +259,7 @@ fn raw(bytes: Vec<u8>) -> Result<RawDocumentBuf> {
         .map_err(|e| Error::invalid_argument(format!("a model is not valid BSON: {e}")))
 }
 
-/// The document with an `_id`, and the `_id`.
+/// Encodes a document, with an `_id` if it has none, and returns the `_id` too.
 fn with_id<T: Serialize + ?Sized>(document: &T) -> Result<(RawDocumentBuf, Bson)> {
     let mut bytes = Vec::new();
     bson::append(document, &mut bytes)?;
@@ -278,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn models_become_the_statements_of_their_commands() {
+    fn models_are_encoded_as_statements_of_their_commands() {
         let update = WriteModel::update_many(doc! { "a": 1 }, doc! { "$set": { "b": 2 } })
             .upsert(true)
             .hint("a_1");
@@ -291,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insert_gets_its_id_first() {
+    fn the_id_of_an_insert_is_its_first_field() {
         let inserted = statement(WriteModel::insert_one(&doc! { "a": 1 })).unwrap();
         assert_eq!(inserted.keys().collect::<Vec<_>>(), ["_id", "a"]);
         let kept = statement(WriteModel::insert_one(&doc! { "a": 1, "_id": 2 })).unwrap();
@@ -299,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_other_writes_are_refused() {
+    fn unsupported_options_are_rejected() {
         let refused = |model: WriteModel| model.into_statement().unwrap_err().to_string();
         assert!(refused(WriteModel::insert_one(&doc! {}).hint("a")).contains("hint"));
         assert!(refused(WriteModel::delete_one(doc! {}).upsert(true)).contains("upsert"));

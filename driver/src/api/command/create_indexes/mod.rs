@@ -1,4 +1,5 @@
-//! `createIndexes`: [`Collection::create_index`] and [`Collection::create_indexes`] ([Index Management]).
+//! `createIndexes`: [`Collection::create_index`] and [`Collection::create_indexes`] ([Index
+//! Management]).
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -30,10 +31,12 @@ use crate::{
 macro_rules! create_indexes_options {
     ($then:path { $($arguments:tt)* }) => {
         timed_administration_options! { $then { $($arguments)* }
-            /// The members that must have built the index before it is ready: a number, `"majority"` or `"votingMembers"` (MongoDB
-            /// 4.4+; an error on older servers). Default: `"votingMembers"`.
+            /// The data-bearing members that must have built the index before it becomes ready: a
+            /// number, `"majority"` or `"votingMembers"` (MongoDB 4.4+; an error for older
+            /// servers). Default: `"votingMembers"`.
             commit_quorum: boxed crate::bson::Bson = "commitQuorum";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -46,7 +49,8 @@ create_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Creates an index; awaited, it returns the index's name. An index that exists with the same options is kept.
+    /// Creates an index. Awaiting it returns the name of the index. Creating an index that exists
+    /// with the same options has no effect.
     pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
         CreateIndex {
             collection: self.inner(),
@@ -56,7 +60,7 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Creates indexes; awaited, it returns their names in order.
+    /// Creates several indexes in one command. Awaiting it returns their names in order.
     pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
         CreateIndexes {
             collection: self.inner(),
@@ -132,7 +136,7 @@ async fn create(
     collection.executor().run_in(session, &mut operation).await
 }
 
-/// Creates indexes and returns their names.
+/// `createIndexes`. Returns the names of the indexes.
 struct CreateIndexesOperation<'a> {
     namespace: &'a Namespace,
     models: &'a [IndexModel],
@@ -149,10 +153,12 @@ impl Operation for CreateIndexesOperation<'_> {
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         if self.options.commit_quorum.is_some() && !server.is_4_4() {
-            return Err(Error::unsupported("commit_quorum needs server 4.4"));
+            return Err(Error::unsupported("commit_quorum requires MongoDB 4.4 or later"));
         }
         if self.models.is_empty() {
-            return Err(Error::invalid_argument("create_indexes needs at least one index"));
+            return Err(Error::invalid_argument(
+                "create_indexes requires at least one index",
+            ));
         }
         command.str("createIndexes", &self.namespace.collection);
         let named: Vec<IndexModel> = self

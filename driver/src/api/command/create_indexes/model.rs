@@ -11,7 +11,7 @@ use crate::{
     types::collation::Collation,
 };
 
-/// An index: its keys in order, and its options.
+/// An index: its key pattern and its options.
 ///
 /// ```
 /// use marula_driver::{IndexModel, bson::doc};
@@ -21,29 +21,31 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct IndexModel {
-    /// Field paths with `1`, `-1`, `"text"`, `"hashed"`, `"2dsphere"` ….
+    /// The key pattern: field paths in order, each with `1`, `-1`, `"text"`, `"hashed"`,
+    /// `"2dsphere"` or another index type.
     #[serde(rename = "key")]
     pub keys: Document,
-    /// Everything else.
+    /// The options of the index.
     #[serde(flatten)]
     pub options: IndexOptions,
 }
 
-/// Options of an index, by their specified names. `None` leaves the server's default.
+/// The options of an index. `None` is not sent, and the server's default applies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct IndexOptions {
-    /// The name; made of the keys when `None`.
+    /// The name. Default: generated from the keys, e.g. `a_1_b_-1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Refuse two documents with the same key.
+    /// Reject documents whose key exists in another document. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique: Option<bool>,
-    /// Leave out documents without the field.
+    /// Do not index documents without the field. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<bool>,
-    /// Delete documents this long after the date in the field.
+    /// `expireAfterSeconds`: delete a document when the date in the indexed field is older than
+    /// this, in whole seconds on the wire. Default: documents are not deleted.
     #[serde(
         rename = "expireAfterSeconds",
         skip_serializing_if = "Option::is_none",
@@ -51,49 +53,50 @@ pub struct IndexOptions {
         deserialize_with = "read_seconds"
     )]
     pub expire_after: Option<Duration>,
-    /// Index only documents that match this filter.
+    /// Index only the documents that match this filter. Default: all documents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_filter_expression: Option<Document>,
-    /// How strings compare in the index.
+    /// The collation of the index. Default: the collation of the collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collation: Option<Collation>,
-    /// Keep the index up to date but hide it from queries.
+    /// Maintain the index, but do not use it for queries (MongoDB 4.4+). Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<bool>,
-    /// The format version of the index.
+    /// `v`: the version of the index format. Default: the server's.
     #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
-    /// Weights of the fields of a text index.
+    /// Weights of the fields of a text index, 1 to 99999. Default: 1 for each field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Document>,
-    /// The language of a text index.
+    /// The language of a text index. Default: `english`.
     #[serde(rename = "default_language", skip_serializing_if = "Option::is_none")]
     pub default_language: Option<String>,
-    /// The field that names a document's own language.
+    /// The name of the field that contains the language of a document, for a text index. Default:
+    /// `language`.
     #[serde(rename = "language_override", skip_serializing_if = "Option::is_none")]
     pub language_override: Option<String>,
-    /// The format version of a text index.
+    /// The version of a text index. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_index_version: Option<i32>,
-    /// The format version of a 2dsphere index.
+    /// The version of a 2dsphere index. Default: the server's.
     #[serde(rename = "2dsphereIndexVersion", skip_serializing_if = "Option::is_none")]
     pub sphere_2d_index_version: Option<i32>,
-    /// Precision of a 2d index.
+    /// The precision of a 2d index in bits, 1 to 32. Default: 26.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<i32>,
-    /// Lower bound of a 2d index.
+    /// The lower bound of the coordinates of a 2d index. Default: -180.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Upper bound of a 2d index.
+    /// The upper bound of the coordinates of a 2d index. Default: 180.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Fields of a wildcard index.
+    /// The fields that a wildcard index includes or excludes. Default: all fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wildcard_projection: Option<Document>,
-    /// Make the index of a clustered collection.
+    /// Create the index of a clustered collection. Only for the key pattern `{ _id: 1 }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clustered: Option<bool>,
-    /// Options of the storage engine.
+    /// Options of the storage engine. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_engine: Option<Document>,
 }
@@ -105,7 +108,8 @@ fn write_seconds<S: Serializer>(value: &Option<Duration>, serializer: S) -> Resu
         .serialize(serializer)
 }
 
-/// Servers send any numeric type, and old ones even values out of range.
+/// Accepts every numeric type and saturates: servers return any numeric type, and legacy indexes
+/// may contain values out of range.
 fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let seconds = match Option::<Bson>::deserialize(deserializer)? {
         Some(Bson::Int32(v)) => f64::from(v),
@@ -117,7 +121,7 @@ fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Dur
 }
 
 impl IndexModel {
-    /// An index over these keys, without options.
+    /// An index with this key pattern and default options.
     #[must_use]
     pub fn new(keys: Document) -> Self {
         Self {
@@ -126,7 +130,7 @@ impl IndexModel {
         }
     }
 
-    /// The name given, or the one made of the keys: `a_1_b_-1`.
+    /// The name in the options, or the name generated from the keys: `a_1_b_-1`.
     #[must_use]
     pub fn index_name(&self) -> String {
         if let Some(name) = &self.options.name {
@@ -163,7 +167,7 @@ index_setters! {
     unique: bool;
     /// Sets [`IndexOptions::sparse`].
     sparse: bool;
-    /// Sets [`IndexOptions::expire_after`]; whole seconds are sent.
+    /// Sets [`IndexOptions::expire_after`]. Fractions of a second are not sent.
     expire_after: Duration;
     /// Sets [`IndexOptions::partial_filter_expression`].
     partial_filter_expression: Document;
@@ -187,7 +191,7 @@ mod tests {
     use crate::bson::doc;
 
     #[test]
-    fn names_follow_the_keys() {
+    fn names_are_generated_from_the_keys() {
         let name = |keys| IndexModel::new(keys).index_name();
         assert_eq!(name(doc! { "a": 1, "b.c": -1 }), "a_1_b.c_-1");
         assert_eq!(name(doc! { "t": "text" }), "t_text");

@@ -1,5 +1,6 @@
-//! `update`: [`Collection::update_one`], [`Collection::update_many`] and [`Collection::replace_one`] ([CRUD specification],
-//! "Insert, Update, Replace, Delete, and Bulk Writes").
+//! `update`: [`Collection::update_one`], [`Collection::update_many`] and
+//! [`Collection::replace_one`] ([CRUD specification], "Insert, Update, Replace, Delete, and Bulk
+//! Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -27,26 +28,29 @@ use crate::{
 pub use modification::{IntoUpdate, UpdateModification};
 pub(super) use modification::{Modification, replacement_of};
 
-/// The options that updates and replacements share. See `api/command/declare.rs`.
+/// The options that updates and replacements share.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __update_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
-            /// Insert a document if none matches. Default: false.
+            /// Insert a document if none matches. Default: `false`.
             [driver statement] upsert: plain bool = "upsert";
-            /// The index to use, by name or by keys. Default: the query planner's choice.
+            /// The index to use, by name or by key pattern. Default: the choice of the query
+            /// planner.
             [statement] hint: boxed $crate::options::Hint = "hint";
-            /// The rules for comparing strings. Default: the collection's collation.
+            /// The collation. Default: the collation of the collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
-            /// Skip the collection's schema validation. Default: false.
+            /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Update the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Update the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions, available as `$$name`. Default: none.
+            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -55,39 +59,42 @@ macro_rules! __update_options {
     };
 }
 
-/// The options of `replace_one`.
+/// The options of `replace_one`. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __replace_one_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__update_options! { $then { $($arguments)* }
-            /// The order that decides which matching document is written (MongoDB 8.0+). Default: no particular order.
+            /// The sort order that determines which of the matching documents is replaced (MongoDB
+            /// 8.0+). Default: none.
             [driver statement] sort: document = "sort";
             $($more)*
         }
     };
 }
 
-/// The options of `update_many`.
+/// The options of `update_many`. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __update_many_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__update_options! { $then { $($arguments)* }
-            /// Conditions for the array elements that `$[name]` in the update stands for. Default: none.
+            /// Filters for the array elements that `$[identifier]` in the update matches. Default:
+            /// none.
             [driver statement] array_filters: documents = "arrayFilters";
             $($more)*
         }
     };
 }
 
-/// The options of `update_one`: those of `update_many`, and `sort`.
+/// The options of `update_one`: those of `update_many` and `sort`. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __update_one_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__update_many_options! { $then { $($arguments)* }
-            /// The order that decides which matching document is updated (MongoDB 8.0+). Default: no particular order.
+            /// The sort order that determines which of the matching documents is updated (MongoDB
+            /// 8.0+). Default: none.
             [driver statement] sort: document = "sort";
             $($more)*
         }
@@ -109,11 +116,11 @@ crate::__replace_one_options! { define_options {
     pub struct ReplaceOneOptions;
 } }
 
-/// Reads and adds to options that another layer may have set before.
+/// Methods to read and extend options that were set elsewhere.
 macro_rules! upsert_options {
     ($($Options:ident)*) => { $(
         impl $Options {
-            /// Whether [`upsert`](Self::upsert) is set to true.
+            /// Whether [`upsert`](Self::upsert) is set to `true`.
             #[must_use]
             pub fn is_upsert(&self) -> bool {
                 self.upsert == Some(true)
@@ -126,7 +133,7 @@ pub(super) use upsert_options;
 macro_rules! array_filter_options {
     ($($Options:ident)*) => { $(
         impl $Options {
-            /// Adds to the [`array_filters`](Self::array_filters) that are set.
+            /// Adds filters to those set by [`array_filters`](Self::array_filters).
             pub fn add_array_filters(mut self, filters: impl IntoIterator<Item: IntoDocument>) -> Self {
                 let filters = self.deferred.documents("array_filters", filters);
                 self.array_filters.get_or_insert_default().extend(filters);
@@ -141,25 +148,27 @@ upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
 array_filter_options! { UpdateOneOptions UpdateManyOptions }
 
 impl<T> Collection<T> {
-    /// Updates the first document that matches: with operators (`doc! { "$set": … }`) or a pipeline (`vec![doc! …]`).
+    /// Updates the first document that matches the filter, with update operators (`doc! { "$set": …
+    /// }`) or a pipeline (`vec![doc! …]`).
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateOne<'_> {
         UpdateOne::new(self.inner(), filter, update.into_update())
     }
 
-    /// Updates all documents that match.
+    /// Updates all documents that match the filter, with update operators or a pipeline.
     pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateMany<'_> {
         UpdateMany::new(self.inner(), filter, update.into_update())
     }
 }
 
 impl<T: Serialize> Collection<T> {
-    /// Replaces the first document that matches. Its `_id` does not change.
+    /// Replaces the first document that matches the filter. The `_id` of the document does not
+    /// change.
     pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> ReplaceOne<'_> {
         ReplaceOne::new(self.inner(), filter, replacement_of(replacement))
     }
 }
 
-/// The action of a call that sends one statement.
+/// Defines the action of a call with one statement.
 macro_rules! update_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident, multi: $multi:literal) => {
         $(#[$doc])*
@@ -234,7 +243,7 @@ impl From<WriteOutcome> for UpdateResult {
     fn from(outcome: WriteOutcome) -> Self {
         let upserted_id = outcome.upserted.into_iter().next().map(|(_, id)| id);
         Self {
-            // The reply's `n` counts an upsert, which matched no document.
+            // In the reply, `n` includes the upsert, which matched no document.
             matched_count: if upserted_id.is_some() { 0 } else { outcome.n },
             modified_count: outcome.n_modified,
             upserted_id,
@@ -242,12 +251,13 @@ impl From<WriteOutcome> for UpdateResult {
     }
 }
 
-/// An element of `updates`. A call that takes one statement sends it as it is; a bulk write encodes it first.
+/// An element of `updates`. A call with one statement serializes it while it is sent; a bulk write
+/// encodes it before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateStatement<'a, O> {
     pub(super) filter: &'a RawDocumentBuf,
     pub(super) modification: &'a Modification,
-    /// Whether it applies to all documents that match.
+    /// Whether to update all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a O,
 }

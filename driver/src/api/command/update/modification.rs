@@ -1,4 +1,4 @@
-//! The argument of updates: operators, a pipeline, or a replacement.
+//! The argument of updates: update operators, a pipeline, or a replacement.
 
 use serde::Serialize;
 
@@ -9,11 +9,12 @@ use crate::{
     proto::command::write_documents,
 };
 
-/// An update in the form the server takes: operators or a pipeline.
+/// An update: update operators or an aggregation pipeline.
 #[derive(Clone, Debug)]
 pub struct UpdateModification(pub(crate) Modification, pub(crate) Deferred);
 
-/// What can be given as an update: a document of operators, or the stages of a pipeline.
+/// Conversion to an update: from a document of update operators, or from the stages of an
+/// aggregation pipeline.
 ///
 /// ```
 /// use marula_driver::{IntoUpdate, bson::doc};
@@ -21,7 +22,7 @@ pub struct UpdateModification(pub(crate) Modification, pub(crate) Deferred);
 /// let pipeline = vec![doc! { "$set": { "n": { "$add": ["$n", 1] } } }].into_update();
 /// ```
 pub trait IntoUpdate {
-    /// Writes the update as BSON. An update that cannot be written is reported when the action is awaited.
+    /// Serializes the update. An error is returned when the action is awaited.
     fn into_update(self) -> UpdateModification;
 }
 
@@ -51,26 +52,27 @@ impl<D: IntoDocument> IntoUpdate for Vec<D> {
     }
 }
 
-/// The replacement of a whole document.
+/// A replacement document.
 pub(in crate::api::command) fn replacement_of<T: Serialize>(replacement: &T) -> UpdateModification {
     let mut deferred = Deferred::default();
     let document = deferred.encoded("replacement", crate::bson::to_raw_document(replacement));
     UpdateModification(Modification::Replacement(document), deferred)
 }
 
-/// What an update does to the documents it matches.
+/// How an update modifies a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Modification {
     /// A document of update operators.
     Operators(RawDocumentBuf),
     /// An aggregation pipeline.
     Pipeline(Vec<RawDocumentBuf>),
-    /// A whole document.
+    /// A complete document.
     Replacement(RawDocumentBuf),
 }
 
 impl Modification {
-    /// The server distinguishes updates and replacements by their first key, so it is checked before it is sent.
+    /// Checks the first key, by which the server distinguishes updates from replacements (CRUD,
+    /// "Update vs. Replace Validation").
     pub(crate) fn validate(&self) -> Result<()> {
         let first = |document: &RawDocument| -> Result<Option<String>> {
             match document.iter().next() {
@@ -84,7 +86,7 @@ impl Modification {
         match self {
             Self::Operators(document) => match first(document)? {
                 None => Err(Error::invalid_argument(
-                    "an update needs at least one operator, such as $set",
+                    "an update requires at least one operator, such as $set",
                 )),
                 Some(key) if !key.starts_with('$') => Err(Error::invalid_argument(format!(
                     "an update must begin with an operator such as $set, found the field \"{key}\"; use replace_one to \
@@ -93,7 +95,7 @@ impl Modification {
                 Some(_) => Ok(()),
             },
             Self::Pipeline(stages) if stages.is_empty() => Err(Error::invalid_argument(
-                "an update pipeline needs at least one stage",
+                "an update pipeline requires at least one stage",
             )),
             Self::Pipeline(_) => Ok(()),
             Self::Replacement(document) => match first(document)? {

@@ -1,11 +1,11 @@
-//! Logins from the handshake to their end, with a server of a few lines.
+//! Tests of authentication from the handshake to the last reply.
 
 use base64::engine::{Engine as _, general_purpose::STANDARD};
 
 use super::{super::scram::tests::sign_as_server, *};
 use crate::bson::{BinarySubtype, Document, decode_document, doc, to_vec};
 
-/// The nonce of the example of RFC 7677, which is shorter than ours.
+/// A nonce of the length that the driver uses; that of the example in RFC 7677 is shorter.
 const NONCE: Nonce = *b"123456789012345678901234";
 
 fn identity(mechanism: Option<Mechanism>) -> Identity {
@@ -61,7 +61,7 @@ fn failure<T>(step: Result<T>) -> String {
     }
 }
 
-/// A server that knows the password: its answer to the client's first message, and its signature.
+/// A server that knows the password: its first message, and its keys.
 fn serve(first: &str, hash: ScramHash) -> (String, SaltedKeys) {
     let nonce = first.rsplit_once("r=").unwrap().1;
     let server_first = format!("r={nonce}abc,s=AAAA,i=4096");
@@ -76,7 +76,7 @@ fn serve(first: &str, hash: ScramHash) -> (String, SaltedKeys) {
 }
 
 #[test]
-fn the_handshake_asks_for_mechanisms_only_where_none_is_named() {
+fn mechanisms_are_negotiated_only_if_none_is_configured() {
     let negotiated = hello(&login(None));
     assert_eq!(negotiated.get_str("saslSupportedMechs").unwrap(), "admin.user");
     let start = negotiated.get_document("speculativeAuthenticate").unwrap();
@@ -97,7 +97,7 @@ fn the_handshake_asks_for_mechanisms_only_where_none_is_named() {
 }
 
 #[test]
-fn the_mechanism_follows_what_the_server_says_of_the_user() {
+fn the_mechanism_follows_sasl_supported_mechs() {
     for (mechanisms, chosen) in [
         (Some(vec!["SCRAM-SHA-1", "X", "SCRAM-SHA-256"]), "SCRAM-SHA-256"),
         (Some(vec!["SCRAM-SHA-1"]), "SCRAM-SHA-1"),
@@ -126,7 +126,7 @@ fn the_mechanism_follows_what_the_server_says_of_the_user() {
 }
 
 #[test]
-fn the_reply_to_the_handshake_is_used_if_the_mechanism_fits() {
+fn the_speculative_reply_is_used_if_the_mechanism_matches() {
     let started = login(None);
     let first = payload(hello(&started).get_document("speculativeAuthenticate").unwrap());
     let (server_first, keys) = serve(&first, ScramHash::Sha256);
@@ -143,7 +143,7 @@ fn the_reply_to_the_handshake_is_used_if_the_mechanism_fits() {
     let (last, _) = sent(Ok(awaiting.handle_keys(keys)));
     assert_eq!(last.get_i32("conversationId").unwrap(), 1);
     assert!(payload(&last).starts_with("c=biws,r="));
-    // The user has the other hash only.
+    // The user only has credentials for the other hash function.
     let said =
         to_vec(&doc! { "saslSupportedMechs": ["SCRAM-SHA-1"], "speculativeAuthenticate": speculative })
             .unwrap();
@@ -151,7 +151,7 @@ fn the_reply_to_the_handshake_is_used_if_the_mechanism_fits() {
     assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
 }
 
-/// As far as the client's proof: the state that waits for the server's.
+/// A conversation after the client's proof, which expects the server's final message.
 fn proved() -> (Awaiting, Vec<u8>) {
     let said = to_vec(&doc! {}).unwrap();
     let (start, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), NONCE));
@@ -179,7 +179,7 @@ fn a_conversation_ends_with_the_servers_signature() {
 }
 
 #[test]
-fn a_server_may_want_an_empty_exchange_at_the_end() {
+fn a_server_may_require_an_empty_exchange_at_the_end() {
     let (awaiting, signature) = proved();
     let text = payload(&decode_document(&signature).unwrap());
     let (last, awaiting) = sent(awaiting.handle_reply(&reply(&text, false)));
@@ -191,7 +191,7 @@ fn a_server_may_want_an_empty_exchange_at_the_end() {
 }
 
 #[test]
-fn a_server_that_skips_its_proof_is_refused() {
+fn a_server_without_signature_is_rejected() {
     let said = to_vec(&doc! {}).unwrap();
     let (_, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), NONCE));
     assert!(failure(awaiting.handle_reply(&reply("", true))).contains("before it proved itself"));
@@ -201,11 +201,11 @@ fn a_server_that_skips_its_proof_is_refused() {
     let no_payload = to_vec(&doc! { "conversationId": 1, "done": true }).unwrap();
     assert!(failure(awaiting.handle_reply(&no_payload)).contains("no payload"));
     let (awaiting, _) = proved();
-    assert!(failure(awaiting.handle_reply(b"nonsense")).contains("no BSON"));
+    assert!(failure(awaiting.handle_reply(b"nonsense")).contains("not valid BSON"));
 }
 
 #[test]
-fn certificates_take_one_command() {
+fn x509_uses_one_command() {
     let named = |username: Option<&str>| {
         Login::new(
             Identity::new(Some(Mechanism::X509), "$external", username, None),
@@ -233,7 +233,7 @@ fn certificates_take_one_command() {
 }
 
 #[test]
-fn plain_sends_the_password_once() {
+fn plain_uses_one_command() {
     let said = to_vec(&doc! {}).unwrap();
     let step = login(Some(Mechanism::Plain)).handle_hello(&Offer::parse(&said), NONCE);
     let (command, awaiting) = sent(step);
@@ -249,7 +249,7 @@ fn plain_sends_the_password_once() {
 }
 
 #[test]
-fn debug_shows_no_secret() {
+fn debug_prints_no_secrets() {
     let started = login(None);
     let (awaiting, _) = proved();
     let shown = format!("{started:?}{awaiting:?}");

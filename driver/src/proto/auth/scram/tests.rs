@@ -1,4 +1,4 @@
-//! The example conversations of the specifications, and what is refused.
+//! The example conversations of the RFCs, and invalid messages.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const SERVER_FIRST_1: &str =
 const SERVER_FIRST_256: &str =
     "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
 
-/// A user `user` with the password `pencil`, whose nonce is this text.
+/// A conversation of the user `user` with the password `pencil` and this nonce in base64.
 fn client(hash: ScramHash, nonce: &str) -> ClientFirst {
     named(hash, "user", "pencil", nonce)
 }
@@ -30,10 +30,10 @@ fn refusal<T>(outcome: Result<T>) -> String {
 
 /// The signature of a server with these keys.
 pub(in crate::proto::auth) fn sign_as_server(keys: &SaltedKeys, hash: ScramHash, signed: &str) -> String {
-    STANDARD.encode(&hash.hmac(&keys.server, signed.as_bytes()))
+    STANDARD.encode(hash.hmac(&keys.server, signed.as_bytes()))
 }
 
-/// The proof, and the state that waits for the server's.
+/// `client-final-message`, and the state that expects the signature.
 fn final_message(hash: ScramHash, nonce: &str, server_first: &str) -> (String, ClientFinal) {
     let (parameters, next) = client(hash, nonce)
         .handle_server_first(server_first.as_bytes())
@@ -43,7 +43,7 @@ fn final_message(hash: ScramHash, nonce: &str, server_first: &str) -> (String, C
 }
 
 #[test]
-fn the_examples_of_both_hashes_hold() {
+fn the_examples_of_the_rfcs() {
     for (hash, nonce, server_first, proof, signature) in [
         (
             ScramHash::Sha1,
@@ -86,10 +86,10 @@ fn auth_prose_iteration_count() {
         assert!(refusal(with("4095")).contains("4095 iterations"));
         for (count, why) in [
             ("0", "not safe"),
-            ("-1", "no number"),
-            ("+5000", "no number"),
-            ("", "no number"),
-            ("4096x", "no number"),
+            ("-1", "not a number"),
+            ("+5000", "not a number"),
+            ("", "not a number"),
+            ("4096x", "not a number"),
             ("10000001", "too long"),
             ("99999999999999999999", "too long"),
         ] {
@@ -99,15 +99,15 @@ fn auth_prose_iteration_count() {
 }
 
 #[test]
-fn a_first_message_that_breaks_the_rules_is_refused() {
+fn an_invalid_server_first_message_is_rejected() {
     let nonce = "rOprNGfwEbeRWgbNEkqO";
     for (message, why) in [
         ("r=rOprNGfwEbeRWgbNEkqO,s=AAAA,i=4096", "does not extend"),
-        ("r=somebodyelse,s=AAAA,i=4096", "does not extend"),
+        ("r=otherclient,s=AAAA,i=4096", "does not extend"),
         ("s=AAAA,i=4096", "lacks r="),
         ("r=rOprNGfwEbeRWgbNEkqOx,i=4096", "lacks s="),
         ("r=rOprNGfwEbeRWgbNEkqOx,s=AAAA", "lacks i="),
-        ("r=rOprNGfwEbeRWgbNEkqOx,s=A,i=4096", "base 64"),
+        ("r=rOprNGfwEbeRWgbNEkqOx,s=A,i=4096", "base64"),
         ("m=x,r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=4096", "extension"),
         ("e=other-error", "other-error"),
         ("", "lacks r="),
@@ -121,9 +121,9 @@ fn a_first_message_that_breaks_the_rules_is_refused() {
 }
 
 #[test]
-fn a_server_that_does_not_know_the_password_is_refused() {
+fn a_server_that_does_not_know_the_password_is_rejected() {
     for (message, why) in [
-        ("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=", "base 64"),
+        ("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5=", "base64"),
         ("v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", "is wrong"),
         ("v=6rriTRBi23WpRR/wtup+mA==", "is wrong"),
         ("v=", "is wrong"),
@@ -152,7 +152,7 @@ fn names_are_escaped_and_passwords_prepared() {
         parameters(ScramHash::Sha256, "\u{7}"),
         Err(AuthenticationFailure::Password)
     );
-    // The digest of "u:mongo:x".
+    // The MD5 digest of "u:mongo:x".
     let digested = parameters(ScramHash::Sha1, "x").unwrap().password;
     assert_eq!(digested.len(), 32);
     assert_ne!(
@@ -162,7 +162,7 @@ fn names_are_escaped_and_passwords_prepared() {
 }
 
 #[test]
-fn secrets_are_not_shown() {
+fn debug_prints_no_secrets() {
     let first = client(ScramHash::Sha256, "rOprNGfwEbeRWgbNEkqO");
     let shown = format!("{first:?}");
     let (parameters, next) = first.handle_server_first(SERVER_FIRST_256.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The compressors behind one interface, each with memory that is kept between messages.
+//! The compressors behind one trait. Each keeps its memory between messages.
 
 #[cfg(not(all(feature = "snappy", feature = "zlib", feature = "zstd")))]
 mod missing;
@@ -19,7 +19,7 @@ use std::fmt;
 
 use crate::types::compressor::Compressor;
 
-/// A compressor failed.
+/// An error of a compressor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodecError {
     /// The name of the compressor.
@@ -43,30 +43,30 @@ impl fmt::Display for CodecError {
     }
 }
 
-/// One compressor.
+/// A compressor.
 trait Codec: Sized {
     /// What is wrong with the bytes, or the error of the library.
     type Error: fmt::Display;
-    /// What is kept between messages to compress.
+    /// The state for compression that is kept between messages.
     type Packer;
-    /// What is kept between messages to decompress.
+    /// The state for decompression that is kept between messages.
     type Unpacker;
 
-    /// `level` means something to zlib only.
+    /// `level` is used by zlib only.
     fn packer(level: i32) -> Result<Self::Packer, Self::Error>;
 
     fn unpacker() -> Result<Self::Unpacker, Self::Error>;
 
-    /// The most bytes that `size` bytes can become.
+    /// The maximum size of `size` bytes after compression.
     fn bound(size: usize) -> usize;
 
-    /// Compresses into the beginning of `target` and returns the number of bytes there.
+    /// Compresses into `target` and returns the number of bytes written.
     fn compress(packer: &mut Self::Packer, content: &[u8], target: &mut [u8]) -> Result<usize, Self::Error>;
 
-    /// Refuses content that cannot become `size` bytes, before they are allocated.
+    /// Rejects content that cannot decompress to `size` bytes, before memory is allocated for them.
     fn check(content: &[u8], size: usize) -> Result<(), Self::Error>;
 
-    /// Decompresses all of `content` into all of `target`.
+    /// Decompresses all of `content`, which must fill `target`.
     fn decompress(
         unpacker: &mut Self::Unpacker,
         content: &[u8],
@@ -74,13 +74,13 @@ trait Codec: Sized {
     ) -> Result<(), Self::Error>;
 }
 
-/// The memory of one compressor, made when it is first needed.
-struct Kept<C: Codec> {
+/// The state of one compressor, created when it is first needed.
+struct CodecState<C: Codec> {
     packer: Option<Box<C::Packer>>,
     unpacker: Option<Box<C::Unpacker>>,
 }
 
-impl<C: Codec> Default for Kept<C> {
+impl<C: Codec> Default for CodecState<C> {
     fn default() -> Self {
         Self {
             packer: None,
@@ -89,7 +89,7 @@ impl<C: Codec> Default for Kept<C> {
     }
 }
 
-impl<C: Codec> Kept<C> {
+impl<C: Codec> CodecState<C> {
     fn compress(&mut self, level: i32, content: &[u8], target: &mut [u8]) -> Result<usize, C::Error> {
         let packer = match &mut self.packer {
             Some(packer) => packer,
@@ -107,12 +107,12 @@ impl<C: Codec> Kept<C> {
     }
 }
 
-/// All compressors of a connection.
+/// The compressors of a connection.
 pub(super) struct Codecs {
     zlib_level: i32,
-    snappy: Kept<snappy::Snappy>,
-    zlib: Kept<zlib::Zlib>,
-    zstd: Kept<zstd::Zstd>,
+    snappy: CodecState<snappy::Snappy>,
+    zlib: CodecState<zlib::Zlib>,
+    zstd: CodecState<zstd::Zstd>,
 }
 
 impl fmt::Debug for Codecs {
@@ -127,9 +127,9 @@ impl Codecs {
     pub(super) fn new(zlib_level: i32) -> Self {
         Self {
             zlib_level,
-            snappy: Kept::default(),
-            zlib: Kept::default(),
-            zstd: Kept::default(),
+            snappy: CodecState::default(),
+            zlib: CodecState::default(),
+            zstd: CodecState::default(),
         }
     }
 

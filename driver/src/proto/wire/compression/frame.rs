@@ -1,24 +1,28 @@
-//! The header of a compressed frame, and those of the messages in and around it.
+//! The header of OP_COMPRESSED ([OP_COMPRESSED], "OP_COMPRESSED Fields").
+//!
+//! [OP_COMPRESSED]:
+//! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
 use super::super::{
     HEADER_LENGTH, WireError,
     header::{OP_COMPRESSED, OP_MSG},
 };
 
-/// The message header, the original opcode, the uncompressed size and the compressor's number.
+/// The message header, `originalOpcode`, `uncompressedSize` and `compressorId`.
 pub(in super::super) const PACKED_HEADER_LENGTH: usize = HEADER_LENGTH + 4 + 4 + 1;
 
-/// What a frame says of its content, checked.
+/// The validated fields of OP_COMPRESSED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PackedHeader {
     pub(super) opcode: i32,
-    /// Bytes of the message without its header.
+    /// `uncompressedSize`: the size of the original message in bytes, without its header.
     pub(super) size: usize,
     pub(super) compressor_id: u8,
 }
 
 impl PackedHeader {
-    /// Reads it, and refuses sizes and messages that no reply can have, before anything is allocated for them.
+    /// Parses the fields. Rejects sizes and opcodes that no reply can have, before memory is
+    /// allocated.
     pub(super) fn parse(frame: &[u8], limit: usize) -> Result<Self, WireError> {
         let fields = frame
             .get(HEADER_LENGTH..)
@@ -44,7 +48,7 @@ impl PackedHeader {
     }
 }
 
-/// Puts the headers before what was compressed.
+/// Writes the headers in front of compressed content.
 pub(super) fn write_packed_header(
     frame: &mut [u8],
     original: &[u8; HEADER_LENGTH],
@@ -68,7 +72,7 @@ pub(super) fn write_packed_header(
     Ok(())
 }
 
-/// Gives an unpacked message the header that it had before it was packed, which its checksum covers.
+/// Restores the header of the original message, which its checksum covers.
 pub(super) fn write_inner_header(
     message: &mut [u8],
     frame: &[u8],

@@ -1,13 +1,17 @@
-//! Which requests must go uncompressed: their size could give a secret away.
+//! Commands that must not be compressed, because their compressed size could reveal a secret
+//! ([OP_COMPRESSED], "Messages not allowed to be compressed").
+//!
+//! [OP_COMPRESSED]:
+//! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
 use super::super::{
     HEADER_LENGTH,
     sensitive::{is_hello, is_sensitive},
 };
 
-/// Whether the command in an OP_MSG of ours may be compressed.
+/// Whether the command in an OP_MSG written by the driver may be compressed.
 pub(super) fn may_compress(request: &[u8]) -> bool {
-    // Flags, kind of the section, length of the body, type of the first element.
+    // Flag bits, section kind, length of the body, type of the first element.
     let key = request.get(HEADER_LENGTH + 4 + 1 + 4 + 1..).unwrap_or_default();
     let name = key.split(|byte| *byte == 0).next().unwrap_or_default();
     !is_sensitive(name) && !is_hello(name)
@@ -29,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_handshakes_go_uncompressed_in_any_spelling() {
+    fn secrets_and_handshakes_are_not_compressed_in_any_spelling() {
         for name in [
             "hello",
             "isMaster",

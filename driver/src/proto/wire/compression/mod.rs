@@ -1,4 +1,7 @@
-//! OP_COMPRESSED: messages in a compressed frame (Wire Compression specification).
+//! OP_COMPRESSED ([OP_COMPRESSED]).
+//!
+//! [OP_COMPRESSED]:
+//! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
 mod codec;
 mod frame;
@@ -10,13 +13,13 @@ use std::{fmt, sync::Arc};
 
 use super::{HEADER_LENGTH, Header, WireError};
 use crate::types::compressor::Compressor;
-pub use codec::CodecError;
+pub(super) use codec::CodecError;
 use codec::Codecs;
 pub(super) use frame::PACKED_HEADER_LENGTH;
 use frame::{PackedHeader, write_inner_header, write_packed_header};
 use incompressible::may_compress;
 
-/// The compressors of a client, in the order of preference, and the level of zlib.
+/// The compressors of a client in the order of preference, and the level of zlib.
 #[derive(Clone, Debug, Default)]
 pub struct CompressionSettings {
     compressors: Arc<[Compressor]>,
@@ -24,8 +27,8 @@ pub struct CompressionSettings {
 }
 
 impl CompressionSettings {
-    /// Those of the compressors that are available, each once, in the order given, and the level of zlib: -1, the default,
-    /// to 9.
+    /// Removes duplicates and compressors whose feature is disabled. `zlib_level` is from -1, the
+    /// default, to 9.
     pub fn new(wanted: &[Compressor], zlib_level: Option<i32>) -> Self {
         let mut compressors = Vec::new();
         for compressor in wanted {
@@ -39,25 +42,26 @@ impl CompressionSettings {
         }
     }
 
-    /// What the handshake offers, in order of preference.
+    /// `compression` in the handshake: the compressors in the order of preference.
     pub fn offered(&self) -> &[Compressor] {
         &self.compressors
     }
 }
 
-/// The compression of one connection: what was offered, what was agreed on, and the memory that the compressors keep
-/// between messages.
+/// The compression of one connection: the offered compressors, the negotiated one, and the memory
+/// that compressors keep between messages.
 #[derive(Debug)]
 pub struct Compression {
     settings: CompressionSettings,
     chosen: Option<Compressor>,
     codecs: Codecs,
-    /// The last packed request. Its length only grows, so that it is zeroed once.
+    /// The last compressed request. The vector is not truncated, so that it is zeroed only once.
     packed: Vec<u8>,
 }
 
 impl Compression {
-    /// Nothing is compressed before [`choose`](Self::choose), but replies may be at once.
+    /// Requests are not compressed before [`choose`](Self::choose). Replies may be compressed with
+    /// any offered compressor.
     pub fn new(settings: CompressionSettings) -> Self {
         Self {
             codecs: Codecs::new(settings.zlib_level),
@@ -67,18 +71,20 @@ impl Compression {
         }
     }
 
-    /// What the handshake offered, in order of preference.
+    /// `compression` in the handshake: the compressors in the order of preference.
     pub fn offered(&self) -> &[Compressor] {
         self.settings.offered()
     }
 
-    /// Compresses requests from now on, by one of the compressors offered.
+    /// Sets the compressor for requests, one of the offered ones. `None`: requests are not
+    /// compressed.
     pub fn choose(&mut self, compressor: Option<Compressor>) {
         self.chosen = compressor.filter(|compressor| self.offered().contains(compressor));
     }
 
-    /// The bytes to send for a request: a compressed frame, or the request itself if nothing was agreed on, if its command
-    /// must not be compressed, or if the frame would be larger than `limit`.
+    /// The bytes to send for a request: OP_COMPRESSED, or the request itself if no compressor was
+    /// negotiated, if the command must not be compressed, or if the compressed message would be
+    /// larger than `limit`.
     pub fn pack<'a>(&'a mut self, request: &'a [u8], limit: usize) -> Result<&'a [u8], WireError> {
         let Some(compressor) = self.chosen.filter(|_| may_compress(request)) else {
             return Ok(request);
@@ -97,22 +103,22 @@ impl Compression {
             .map_err(WireError::Compress)?;
         let length = PACKED_HEADER_LENGTH + size;
         if length > limit {
-            // Incompressible bytes grow a little, and a message may be as large as the limit.
+            // Incompressible content grows slightly, and a message may be as large as the limit.
             return Ok(request);
         }
         write_packed_header(&mut self.packed, header, length, content.len(), compressor.id())?;
         Ok(self.packed.get(..length).unwrap_or_default())
     }
 
-    /// Gives the memory of the last packed request back if it is more than `kept` bytes.
+    /// Frees the buffer of the last compressed request if it is larger than `kept` bytes.
     pub fn release(&mut self, kept: usize) {
         if self.packed.capacity() > kept {
             self.packed = Vec::new();
         }
     }
 
-    /// Unpacks a compressed frame, header included, into the beginning of `target` and returns the length of the message,
-    /// which has a header again. `target` grows when needed, to no more than `limit` bytes.
+    /// Decompresses OP_COMPRESSED, with its header, into `target`, and returns the length of the
+    /// original message with its header. `target` grows if necessary, to at most `limit` bytes.
     pub fn unpack(&mut self, frame: &[u8], limit: usize, target: &mut Vec<u8>) -> Result<usize, WireError> {
         let packed = PackedHeader::parse(frame, limit)?;
         let content = frame.get(PACKED_HEADER_LENGTH..).unwrap_or_default();
@@ -129,7 +135,7 @@ impl Compression {
         match compressor {
             None if content.len() != packed.size => {
                 return Err(wrong(&format_args!(
-                    "it holds {} bytes, and claims {}",
+                    "it contains {} bytes, but uncompressedSize is {}",
                     content.len(),
                     packed.size
                 )));
@@ -152,8 +158,8 @@ impl Compression {
                 .map_err(WireError::Decompress)?,
         }
         write_inner_header(target, frame, length, packed.opcode)?;
-        // The frame's header said enough of the message but for this.
-        if length < Header::LEAST_REPLY {
+        // The other checks were made for the OP_COMPRESSED header.
+        if length < Header::MIN_REPLY_LENGTH {
             return Err(wrong(&format_args!(
                 "{} bytes are too few for a reply",
                 packed.size

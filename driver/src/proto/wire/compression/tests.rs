@@ -1,5 +1,5 @@
-//! Round trips by every compressor that is compiled in, and frames that lie: an error or the message, and never more memory
-//! than the limit.
+//! Round trips with every enabled compressor, and invalid frames: the result is an error or the
+//! message, and memory use stays within the limit.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn all() -> Compression {
     offering(&available())
 }
 
-/// A request `{ insert: … }` that holds these bytes.
+/// A request `{ insert: … }` that contains these bytes.
 fn request(bytes: &[u8]) -> Vec<u8> {
     let mut buffer = Vec::new();
     let message = MessageWriter::begin(&mut buffer, 77, usize::MAX);
@@ -46,7 +46,7 @@ fn request(bytes: &[u8]) -> Vec<u8> {
     buffer
 }
 
-/// A frame around `content`, whatever that is.
+/// OP_COMPRESSED with any `content`.
 fn frame(opcode: i32, size: i32, id: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let length = i32::try_from(PACKED_HEADER_LENGTH + content.len()).unwrap();
@@ -66,7 +66,7 @@ fn refusal(compression: &mut Compression, frame: &[u8]) -> String {
         .to_string()
 }
 
-/// Bytes that no compressor makes smaller.
+/// Incompressible bytes.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let mut next = || {
@@ -79,11 +79,11 @@ fn noise(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn requests_of_any_size_come_back_as_they_were() {
+fn requests_of_any_size_survive_a_round_trip() {
     let mut target = Vec::new();
     for compressor in available() {
         let mut compression = offering(&[compressor]);
-        // Large and small by turns, so that memory kept from one is not taken for the other's.
+        // Large and small messages alternate, so that memory kept from one is reused for the next.
         for content in [
             vec![],
             vec![7; 100_000],
@@ -123,7 +123,7 @@ fn each_level_of_zlib_is_honoured() {
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
         assert!(target[..length] == message, "level {level}");
         sizes.push(packed.len());
-        // Nothing that is hard to compress needs more room than there is.
+        // Incompressible content does not exceed the bound.
         let hard = request(&noise(500_000));
         assert!(compression.pack(&hard, usize::MAX).is_ok(), "level {level}");
     }
@@ -133,7 +133,7 @@ fn each_level_of_zlib_is_honoured() {
 }
 
 #[test]
-fn what_would_outgrow_the_limit_goes_uncompressed() {
+fn a_message_that_would_exceed_the_limit_is_not_compressed() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&noise(100_000));
@@ -145,7 +145,7 @@ fn what_would_outgrow_the_limit_goes_uncompressed() {
 }
 
 #[test]
-fn nothing_is_compressed_unless_agreed_on() {
+fn nothing_is_compressed_unless_negotiated() {
     let message = request(b"x");
     for compressor in available() {
         let mut compression = Compression::new(CompressionSettings::new(&[compressor], None));
@@ -160,7 +160,7 @@ fn nothing_is_compressed_unless_agreed_on() {
 }
 
 #[test]
-fn only_available_compressors_are_offered_and_each_once() {
+fn available_compressors_are_offered_once() {
     let wanted = [
         Compressor::Zstd,
         Compressor::Snappy,
@@ -176,7 +176,7 @@ fn only_available_compressors_are_offered_and_each_once() {
 }
 
 #[test]
-fn an_uncompressed_frame_is_read() {
+fn a_noop_frame_is_parsed() {
     let message = request(b"abc");
     let content = &message[HEADER_LENGTH..];
     let mut target = Vec::new();
@@ -190,7 +190,7 @@ fn an_uncompressed_frame_is_read() {
 }
 
 #[test]
-fn the_checksum_of_the_message_inside_is_checked() {
+fn the_checksum_of_the_original_message_is_verified() {
     let mut message = request(b"abc");
     message[HEADER_LENGTH] |= 1;
     let length = i32::try_from(message.len() + 4).unwrap();
@@ -203,7 +203,7 @@ fn the_checksum_of_the_message_inside_is_checked() {
         let packed = compression.pack(&message, usize::MAX).unwrap().to_vec();
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
         assert!(parse_op_msg(&target[..length]).is_ok());
-        // Another request id, which the checksum covers.
+        // A different request ID, which the checksum covers.
         let mut packed = packed;
         packed[4] ^= 1;
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
@@ -217,7 +217,7 @@ fn the_checksum_of_the_message_inside_is_checked() {
 }
 
 #[test]
-fn frames_that_lie_are_refused_by_name() {
+fn invalid_frames_are_rejected_with_the_reason() {
     let mut compression = all();
     for (bytes, why) in [
         (frame(2012, 100, 0, &[0; 100]), "another compressed message"),
@@ -231,7 +231,10 @@ fn frames_that_lie_are_refused_by_name() {
             frame(2013, LIMIT as i32 - 15, 0, &[0; 100]),
             "the limit of a message is 48000000",
         ),
-        (frame(2013, 99, 0, &[0; 100]), "it holds 100 bytes, and claims 99"),
+        (
+            frame(2013, 99, 0, &[0; 100]),
+            "it contains 100 bytes, but uncompressedSize is 99",
+        ),
         (frame(2013, 0, 0, &[]), "too few for a reply"),
         (frame(2013, 9, 0, &[0; 9]), "too few for a reply"),
         (frame(2013, 100, 4, &[0; 100]), "unknown number 4"),
@@ -255,7 +258,7 @@ fn frames_that_lie_are_refused_by_name() {
 }
 
 #[test]
-fn contents_that_are_damaged_are_refused() {
+fn corrupted_content_is_rejected() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&[b"abcdefgh".repeat(50), noise(50)].concat());
@@ -275,7 +278,7 @@ fn contents_that_are_damaged_are_refused() {
         }
         let surplus = [content, &[0]].concat();
         refusal(&mut compression, &frame(2013, size, compressor.id(), &surplus));
-        // What failed leaves nothing behind.
+        // A failed message does not affect the next one.
         let mut target = Vec::new();
         let length = compression.unpack(&packed, LIMIT, &mut target).unwrap();
         assert!(target[..length] == message);
@@ -283,7 +286,7 @@ fn contents_that_are_damaged_are_refused() {
 }
 
 #[test]
-fn a_few_bytes_take_no_memory_for_what_they_cannot_become() {
+fn no_memory_is_allocated_beyond_the_maximum_expansion() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(b"abc");
@@ -296,7 +299,7 @@ fn a_few_bytes_take_no_memory_for_what_they_cannot_become() {
 }
 
 #[test]
-fn a_bomb_is_stopped_at_its_claimed_size() {
+fn decompression_stops_at_uncompressed_size() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&vec![0; 30 << 20]);
@@ -306,14 +309,14 @@ fn a_bomb_is_stopped_at_its_claimed_size() {
         let mut target = Vec::new();
         assert!(compression.unpack(&bomb, LIMIT, &mut target).is_err());
         assert!(target.capacity() < 4_096, "{compressor:?} {}", target.capacity());
-        // As it is, but of a server whose messages are smaller.
+        // The same frame, for a server with a smaller maxMessageSizeBytes.
         assert!(compression.unpack(&packed, 1 << 20, &mut target).is_err());
         assert!(target.capacity() < 4_096, "{compressor:?} {}", target.capacity());
     }
 }
 
 #[test]
-fn large_memory_is_given_back() {
+fn large_buffers_are_freed() {
     for compressor in available() {
         let mut compression = offering(&[compressor]);
         let message = request(&vec![0; 2 << 20]);
@@ -330,7 +333,7 @@ fn large_memory_is_given_back() {
 fn check(compression: &mut Compression, bytes: &[u8], target: &mut Vec<u8>) {
     let limit = 1 << 16;
     if let Ok(length) = compression.unpack(bytes, limit, target) {
-        assert!(length <= limit && length >= Header::LEAST_REPLY);
+        assert!(length <= limit && length >= Header::MIN_REPLY_LENGTH);
         assert_eq!(target[..4], (length as i32).to_le_bytes());
     }
     assert!(target.len() <= limit);
@@ -340,7 +343,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_bytes_are_a_frame_or_an_error(
+    fn any_bytes_are_parsed_or_rejected(
         id in 0..5_u8,
         size in prop_oneof![0..400_i32, any::<i32>()],
         content in prop::collection::vec(any::<u8>(), 0..200),
@@ -351,7 +354,7 @@ proptest! {
     }
 
     #[test]
-    fn any_content_comes_back(content in prop::collection::vec(0..6_u8, 0..2_000)) {
+    fn any_content_survives_a_round_trip(content in prop::collection::vec(0..6_u8, 0..2_000)) {
         let message = request(&content);
         let mut target = Vec::new();
         for compressor in available() {
@@ -363,7 +366,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_frame_is_a_message_or_an_error(
+    fn a_corrupted_frame_is_parsed_or_rejected(
         content in prop::collection::vec(0..6_u8, 0..300),
         damage in damage(),
     ) {
@@ -374,7 +377,7 @@ proptest! {
             apply(&mut packed, &damage);
             let mut target = Vec::new();
             check(&mut compression, &packed, &mut target);
-            // The same connection's memory takes the next message.
+            // The connection can decompress the next message.
             let good = compression.pack(&message, usize::MAX).unwrap().to_vec();
             let length = compression.unpack(&good, LIMIT, &mut target).unwrap();
             prop_assert_eq!(&target[..length], &message[..]);

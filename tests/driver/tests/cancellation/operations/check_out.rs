@@ -1,41 +1,41 @@
-//! Dropping an operation at each poll while it waits for a connection: for server selection, in the wait
-//! queue, for permission to establish one.
+//! Dropping an operation at each poll while it waits for a connection: in server selection, in the
+//! wait queue, and for a permit to establish a connection (`maxConnecting`).
 
 use marula_driver::{Client, Error, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
     Counts, PoolTally, Proxy,
     polling::{Held, poll_times},
-    proxy::{Exchange, Fate},
+    proxy::{Action, Exchange},
     tasks,
 };
 use marula_test_server::TestServer;
 use tokio::task::JoinHandle;
 
-use super::harness::{ENDS, HANG};
+use super::harness::{ENDS, TIME_LIMIT};
 
 async fn ping(client: Client) -> Result<(), Error> {
     let admin = client.database("admin");
     admin.run_command(doc! { "ping": 1 }).await.map(drop)
 }
 
-/// The beginning, the end of the wait, the reply. More pieces arrive one by one as a rule, but nothing keeps two of them from
-/// arriving together.
-const FEWEST_POLLS: usize = 3;
+/// One poll at the beginning, one at the end of the wait, one for the reply. Usually there are
+/// more, but pieces of a reply can arrive together.
+const MIN_POLLS: usize = 3;
 
-/// What stands in the way of the operation.
-struct Obstacle {
+/// A state in which the operation has to wait.
+struct Blocked {
     options: &'static str,
-    /// Which replies come in pieces.
+    /// Which replies the proxy sends in pieces.
     held: fn(&Exchange<'_>) -> bool,
-    /// Operations that are ahead.
+    /// The number of operations started before.
     ahead: usize,
-    /// How far they are when the operation begins.
+    /// The state of those operations when the operation begins.
     reached: fn(&Counts) -> bool,
-    /// Whether the client knows its server before.
+    /// Whether the client has discovered the server before.
     known: bool,
 }
 
-async fn drop_at_every_poll(obstacle: Obstacle) {
+async fn drop_at_every_poll(blocked: Blocked) {
     let server = TestServer::builder()
         .standalone()
         .parameter("scramSHA256IterationCount", 4096)
@@ -45,44 +45,44 @@ async fn drop_at_every_poll(obstacle: Obstacle) {
         .expect("a server");
     let proxy = Proxy::start(server.addresses()[0]).await;
     for polls in 0.. {
-        let round = round(&server, &proxy, &obstacle, polls);
-        let finished = tokio::time::timeout(HANG, round)
+        let round = round(&server, &proxy, &blocked, polls);
+        let finished = tokio::time::timeout(TIME_LIMIT, round)
             .await
-            .unwrap_or_else(|_| panic!("dropped after {polls} polls: something hangs"));
+            .unwrap_or_else(|_| panic!("dropped after {polls} polls: the round does not end"));
         if finished {
-            assert!(polls >= FEWEST_POLLS, "dropped at {polls} polls only");
+            assert!(polls >= MIN_POLLS, "dropped at {polls} polls only");
             return;
         }
     }
 }
 
-async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: usize) -> bool {
+async fn round(server: &TestServer, proxy: &Proxy, blocked: &Blocked, polls: usize) -> bool {
     let alive = tasks::alive();
     let tally = PoolTally::default();
     let uri = format!(
         "mongodb://user:secret@{}/?directConnection=true&serverMonitoringMode=poll&{}",
         proxy.address(),
-        obstacle.options
+        blocked.options
     );
     let mut options = ClientOptions::parse(&uri).expect("a connection string");
     tally.listen(&mut options);
-    let held = obstacle.held;
+    let held = blocked.held;
     let rule = move |exchange: &Exchange<'_>| match held(exchange) {
-        true => Fate::Stepwise(ENDS.to_vec()),
-        false => Fate::Pass,
+        true => Action::Stepwise(ENDS.to_vec()),
+        false => Action::Pass,
     };
-    if !obstacle.known {
+    if !blocked.known {
         proxy.set_rule(rule);
     }
     let client = Client::with_options(options).expect("a client");
-    if obstacle.known {
+    if blocked.known {
         ping(client.clone()).await.expect("a reply");
         proxy.set_rule(rule);
     }
-    let ahead: Vec<JoinHandle<_>> = (0..obstacle.ahead)
+    let ahead: Vec<JoinHandle<_>> = (0..blocked.ahead)
         .map(|_| tokio::spawn(ping(client.clone())))
         .collect();
-    tally.until(obstacle.reached).await;
+    tally.wait_until(blocked.reached).await;
     let operation = Box::pin(ping(client.clone()));
     let outcome = poll_times(operation, polls, proxy, Held::OfOthersToo).await;
     proxy.pass_everything();
@@ -90,12 +90,12 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     for ping in ahead {
         ping.await.expect("no panic").expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
-    // No place is lost: one of these needs it.
+    tally.wait_until(Counts::is_at_rest).await;
+    // Neither a connection nor a permit has leaked: one of these operations needs it.
     for _ in 0..3 {
         ping(client.clone()).await.expect("a reply");
     }
-    tally.until(Counts::is_at_rest).await;
+    tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
     proxy.wait_for_at_most_open(0).await;
@@ -111,10 +111,10 @@ async fn round(server: &TestServer, proxy: &Proxy, obstacle: &Obstacle, polls: u
     }
 }
 
-/// The only connection is in use.
+/// The only connection of the pool is in use.
 #[tokio::test]
-async fn a_place_in_the_queue_is_not_lost() {
-    drop_at_every_poll(Obstacle {
+async fn an_operation_dropped_in_the_wait_queue_leaks_no_connection() {
+    drop_at_every_poll(Blocked {
         options: "maxPoolSize=1",
         held: |exchange| exchange.command == "ping",
         ahead: 2,
@@ -124,25 +124,25 @@ async fn a_place_in_the_queue_is_not_lost() {
     .await;
 }
 
-/// Another connection is being established, and one at a time may be.
+/// Another connection is being established, and `maxConnecting` is 1.
 #[tokio::test]
-async fn a_turn_to_establish_is_not_lost() {
-    drop_at_every_poll(Obstacle {
+async fn an_operation_dropped_before_establishment_leaks_no_permit() {
+    drop_at_every_poll(Blocked {
         options: "maxPoolSize=3&maxConnecting=1",
         held: |exchange| {
             exchange.is_login() || exchange.command.starts_with("sasl") || exchange.command == "ping"
         },
         ahead: 2,
-        reached: |counts| counts.check_outs == 2 && counts.most_pending == 1,
+        reached: |counts| counts.check_outs == 2 && counts.max_pending == 1,
         known: false,
     })
     .await;
 }
 
-/// Nothing is known of the server, and everything comes in pieces.
+/// The server has not been discovered, and all replies arrive in pieces.
 #[tokio::test]
-async fn a_first_operation_is_not_missed() {
-    drop_at_every_poll(Obstacle {
+async fn an_operation_dropped_in_server_selection_leaks_nothing() {
+    drop_at_every_poll(Blocked {
         options: "maxPoolSize=1",
         held: |_| true,
         ahead: 0,

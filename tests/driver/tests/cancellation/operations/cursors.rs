@@ -1,4 +1,4 @@
-//! Dropping cursors, and the futures that read from them.
+//! Dropping cursors and the futures that read from them.
 
 use std::{
     pin::pin,
@@ -14,7 +14,7 @@ use marula_driver_tests::polling::{Held, poll_times};
 
 use super::harness::{self, Case, Harness};
 
-/// How many cursors of this server are open.
+/// The number of open cursors on the server.
 async fn open_cursors(harness: &Harness) -> i64 {
     let admin = harness.direct.database("admin");
     let status = admin
@@ -28,7 +28,8 @@ async fn open_cursors(harness: &Harness) -> i64 {
     open.and_then(|open| open.get_i64("total")).expect("a number")
 }
 
-/// Drops a reader of a cursor of three batches while getMore is under way, and expects each cursor to be killed.
+/// Drops a reader of a cursor of three batches while getMore is in flight, and expects every cursor
+/// to be killed.
 async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harness::Running) {
     let harness = Harness::start().await;
     let (opened, finished) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -51,12 +52,13 @@ async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harnes
         )
         .await;
     let killed = opened.load(Ordering::SeqCst) - finished.load(Ordering::SeqCst);
-    // A find dropped before its reply came opened a cursor whose id the client never receives; the server times it out.
+    // If a find is dropped before its reply has arrived, the client does not receive the cursor id;
+    // the server times the cursor out.
     let unknown =
         i64::try_from(started.load(Ordering::SeqCst) - opened.load(Ordering::SeqCst)).expect("a few");
-    assert!(killed > 5, "the getMore was dropped at several places");
+    assert!(killed > 5, "the getMore was dropped at several polls");
     harness.server.wait_for_command("killCursors", killed).await;
-    // On the one connection there is, this is answered after the last killCursors.
+    // There is one connection, so this reply arrives after that of the last killCursors.
     harness.probe().await;
     assert_eq!(
         harness.server.commands_seen("killCursors"),
@@ -67,7 +69,7 @@ async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harnes
 }
 
 #[tokio::test]
-async fn a_cursor_dropped_in_advance_is_killed() {
+async fn a_cursor_dropped_during_advance_is_killed() {
     cursors_are_killed(|round, opened| {
         Box::pin(async move {
             let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
@@ -80,7 +82,7 @@ async fn a_cursor_dropped_in_advance_is_killed() {
 }
 
 #[tokio::test]
-async fn a_cursor_dropped_in_try_next_is_killed() {
+async fn a_cursor_dropped_during_try_next_is_killed() {
     cursors_are_killed(|round, opened| {
         Box::pin(async move {
             let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
@@ -112,7 +114,7 @@ async fn a_cursor_dropped_as_a_stream_is_killed() {
 }
 
 #[tokio::test]
-async fn a_dropped_next_of_a_stream_loses_no_document() {
+async fn dropping_next_of_a_stream_loses_no_document() {
     let harness = Harness::start().await;
     for polls in 0.. {
         let round = harness.next_round().await;
@@ -157,7 +159,7 @@ async fn a_dropped_next_of_a_stream_loses_no_document() {
 }
 
 #[tokio::test]
-async fn a_dropped_advance_ends_the_cursor_with_an_error_and_not_as_if_that_were_all() {
+async fn dropping_advance_ends_the_cursor_with_an_error() {
     let harness = Harness::start().await;
     let round = harness.next_round().await;
     harness.hold("getMore");
@@ -184,7 +186,7 @@ async fn a_cursor_dropped_on_a_thread_without_a_runtime_is_killed() {
     let cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
     std::thread::spawn(move || drop(cursor)).join().expect("no panic");
     let killed = harness.server.wait_for_command("killCursors", 1);
-    tokio::time::timeout(harness::HANG, killed)
+    tokio::time::timeout(harness::TIME_LIMIT, killed)
         .await
         .expect("the cursor is killed");
     harness.settle().await;

@@ -1,5 +1,5 @@
-//! Dropping the establishment of a connection at each poll: name resolution, socket, TLS, handshake,
-//! authentication.
+//! Dropping the establishment of a connection at each poll: DNS lookup, connect, TLS handshake,
+//! hello, authentication.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -15,14 +15,14 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Gate, Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
     slow_writes::SlowWrites,
     tasks,
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
-use super::harness::{ENDS, HANG, PIECES};
+use super::harness::{ENDS, PIECES, TIME_LIMIT};
 
 async fn server() -> TestServer {
     TestServer::builder()
@@ -35,7 +35,7 @@ async fn server() -> TestServer {
         .expect("a server")
 }
 
-/// A user authenticates. The salted password is computed for each of these settings.
+/// Settings with authentication. The salted password is computed for each of them.
 fn settings(hash: ScramHash) -> ConnectionSettings {
     let mechanism = Some(Mechanism::Scram(hash));
     let identity = Identity::new(mechanism, "admin", Some("user"), Some("secret"));
@@ -45,13 +45,14 @@ fn settings(hash: ScramHash) -> ConnectionSettings {
     }
 }
 
-/// A name, so that it must be looked up.
+/// A host name, so that it is looked up.
 fn address_of(address: SocketAddr) -> ServerAddress {
     let text = format!("localhost:{}", address.port());
     text.parse().expect("an address")
 }
 
-/// Opens a connection again and again, with one poll more each time. Returns at how many polls it was dropped.
+/// Establishes a connection repeatedly, each time with one more poll. Returns how often it was
+/// dropped.
 async fn drop_at_every_poll(
     address: SocketAddr,
     settings: impl Fn() -> ConnectionSettings,
@@ -64,9 +65,9 @@ async fn drop_at_every_poll(
     for polls in 0.. {
         let settings = settings();
         let opening = Box::pin(Connection::establish(&address, &settings));
-        let outcome = tokio::time::timeout(HANG, poll_times(opening, polls, gate, Held::OfOthersToo))
+        let outcome = tokio::time::timeout(TIME_LIMIT, poll_times(opening, polls, gate, Held::OfOthersToo))
             .await
-            .unwrap_or_else(|_| panic!("poll {polls} hangs"));
+            .unwrap_or_else(|_| panic!("poll {polls} does not end"));
         let done =
             outcome.map(|outcome| outcome.unwrap_or_else(|error| panic!("after {polls} polls: {error:?}")));
         if let Some(connection) = &done {
@@ -79,49 +80,50 @@ async fn drop_at_every_poll(
             all_closed().await;
             tasks::wait_for_at_most(alive).await;
         };
-        tokio::time::timeout(HANG, ended)
+        tokio::time::timeout(TIME_LIMIT, ended)
             .await
-            .unwrap_or_else(|_| panic!("dropped after {polls} polls: something is left"));
+            .unwrap_or_else(|_| panic!("dropped after {polls} polls: a connection or task is left"));
         if finished {
             return polls;
         }
     }
-    unreachable!("it completes at some poll")
+    unreachable!("the loop ends when establishment completes")
 }
 
-async fn in_the_clear(hash: ScramHash) -> usize {
+async fn without_tls(hash: ScramHash) -> usize {
     let server = server().await;
     let proxy = Proxy::start(server.addresses()[0]).await;
-    proxy.set_rule(|_| Fate::Stepwise(ENDS.to_vec()));
+    proxy.set_rule(|_| Action::Stepwise(ENDS.to_vec()));
     let closed = async || proxy.wait_for_at_most_open(0).await;
     drop_at_every_poll(proxy.address(), || settings(hash), &proxy, &server, closed).await
 }
 
-/// Hello and saslContinue are held in pieces; name, socket and keys are waited for, too.
+/// The replies to hello and saslContinue arrive in pieces. The DNS lookup, the connect and the key
+/// derivation are also pending at some polls.
 #[tokio::test]
-async fn a_connection_in_the_making_leaves_nothing() {
-    let polls = in_the_clear(ScramHash::Sha256).await;
+async fn a_dropped_establishment_leaves_no_connection_and_no_task() {
+    let polls = without_tls(ScramHash::Sha256).await;
     assert!(polls > 2 * PIECES, "{polls}");
 }
 
 #[tokio::test]
-async fn a_connection_in_the_making_with_the_older_hash_leaves_nothing() {
-    let polls = in_the_clear(ScramHash::Sha1).await;
+async fn a_dropped_establishment_with_scram_sha_1_leaves_no_connection_and_no_task() {
+    let polls = without_tls(ScramHash::Sha1).await;
     assert!(polls > 2 * PIECES, "{polls}");
 }
 
-/// TLS data arrives in pieces of this many bytes, which split records anywhere.
+/// The TLS records arrive in pieces of this many bytes.
 #[tokio::test]
-async fn an_encrypted_connection_in_the_making_leaves_nothing() {
+async fn a_dropped_establishment_with_tls_leaves_no_connection_and_no_task() {
     const PIECE: usize = 100;
     let server = server().await;
     let (authority, files) = (Authority::new(), Files::new());
-    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
-    let slow = SlowWrites::start(front.address, PIECE).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let slow = SlowWrites::start(terminator.address, PIECE).await;
     let file = files.write("authority.pem", &authority.pem());
     let uri = format!("mongodb://localhost/?tls=true&tlsCAFile={file}");
     let options = ClientOptions::parse(&uri).expect("options");
-    // One for all, so that each session is a new one and a resumed one in turn.
+    // The same settings for all, so that both full handshakes and resumed sessions occur.
     let tls = TlsConfig::new(&options.tls).expect("files");
     let encrypted = || ConnectionSettings {
         tls: Some(tls.clone()),
@@ -130,5 +132,5 @@ async fn an_encrypted_connection_in_the_making_leaves_nothing() {
     let closed = async || slow.wait_for_none_open().await;
     let polls = drop_at_every_poll(slow.address, encrypted, &slow, &server, closed).await;
     assert!(polls > 15, "{polls}");
-    assert!(front.met().encrypted > 0);
+    assert!(terminator.counts().encrypted > 0);
 }

@@ -1,5 +1,5 @@
-//! A server, a proxy before it, a client with one connection through the proxy, and a client without the
-//! proxy.
+//! A server, a proxy in front of it, a client with one connection through the proxy, and a client
+//! connected directly.
 
 use std::{
     pin::Pin,
@@ -14,48 +14,49 @@ use marula_driver::{
 use marula_driver_tests::{
     Proxy,
     polling::{Held, poll_times},
-    proxy::Fate,
+    proxy::Action,
 };
 use marula_test_server::TestServer;
 
-/// Catches hangs only.
-pub(crate) const HANG: Duration = Duration::from_secs(60);
-/// Where held replies are cut: in the header, behind it, behind the section's head, in the body.
+/// The time limit, which is reached only if a test fails.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// The offsets at which replies are split: within and after the header, after the kind of the
+/// section, in the body.
 pub(crate) const ENDS: [usize; 4] = [1, 16, 25, 30];
-/// Pieces of a held reply.
+/// The number of pieces of a reply.
 pub(crate) const PIECES: usize = ENDS.len() + 1;
-/// A connection and a monitor.
+/// The connections of the client through the proxy: one of the pool and one of the monitor.
 pub(crate) const OF_CLIENT: usize = 2;
-/// A connection and a monitor.
+/// The connections of the direct client: one of the pool and one of the monitor.
 pub(crate) const OF_DIRECT: usize = 2;
 
-/// See the module.
+/// The deployment and both clients.
 pub(crate) struct Harness {
     pub(crate) server: TestServer,
     pub(crate) proxy: Proxy,
-    /// Through the proxy, with one connection.
+    /// The client through the proxy, with one connection.
     pub(crate) client: Client,
-    /// Past the proxy.
+    /// The client without the proxy.
     pub(crate) direct: Client,
     rounds: AtomicI32,
 }
 
-/// What one run of an operation works on, unshared.
+/// The objects of one run of an operation. No other run uses them.
 pub(crate) struct Round {
     pub(crate) database: Database,
-    /// Holds five documents, whose `_id`s are 1 to 5.
+    /// A collection of five documents with the `_id`s 1 to 5.
     pub(crate) things: Collection<Document>,
 }
 
-/// An operation under way.
+/// A running operation.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
-/// An operation to be dropped.
+/// An operation to drop.
 pub(crate) struct Case {
-    /// The command whose replies are held.
+    /// The command whose replies arrive in pieces.
     command: &'static str,
     operation: Box<dyn Fn(Round) -> Running>,
-    /// A dropped cursor uses the connection in the background.
+    /// Whether the operation opens a cursor: dropping it sends killCursors in the background.
     has_cursor: bool,
 }
 
@@ -106,7 +107,8 @@ impl Harness {
         harness
     }
 
-    /// Fresh things. An operation dropped earlier may still run on the server, but not on these.
+    /// New objects. An operation dropped before may still run on the server, but not on these
+    /// objects.
     pub(crate) async fn next_round(&self) -> Round {
         let name = format!("round_{}", self.rounds.fetch_add(1, Ordering::SeqCst));
         let all: Vec<Document> = (1..=5).map(|id| doc! { "_id": id }).collect();
@@ -119,18 +121,18 @@ impl Harness {
         }
     }
 
-    /// From now on replies to this command arrive in pieces.
+    /// Sends the replies to this command in pieces from now on.
     pub(crate) fn hold(&self, command: &'static str) {
         self.proxy.set_rule(move |exchange| {
             if exchange.command == command {
-                Fate::Stepwise(ENDS.to_vec())
+                Action::Stepwise(ENDS.to_vec())
             } else {
-                Fate::Pass
+                Action::Pass
             }
         });
     }
 
-    /// An operation whose right result nothing else has.
+    /// Runs an operation whose correct result differs from that of any other.
     pub(crate) async fn probe(&self) {
         let id = self.rounds.fetch_add(1, Ordering::SeqCst);
         let probes = self.client.database("probes").collection::<Document>("probes");
@@ -138,32 +140,32 @@ impl Harness {
             probes.insert_one(&doc! { "_id": id }).await?;
             probes.find_one(doc! { "_id": id }).await
         };
-        let found = tokio::time::timeout(HANG, probe)
+        let found = tokio::time::timeout(TIME_LIMIT, probe)
             .await
             .expect("no connection has leaked");
-        assert_eq!(found.expect("the client works"), Some(doc! { "_id": id }));
+        assert_eq!(found.expect("the operation succeeds"), Some(doc! { "_id": id }));
     }
 
-    /// The client works, and nothing but its connection and its monitor is left of it.
+    /// Checks that the client works, and that only its connection and its monitor are left.
     pub(crate) async fn settle(&self) {
         self.proxy.pass_everything();
         self.probe().await;
         let settled = self.server.wait_for_open_connections(OF_CLIENT + OF_DIRECT);
-        tokio::time::timeout(HANG, settled)
+        tokio::time::timeout(TIME_LIMIT, settled)
             .await
             .expect("dropped connections are closed");
     }
 
-    /// Runs an operation with one poll more each time, until it completes by itself.
+    /// Runs an operation, each time with one more poll before it is dropped, until it completes.
     pub(crate) async fn drop_at_every_poll(&self, case: Case) {
         for polls in 0.. {
             let round = self.next_round().await;
             self.hold(case.command);
             let before = self.proxy.accepted();
             let running = poll_times((case.operation)(round), polls, &self.proxy, Held::OfTheFuture);
-            let outcome = tokio::time::timeout(HANG, running)
+            let outcome = tokio::time::timeout(TIME_LIMIT, running)
                 .await
-                .unwrap_or_else(|_| panic!("{} hangs at poll {polls}", case.command));
+                .unwrap_or_else(|_| panic!("{} does not end at poll {polls}", case.command));
             self.settle().await;
             let opened = self.proxy.accepted() - before;
             match outcome {
@@ -171,7 +173,7 @@ impl Harness {
                     outcome.unwrap_or_else(|error| panic!("{} after {polls} polls: {error}", case.command));
                     assert!(
                         polls > PIECES,
-                        "{} was dropped at {polls} places only",
+                        "{} was dropped at {polls} polls only",
                         case.command
                     );
                     assert_eq!(
@@ -181,7 +183,8 @@ impl Harness {
                     );
                     return;
                 }
-                // Sent by the first poll, and the reply never read in full: the connection must go.
+                // The command was sent at the first poll, and its reply has not been read
+                // completely, so the connection must be closed.
                 None if polls > 0 && !case.has_cursor => {
                     assert_eq!(opened, 1, "{} dropped after {polls} polls", case.command);
                 }

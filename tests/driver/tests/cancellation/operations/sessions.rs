@@ -1,5 +1,5 @@
-//! The session of a dropped operation: the server may still run its command, so no other operation gets
-//! the session's id.
+//! The session of a dropped operation: the server may still execute its command, so the server
+//! session is not returned to the pool.
 
 use futures_util::StreamExt;
 use marula_driver::{
@@ -8,7 +8,8 @@ use marula_driver::{
 };
 use marula_driver_tests::{Answer, Request, ScriptedServer};
 
-/// Answers pings, and what opens cursors in the collection `open`; whatever else arrives has no answer.
+/// Answers pings, and commands that open cursors in the collection `open`. Other commands get no
+/// answer.
 fn script(request: &Request) -> Answer {
     let is_open = request.command.get_str("find").ok() == Some("open");
     match request.name() {
@@ -24,15 +25,15 @@ fn script(request: &Request) -> Answer {
     }
 }
 
-struct Silent {
+struct SilentServer {
     server: ScriptedServer,
     client: Client,
     things: Collection<Document>,
-    /// Its finds and inserts are answered.
+    /// The collection whose commands are answered.
     open: Collection<Document>,
 }
 
-impl Silent {
+impl SilentServer {
     async fn start() -> Self {
         let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
         let server = ScriptedServer::start(hello, script).await;
@@ -46,7 +47,7 @@ impl Silent {
         }
     }
 
-    /// Drops the future once the server has received that many more of these commands.
+    /// Drops the future after the server has received `more` of these commands.
     async fn drop_when_sent<T>(&self, command: &str, more: usize, running: impl Future<Output = T>) {
         let count = self.server.requests_named(command).len() + more;
         tokio::select! {
@@ -55,7 +56,7 @@ impl Silent {
         }
     }
 
-    /// Neither an operation nor a new session of the application gets this id.
+    /// Checks that neither an operation nor a new session of the application uses this session id.
     async fn assert_not_used_again(&self, name: &str, id: &Document) {
         let admin = self.client.database("admin");
         admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
@@ -75,7 +76,7 @@ impl Silent {
 
 #[tokio::test]
 async fn the_session_of_a_dropped_action_is_not_used_again() {
-    let silent = Silent::start().await;
+    let silent = SilentServer::start().await;
     let (things, database, client) = (&silent.things, silent.client.database("d"), &silent.client);
     let (set, empty) = (doc! { "$set": { "a": 1 } }, [doc! {}]);
     let index = || IndexModel::new(doc! { "a": 1 });
@@ -86,7 +87,7 @@ async fn the_session_of_a_dropped_action_is_not_used_again() {
             let id = session.id().expect("an id");
             let running = $action.session(&mut session).into_future();
             silent.drop_when_sent($command, 1, running).await;
-            // The application may go on using it.
+            // The application may continue to use its explicit session.
             let admin = client.database("admin");
             admin.run_command(doc! { "ping": 1 }).session(&mut session).await.expect("a reply");
             let ping = silent.server.requests_named("ping").pop().expect("a ping");
@@ -141,7 +142,7 @@ async fn the_session_of_a_dropped_action_is_not_used_again() {
 
 #[tokio::test]
 async fn the_session_of_a_bulk_write_dropped_in_its_second_command_is_not_used_again() {
-    let silent = Silent::start().await;
+    let silent = SilentServer::start().await;
     let mut session = silent.start_session().await;
     let id = session.id().expect("an id");
     let models = [WriteModel::insert_one(&doc! {}), WriteModel::delete_one(doc! {})];
@@ -153,8 +154,8 @@ async fn the_session_of_a_bulk_write_dropped_in_its_second_command_is_not_used_a
 
 #[tokio::test]
 async fn a_session_whose_operation_was_not_sent_is_used_again() {
-    let silent = Silent::start().await;
-    // That the server has sessions is known once it has been found.
+    let silent = SilentServer::start().await;
+    // The client discovers the server, and thereby that it supports sessions.
     let admin = silent.client.database("admin");
     admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let mut session = silent.start_session().await;
@@ -170,7 +171,7 @@ async fn a_session_whose_operation_was_not_sent_is_used_again() {
     assert_eq!(silent.start_session().await.id(), id);
 }
 
-/// How a cursor is read, up to its getMore.
+/// Reads a cursor in one of several ways, up to its getMore.
 async fn read(cursor: &mut Cursor<Document>, way: usize) {
     match way {
         0 => drop(cursor.advance().await),
@@ -183,11 +184,12 @@ async fn read(cursor: &mut Cursor<Document>, way: usize) {
 
 #[tokio::test]
 async fn the_session_of_a_dropped_get_more_is_not_used_again_and_not_by_kill_cursors() {
-    let silent = Silent::start().await;
+    let silent = SilentServer::start().await;
     let mut killed = 0;
     for explicit in [false, true] {
         for way in 0..5 {
-            // The same holds when the cursor is read once more after the dropped future, which ends it with an error.
+            // The same holds if the cursor is read again after the future was dropped, which ends
+            // the cursor with an error.
             for look_again in [false, true] {
                 let mut session = silent.start_session().await;
                 let find = silent.open.find(doc! {});
@@ -201,7 +203,7 @@ async fn the_session_of_a_dropped_get_more_is_not_used_again_and_not_by_kill_cur
                 let id = opened.lsid().expect("a session");
                 assert_eq!(session.id().as_ref() == Some(&id), explicit);
                 silent.drop_when_sent("getMore", 1, read(&mut cursor, way)).await;
-                // A stream goes on with the getMore that is under way.
+                // A stream continues the getMore in flight.
                 if look_again && way != 2 {
                     cursor.advance().await.expect_err("a batch is lost");
                 }
@@ -221,10 +223,11 @@ async fn the_session_of_a_dropped_get_more_is_not_used_again_and_not_by_kill_cur
     }
 }
 
-/// A cursor that is read as a stream, or in another task, can have a getMore in flight when the application ends the session.
+/// A cursor that is read as a stream or in another task can have a getMore in flight when the
+/// application ends the session.
 #[tokio::test]
 async fn a_session_that_ends_before_the_reply_to_a_get_more_is_not_used_again() {
-    let silent = Silent::start().await;
+    let silent = SilentServer::start().await;
     for in_task in [false, true] {
         let mut session = silent.start_session().await;
         let id = session.id().expect("an id");
@@ -250,8 +253,8 @@ async fn a_session_that_ends_before_the_reply_to_a_get_more_is_not_used_again() 
 
 /// The application may use its session again as soon as the cursor is dropped.
 #[tokio::test]
-async fn a_cursor_dropped_in_a_session_is_freed_without_it() {
-    let silent = Silent::start().await;
+async fn a_cursor_dropped_in_a_session_is_killed_without_the_session() {
+    let silent = SilentServer::start().await;
     let mut session = silent.start_session().await;
     let id = session.id();
     for (killed, lsid) in [(1, None), (2, id.clone())] {
@@ -274,13 +277,13 @@ async fn a_cursor_dropped_in_a_session_is_freed_without_it() {
     assert_eq!(
         silent.start_session().await.id(),
         id,
-        "nothing of it was dropped halfway"
+        "no command of the session was dropped in flight"
     );
 }
 
 #[tokio::test]
-async fn a_dropped_close_frees_the_cursor() {
-    let silent = Silent::start().await;
+async fn a_cursor_whose_close_is_dropped_is_killed() {
+    let silent = SilentServer::start().await;
     let mut session = silent.start_session().await;
     for (killed, explicit) in [(1, false), (2, true)] {
         let find = silent.open.find(doc! {});

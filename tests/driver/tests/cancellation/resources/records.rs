@@ -1,4 +1,4 @@
-//! A client that ends during an SRV lookup.
+//! A client that ends during SRV polling.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ const RECORD: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
 const URI: &str = "mongodb+srv://test1.test.build.10gen.cc/?tls=false";
 
 #[tokio::test]
-async fn while_records_are_looked_up_again() {
+async fn a_client_can_end_during_srv_polling() {
     for shut_down in [false, true] {
         let mongos = MockMongos::start().await;
         let address = mongos.address;

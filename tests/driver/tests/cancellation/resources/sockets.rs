@@ -1,4 +1,4 @@
-//! Sockets that do not open, and requests that are never read.
+//! Connections that are not accepted, and requests that are not read.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -16,10 +16,11 @@ use tokio::{
     sync::watch,
 };
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// A listener that accepts no connection and whose queue is full: the system leaves further connections unanswered.
+/// A listener that accepts no connection and whose backlog is full: the operating system does not
+/// answer further connections.
 struct Full {
     address: SocketAddr,
     _listener: TcpListener,
@@ -39,12 +40,12 @@ impl Full {
         let listener = Self::listen();
         let address = listener.local_addr().expect("an address");
         let mut queue = Vec::new();
-        // A connection that finds a place finds it at once. A pause that is too short on a busy machine leaves a place free, which makes
-        // the client hang in the handshake instead.
+        // If the backlog has space, a connection is established at once. If this pause is too short
+        // on a busy machine, space is left, and the client waits in the handshake instead.
         let patience = Duration::from_millis(300);
         while let Ok(stream) = tokio::time::timeout(patience, TcpStream::connect(address)).await {
             queue.push(stream.expect("a connection"));
-            assert!(queue.len() < 100, "the system's queue has no end");
+            assert!(queue.len() < 100, "the backlog is unlimited");
         }
         Self {
             address,
@@ -59,7 +60,7 @@ impl Full {
 }
 
 #[tokio::test]
-async fn while_a_socket_is_opened() {
+async fn a_client_can_end_during_connect() {
     let full = Full::new().await;
     let alive = tasks::alive();
     for shut_down in [false, true] {
@@ -75,10 +76,10 @@ async fn while_a_socket_is_opened() {
         checks
             .wait_for(|count| *count == 1)
             .await
-            .expect("the client is here");
+            .expect("the client exists");
         let admin = client.database("admin");
         let ping = tokio::spawn(async move { admin.run_command(doc! { "ping": 1 }).await });
-        // Turns enough for the socket to be asked for.
+        // Enough turns of the runtime for the connect to begin.
         for _ in 0..1000 {
             tokio::task::yield_now().await;
         }
@@ -92,32 +93,33 @@ async fn while_a_socket_is_opened() {
         }
         drop(client);
         let ended = tasks::wait_for_at_most(alive);
-        tokio::time::timeout(HANG, ended)
+        tokio::time::timeout(TIME_LIMIT, ended)
             .await
-            .unwrap_or_else(|_| panic!("shut down: {shut_down}: something is left"));
+            .unwrap_or_else(|_| panic!("shut down: {shut_down}: a task is left"));
     }
 }
 
 #[tokio::test]
-async fn a_socket_that_does_not_open_ends_at_the_connect_timeout() {
+async fn connect_fails_after_connect_timeout() {
     let full = Full::new().await;
     let uri = full.uri("connectTimeoutMS=100&serverSelectionTimeoutMS=1000");
     let client = Client::connect(uri).await.expect("a client");
     let known = wait_for_description(&client, |text| text.contains("(Unknown: "));
-    let known = tokio::time::timeout(HANG, known).await.expect("nothing hangs");
+    let known = tokio::time::timeout(TIME_LIMIT, known).await.expect("no hang");
     assert!(known.contains("connectTimeoutMS"), "{known}");
     let admin = client.database("admin");
     let ping = admin.run_command(doc! { "ping": 1 });
-    let error = tokio::time::timeout(HANG, ping.into_future())
+    let error = tokio::time::timeout(TIME_LIMIT, ping.into_future())
         .await
-        .expect("nothing hangs")
-        .expect_err("there is no server");
+        .expect("no hang")
+        .expect_err("the server does not accept");
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error:?}");
 }
 
-/// A request larger than what the sockets between the two hold is written for as long as socketTimeoutMS, and not executed.
+/// A request larger than the socket buffers of both sides is written until socketTimeoutMS, and not
+/// executed.
 #[tokio::test]
-async fn a_request_that_nobody_reads_ends_at_the_socket_timeout() {
+async fn a_request_that_is_not_read_fails_after_socket_timeout() {
     let server = TestServer::builder()
         .standalone()
         .start()
@@ -134,10 +136,10 @@ async fn a_request_that_nobody_reads_ends_at_the_socket_timeout() {
         .collect();
     proxy.pause_requests();
     let insert = things.insert_many(&large);
-    let error = tokio::time::timeout(HANG, insert.into_future())
+    let error = tokio::time::timeout(TIME_LIMIT, insert.into_future())
         .await
-        .expect("nothing hangs")
-        .expect_err("not read");
+        .expect("no hang")
+        .expect_err("the request is not read");
     let ErrorKind::Network(network) = error.kind() else {
         panic!("{error:?}");
     };

@@ -26,14 +26,19 @@ fn environment(dns: &DnsServer) -> Environment {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_dead_address_does_not_stop_a_client() {
+async fn a_client_connects_although_one_address_does_not_answer() {
     let server = standalone().await.server;
     let live = server.addresses()[0];
-    let dead = super::DeadEnd::at((V6, live.port()).into()).await;
+    let unresponsive = super::Unresponsive::at((V6, live.port()).into()).await;
     let dns = DnsServer::start().await;
     dns.set_addresses("db.test", &[V6, V4]);
-    // The dead one alone uses up the time.
-    let alone = attempt(&dead.address.to_string(), None, Duration::from_millis(100)).await;
+    // The address that does not answer uses the whole timeout if it is the only one.
+    let alone = attempt(
+        &unresponsive.address.to_string(),
+        None,
+        Duration::from_millis(100),
+    )
+    .await;
     let alone = alone.expect_err("no answer");
     assert_eq!(
         network(&alone),
@@ -50,13 +55,13 @@ async fn a_dead_address_does_not_stop_a_client() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_time_covers_all_addresses_and_the_error_tells_them() {
-    let dead = super::DeadEnd::at((V6, 0).into()).await;
-    let port = dead.address.port();
+async fn connect_timeout_covers_all_addresses_and_the_error_names_them() {
+    let unresponsive = super::Unresponsive::at((V6, 0).into()).await;
+    let port = unresponsive.address.port();
     let dns = DnsServer::start().await;
     dns.set_addresses("db.test", &[V6, V4]);
     let host = format!("db.test:{port}");
-    // Long enough for the second address, which refuses.
+    // Enough time for the second address, which refuses.
     let error = attempt(&host, Some(dns.resolver()), Duration::from_secs(2)).await;
     let error = error.expect_err("no answer");
     assert_eq!(
@@ -75,7 +80,7 @@ async fn the_time_covers_all_addresses_and_the_error_tells_them() {
 }
 
 #[tokio::test]
-async fn hosts_of_one_family_are_reached() {
+async fn hosts_with_addresses_of_one_family_are_reached() {
     let server = standalone().await.server;
     let live = server.addresses()[0];
     let forward = Forward::start("[::1]:0", live).await;
@@ -102,7 +107,7 @@ async fn hosts_of_one_family_are_reached() {
 }
 
 #[tokio::test]
-async fn literals_and_localhost_need_no_lookup() {
+async fn ip_literals_and_localhost_are_not_looked_up() {
     let server = standalone().await.server;
     let live = server.addresses()[0];
     let forward = Forward::start("[::1]:0", live).await;
@@ -113,7 +118,7 @@ async fn literals_and_localhost_need_no_lookup() {
         format!("[::1]:{six}"),
         format!("localhost:{four}"),
         format!("LocalHost.:{four}"),
-        // Nothing listens there on IPv4.
+        // Nothing listens on this port on IPv4.
         format!("localhost:{six}"),
     ] {
         attempt(&host, Some(dns.resolver()), LONG)
@@ -127,7 +132,7 @@ async fn literals_and_localhost_need_no_lookup() {
 }
 
 #[tokio::test]
-async fn refusals_of_all_addresses_are_reported() {
+async fn the_error_names_all_refused_addresses() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -152,7 +157,7 @@ async fn refusals_of_all_addresses_are_reported() {
 }
 
 #[tokio::test]
-async fn names_without_addresses_are_reported() {
+async fn errors_name_hosts_without_addresses() {
     let dns = DnsServer::start().await;
     let none = || Answer::Records(Vec::new());
     dns.set_address_answers("empty.test", none(), none());
@@ -204,9 +209,9 @@ async fn names_without_addresses_are_reported() {
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
 }
 
-/// A failover that moves a name is seen by the next connection.
+/// After a failover that changes the addresses of a name, the next connection uses the new address.
 #[tokio::test]
-async fn no_address_is_remembered() {
+async fn addresses_are_not_cached() {
     let server = standalone().await.server;
     let port = server.addresses()[0].port();
     let dns = DnsServer::start().await;
@@ -222,11 +227,11 @@ async fn no_address_is_remembered() {
 }
 
 #[tokio::test]
-async fn an_answer_with_very_many_addresses_is_survived() {
+async fn an_answer_with_many_addresses_is_used() {
     let server = standalone().await.server;
     let port = server.addresses()[0].port();
     let dns = DnsServer::start().await;
-    // As many as fit into a packet. Nothing listens on any but the last.
+    // As many as fit into a packet. Nothing listens on any but the last address.
     let mut many: Vec<IpAddr> = (2..30).map(|last| [127, 0, 0, last].into()).collect();
     many.push(V4);
     dns.set_addresses("many.test", &many);

@@ -1,4 +1,4 @@
-//! Each phase of establishing a connection has its own error.
+//! The error of each phase of connection establishment.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -7,7 +7,7 @@ use marula_driver::{
     internals::{Connection, ConnectionSettings, TlsConfig, handshake::client_metadata},
     options::{ClientOptions, Proxy},
 };
-use marula_driver_tests::socks5::{Mischief, Socks5Proxy};
+use marula_driver_tests::socks5::{Socks5Fault, Socks5Proxy};
 use tokio::{
     io::AsyncReadExt,
     net::{TcpListener, TcpStream},
@@ -15,50 +15,50 @@ use tokio::{
 
 use super::LONG;
 
-/// What a server does once it has read something.
+/// What the server behavior after it has read something.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+enum Behavior {
     Close,
     Reset,
     Nothing,
 }
 
-async fn server(does: Does) -> SocketAddr {
+async fn server(behavior: Behavior) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, does));
+            tokio::spawn(serve(stream, behavior));
         }
     });
     address
 }
 
-async fn serve(mut stream: TcpStream, does: Does) {
-    // All of what either client begins with.
+async fn serve(mut stream: TcpStream, behavior: Behavior) {
+    // The largest first message of both clients.
     let mut some = [0; 4096];
     if stream.read(&mut some).await.is_err() {
         return;
     }
-    match does {
-        Does::Close => {}
-        Does::Reset => stream.set_zero_linger().expect("an open socket"),
-        Does::Nothing => while matches!(stream.read(&mut some).await, Ok(count) if count > 0) {},
+    match behavior {
+        Behavior::Close => {}
+        Behavior::Reset => stream.set_zero_linger().expect("an open socket"),
+        Behavior::Nothing => while matches!(stream.read(&mut some).await, Ok(count) if count > 0) {},
     }
 }
 
-/// The table of phases, straight to the server and through a proxy.
+/// Checks the table of phases, with a direct connection and through a proxy.
 #[tokio::test]
-async fn every_step_has_its_phase_and_every_failure_its_kind() {
-    let socks5 = Socks5Proxy::misbehaving(Mischief::None).await;
+async fn errors_have_the_phase_and_the_io_kind() {
+    let socks5 = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let mut through = Proxy::new("127.0.0.1");
     through.port = Some(socks5.address.port());
-    for (does, limit, kind) in [
-        (Does::Close, LONG, io::ErrorKind::UnexpectedEof),
-        (Does::Reset, LONG, io::ErrorKind::ConnectionReset),
-        (Does::Nothing, Duration::from_secs(1), io::ErrorKind::TimedOut),
+    for (behavior, limit, kind) in [
+        (Behavior::Close, LONG, io::ErrorKind::UnexpectedEof),
+        (Behavior::Reset, LONG, io::ErrorKind::ConnectionReset),
+        (Behavior::Nothing, Duration::from_secs(1), io::ErrorKind::TimedOut),
     ] {
-        let address = server(does).await;
+        let address = server(behavior).await;
         for (tls, phase) in [
             ("tls=false", NetworkPhase::Handshake),
             ("tls=true&tlsInsecure=true", NetworkPhase::TlsHandshake),
@@ -75,15 +75,19 @@ async fn every_step_has_its_phase_and_every_failure_its_kind() {
                 let error = Connection::establish(&server, &settings).await.map(drop);
                 let error = error.expect_err("a fault");
                 let ErrorKind::Network(network) = error.kind() else {
-                    panic!("{does:?}: {error}");
+                    panic!("{behavior:?}: {error}");
                 };
-                assert_eq!(network.phase(), phase, "{does:?}, proxy {proxy:?}: {error}");
-                // Behind a proxy, a reset is an end.
-                if proxy.is_none() || !matches!(does, Does::Reset) {
-                    assert_eq!(network.io_kind(), kind, "{does:?}, proxy {proxy:?}: {error}");
+                assert_eq!(network.phase(), phase, "{behavior:?}, proxy {proxy:?}: {error}");
+                // Behind a proxy, a reset appears as the end of the stream.
+                if proxy.is_none() || !matches!(behavior, Behavior::Reset) {
+                    assert_eq!(network.io_kind(), kind, "{behavior:?}, proxy {proxy:?}: {error}");
                 }
                 assert_eq!(error.address(), Some(&server), "{error}");
-                assert_eq!(error.is_timeout(), matches!(does, Does::Nothing), "{error}");
+                assert_eq!(
+                    error.is_timeout(),
+                    matches!(behavior, Behavior::Nothing),
+                    "{error}"
+                );
             }
         }
     }

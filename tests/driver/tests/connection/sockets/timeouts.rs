@@ -8,14 +8,14 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxy,
-    proxy::{Exchange, Fate},
+    proxy::{Action, Exchange},
     standalone,
 };
 
 use super::network;
 
-/// A server behind a proxy, and a client whose commands may take 700 ms.
-async fn impatient() -> (marula_driver_tests::Deployment, Proxy, Client) {
+/// A server behind a proxy, and a client with a socketTimeoutMS of 700 ms.
+async fn with_socket_timeout() -> (marula_driver_tests::Deployment, Proxy, Client) {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     let client = Client::connect(proxy.uri("socketTimeoutMS=700&retryReads=false&retryWrites=false"))
@@ -30,12 +30,12 @@ fn check(error: &Error, phase: NetworkPhase) {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_in_a_reply_is_given_up() {
-    let (_deployment, proxy, client) = impatient().await;
+async fn a_read_fails_after_socket_timeout() {
+    let (_deployment, proxy, client) = with_socket_timeout().await;
     for shown in [0, 15, 16, 30] {
         proxy.set_rule(move |exchange| match exchange.command {
-            "ping" => Fate::Stepwise(vec![shown]),
-            _ => Fate::Pass,
+            "ping" => Action::Stepwise(vec![shown]),
+            _ => Action::Pass,
         });
         let ping = client.database("admin").run_command(doc! { "ping": 1 }).await;
         check(&ping.expect_err("no whole reply"), NetworkPhase::Read);
@@ -46,12 +46,12 @@ async fn a_server_that_stops_in_a_reply_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_reading_is_given_up() {
-    let (_deployment, proxy, client) = impatient().await;
+async fn a_write_fails_after_socket_timeout() {
+    let (_deployment, proxy, client) = with_socket_timeout().await;
     let things = client.database("d").collection::<Document>("things");
     things.insert_one(&doc! { "_id": 0 }).await.expect("stored");
     proxy.pause_requests();
-    // More than any socket's buffers take.
+    // Larger than the socket buffers.
     let large: Vec<Document> = (1..4)
         .map(|id| doc! { "_id": id, "x": "x".repeat(15_000_000) })
         .collect();
@@ -61,15 +61,15 @@ async fn a_server_that_stops_reading_is_given_up() {
 }
 
 #[tokio::test]
-async fn later_commands_of_a_cursor_are_limited_too() {
-    let (_deployment, proxy, client) = impatient().await;
+async fn socket_timeout_applies_to_get_more() {
+    let (_deployment, proxy, client) = with_socket_timeout().await;
     let things = client.database("d").collection::<Document>("things");
     let documents: Vec<Document> = (0..5).map(|id| doc! { "_id": id }).collect();
     things.insert_many(&documents).await.expect("stored");
     let mut cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
     proxy.set_rule(|exchange: &Exchange<'_>| match exchange.command {
-        "getMore" => Fate::Hang,
-        _ => Fate::Pass,
+        "getMore" => Action::Hang,
+        _ => Action::Pass,
     });
     let error = loop {
         match cursor.advance().await {

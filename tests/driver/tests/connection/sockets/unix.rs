@@ -19,7 +19,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     CommandRecorder,
-    socks5::{Mischief, Socks5Proxy},
+    socks5::{Socks5Fault, Socks5Proxy},
     standalone,
 };
 use marula_test_server::TestServer;
@@ -31,7 +31,7 @@ use tokio::{
 
 use super::{LONG, attempt, network};
 
-/// A path for a socket, gone when this value is.
+/// The path of a socket. Dropping it deletes the file.
 struct SocketFile(PathBuf);
 
 impl SocketFile {
@@ -56,13 +56,13 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens at a path for a server that listens on TCP, until it is dropped, which ends its connections.
-struct UnixFront {
+/// A proxy from a Unix domain socket to a TCP server. Dropping it closes its connections.
+struct UnixProxy {
     file: SocketFile,
     task: JoinHandle<()>,
 }
 
-impl UnixFront {
+impl UnixProxy {
     fn start(target: SocketAddr) -> Self {
         let file = SocketFile::new();
         let listener = UnixListener::bind(&file.0).expect("a socket");
@@ -85,17 +85,17 @@ async fn relay(listener: UnixListener, target: SocketAddr) {
     }
 }
 
-impl Drop for UnixFront {
+impl Drop for UnixProxy {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 #[tokio::test]
-async fn operations_go_over_a_path() {
+async fn operations_use_a_unix_domain_socket() {
     let server = standalone().await.server;
-    let front = UnixFront::start(server.addresses()[0]);
-    let client = Client::connect(front.file.uri("/shop?maxPoolSize=3"))
+    let unix = UnixProxy::start(server.addresses()[0]);
+    let client = Client::connect(unix.file.uri("/shop?maxPoolSize=3"))
         .await
         .expect("a client");
     let things = client
@@ -131,14 +131,14 @@ async fn operations_go_over_a_path() {
 }
 
 #[tokio::test]
-async fn events_and_descriptions_show_the_path() {
+async fn events_and_descriptions_contain_the_path() {
     let server = standalone().await.server;
-    let front = UnixFront::start(server.addresses()[0]);
+    let unix = UnixProxy::start(server.addresses()[0]);
     let path = ServerAddress::Unix {
-        path: front.file.0.clone(),
+        path: unix.file.0.clone(),
     };
     let addresses: Arc<Mutex<Vec<ServerAddress>>> = Arc::default();
-    let mut options = ClientOptions::parse(&front.file.uri("")).expect("options");
+    let mut options = ClientOptions::parse(&unix.file.uri("")).expect("options");
     let commands = CommandRecorder::default();
     commands.listen(&mut options);
     let sink = Arc::clone(&addresses);
@@ -155,11 +155,11 @@ async fn events_and_descriptions_show_the_path() {
     }));
     let client = Client::with_options(options).expect("a client");
     client.list_database_names().await.expect("an answer");
-    let heard = addresses.lock().expect("no panic").clone();
-    assert!(heard.len() >= 2, "a check and a connection");
-    assert!(heard.iter().all(|address| *address == path), "{heard:?}");
-    assert_eq!(path.to_string(), front.file.text());
-    assert_eq!((path.host().as_ref(), path.port()), (front.file.text(), None));
+    let received = addresses.lock().expect("no panic").clone();
+    assert!(received.len() >= 2, "a check and a connection");
+    assert!(received.iter().all(|address| *address == path), "{received:?}");
+    assert_eq!(path.to_string(), unix.file.text());
+    assert_eq!((path.host().as_ref(), path.port()), (unix.file.text(), None));
     for event in commands.take() {
         if let marula_driver::event::CommandEvent::Started(event) = event {
             assert_eq!(event.connection.address, path);
@@ -168,7 +168,7 @@ async fn events_and_descriptions_show_the_path() {
 }
 
 #[tokio::test]
-async fn a_server_that_listens_at_a_path_itself_is_used() {
+async fn a_server_that_listens_on_a_unix_domain_socket_is_used() {
     let file = SocketFile::new();
     let builder = TestServer::builder().standalone().unix_socket(&file.0);
     let server = builder.start().await.expect("the server starts");
@@ -183,7 +183,7 @@ async fn a_server_that_listens_at_a_path_itself_is_used() {
 }
 
 #[tokio::test]
-async fn paths_without_a_listener_are_reported() {
+async fn errors_name_paths_without_a_listener() {
     let absent = SocketFile::new();
     let error = attempt(absent.text(), None, LONG).await.expect_err("no file");
     assert_eq!(
@@ -193,7 +193,7 @@ async fn paths_without_a_listener_are_reported() {
     );
     assert!(error.to_string().contains(absent.text()), "{error}");
 
-    // The file stays when the listener goes.
+    // The file remains after the listener is dropped.
     let left = SocketFile::new();
     drop(UnixListener::bind(&left.0).expect("a socket"));
     let error = attempt(left.text(), None, LONG)
@@ -216,36 +216,36 @@ async fn paths_without_a_listener_are_reported() {
 }
 
 #[tokio::test]
-async fn encryption_over_a_path_is_refused_at_once() {
+async fn tls_over_a_unix_domain_socket_is_rejected() {
     let error = Client::connect("mongodb://%2Ftmp%2Fmongodb.sock/?tls=true").await;
-    let error = error.expect_err("not to be had");
+    let error = error.expect_err("TLS is not supported");
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
     assert!(error.to_string().contains("Unix domain socket"), "{error}");
 }
 
 #[tokio::test]
-async fn a_proxy_is_for_tcp_only() {
+async fn a_socks5_proxy_is_not_used_for_unix_domain_sockets() {
     let server = standalone().await.server;
-    let front = UnixFront::start(server.addresses()[0]);
-    let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
-    let uri = front.file.uri(&format!("/?{}", proxy.options()));
+    let unix = UnixProxy::start(server.addresses()[0]);
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
+    let uri = unix.file.uri(&format!("/?{}", proxy.options()));
     let client = Client::connect(uri).await.expect("a client");
     client.list_database_names().await.expect("an answer");
     assert_eq!(proxy.accepted(), 0);
 }
 
-/// The path goes away and comes back, as with a server that is started again.
+/// The path is deleted and created again, as by a restart of the server.
 #[tokio::test]
-async fn a_client_finds_a_server_that_comes_back() {
+async fn a_client_reconnects_to_a_restarted_server() {
     let server = standalone().await.server;
     let address = server.addresses()[0];
-    let front = UnixFront::start(address);
-    let client = Client::connect(front.file.uri("/?heartbeatFrequencyMS=500"))
+    let unix = UnixProxy::start(address);
+    let client = Client::connect(unix.file.uri("/?heartbeatFrequencyMS=500"))
         .await
         .expect("a client");
     client.list_database_names().await.expect("an answer");
-    let path = front.file.0.clone();
-    drop(front);
+    let path = unix.file.0.clone();
+    drop(unix);
     let listener = UnixListener::bind(&path).expect("the path is free again");
     let _back = SocketFile(path);
     let task = tokio::spawn(relay(listener, address));

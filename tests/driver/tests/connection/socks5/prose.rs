@@ -12,47 +12,47 @@ use marula_driver::{
 use marula_driver_tests::{
     CommandRecorder,
     socks5::{Socks5Proxy, Socks5Settings},
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 use marula_test_server::TestServer;
 
 const NAMES: [&str; 3] = ["a.set.test", "b.set.test", "c.set.test"];
 
-/// A replica set whose members only the proxies can find.
-struct World {
+/// A replica set whose host names only the proxies can resolve.
+struct Deployment {
     _set: TestServer,
-    _fronts: Vec<TlsFront>,
+    _fronts: Vec<TlsTerminator>,
     files: Files,
     authority: Option<Authority>,
-    /// With user `username` and password `p4ssw0rd`.
+    /// A proxy with user `username` and password `p4ssw0rd`.
     closed: Socks5Proxy,
-    /// Without login.
+    /// A proxy without authentication.
     open: Socks5Proxy,
 }
 
 #[derive(Clone, Copy)]
 enum Hosts {
-    /// One member, under a name and port where nothing listens.
+    /// One member, with a host name and a port where nothing listens.
     Mapped,
     All,
 }
 
 type Login = Option<(&'static str, &'static str)>;
 
-impl World {
+impl Deployment {
     async fn start(encrypted: bool) -> Self {
         let advertised = NAMES.map(|name| format!("{name}:27017"));
         let builder = TestServer::builder().replica_set().advertised_hosts(advertised);
         let set = builder.start().await.expect("the set starts");
         let mut members: Vec<SocketAddr> = set.addresses();
-        let mut fronts = Vec::new();
+        let mut terminators = Vec::new();
         let authority = encrypted.then(Authority::new);
         if let Some(authority) = &authority {
             let names = [&NAMES[..], &["localhost"]].concat();
             for member in &mut members {
-                let front = TlsFront::start(&authority.issue(&names), *member).await;
-                *member = front.address;
-                fronts.push(front);
+                let terminator = TlsTerminator::start(&authority.issue(&names), *member).await;
+                *member = terminator.address;
+                terminators.push(terminator);
             }
         }
         let mut mapped: BTreeMap<(String, u16), SocketAddr> = NAMES
@@ -74,7 +74,7 @@ impl World {
             .await,
             open: Socks5Proxy::start(settings).await,
             _set: set,
-            _fronts: fronts,
+            _fronts: terminators,
             files: Files::new(),
             authority,
         }
@@ -94,7 +94,7 @@ impl World {
     }
 
     async fn row(&self, number: u8, hosts: Hosts, proxy: &Socks5Proxy, login: Login, succeeds: bool) {
-        // Only rows that fail wait that long, once it is known why.
+        // Only rows that are expected to fail use the whole timeout, after the cause is known.
         let patience = if succeeds { 60_000 } else { 50 };
         let uri = format!("{}&serverSelectionTimeoutMS={patience}", self.uri(hosts));
         let in_string = match login {
@@ -156,17 +156,17 @@ async fn hello(client: &Client) -> Result<Document, Error> {
 
 #[tokio::test]
 async fn socks5_support_prose_table() {
-    World::start(false).await.table().await;
+    Deployment::start(false).await.table().await;
 }
 
 #[tokio::test]
 async fn socks5_support_prose_table_with_tls() {
-    World::start(true).await.table().await;
+    Deployment::start(true).await.table().await;
 }
 
 #[tokio::test]
 async fn socks5_support_prose_events() {
-    let world = World::start(false).await;
+    let world = Deployment::start(false).await;
     for hosts in [Hosts::Mapped, Hosts::All] {
         let recorder = CommandRecorder::default();
         let client = recorder.client_of(&format!("{}&{}", world.uri(hosts), world.open.options()));

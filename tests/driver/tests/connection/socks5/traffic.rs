@@ -10,7 +10,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     dns::DnsServer,
-    socks5::{Destination, Mischief, Socks5Proxy, Socks5Settings},
+    socks5::{Destination, Socks5Fault, Socks5Proxy, Socks5Settings},
     standalone,
 };
 
@@ -19,9 +19,9 @@ use super::attempt;
 const LONG: std::time::Duration = std::time::Duration::from_secs(60);
 
 #[tokio::test]
-async fn operations_and_monitors_go_through_the_proxy() {
+async fn operations_and_monitors_use_the_proxy() {
     let server = standalone().await.server;
-    let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let address = server.addresses()[0];
     let client = Client::connect(format!("mongodb://{address}/?{}", proxy.options()))
         .await
@@ -35,7 +35,7 @@ async fn operations_and_monitors_go_through_the_proxy() {
     let destinations = proxy.destinations();
     assert!(
         destinations.len() >= 2,
-        "a monitor's connection and an operation's"
+        "a connection of the monitor and one of the pool"
     );
     assert!(
         destinations
@@ -52,7 +52,7 @@ async fn operations_and_monitors_go_through_the_proxy() {
 }
 
 #[tokio::test]
-async fn the_driver_resolves_the_proxy_and_the_proxy_the_server() {
+async fn the_driver_resolves_the_proxy_and_the_proxy_resolves_the_server() {
     let server = standalone().await.server;
     let dns = DnsServer::start().await;
     dns.set_addresses("bastion.test", &[[127, 0, 0, 1].into()]);
@@ -74,7 +74,7 @@ async fn the_driver_resolves_the_proxy_and_the_proxy_the_server() {
     assert_eq!(
         asked,
         ["bastion.test"],
-        "the server's name is none of the driver's business"
+        "the driver does not resolve the server name"
     );
     let wanted = Destination::Name("db1.test".to_owned(), 27017);
     assert!(
@@ -86,8 +86,8 @@ async fn the_driver_resolves_the_proxy_and_the_proxy_the_server() {
 }
 
 #[tokio::test]
-async fn both_families_of_addresses_are_understood() {
-    let proxy = Socks5Proxy::misbehaving(Mischief::Refuse(8)).await;
+async fn ipv4_and_ipv6_addresses_are_sent_as_addresses() {
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::Refuse(8)).await;
     for address in ["192.0.2.1:5", "[2001:db8::1]:6"] {
         attempt(address, &proxy.options(), LONG)
             .await
@@ -99,11 +99,11 @@ async fn both_families_of_addresses_are_understood() {
 }
 
 #[tokio::test]
-async fn a_proxy_may_tell_its_address_in_any_form() {
+async fn bound_addresses_of_every_type_are_accepted() {
     let server = standalone().await.server;
     let name = [&[255][..], &[b'x'; 255]].concat();
     for (kind, bytes) in [(1, vec![0; 4]), (4, vec![7; 16]), (3, vec![0]), (3, name)] {
-        let proxy = Socks5Proxy::misbehaving(Mischief::BoundAddress(kind, bytes)).await;
+        let proxy = Socks5Proxy::misbehaving(Socks5Fault::BoundAddress(kind, bytes)).await;
         attempt(&server.addresses()[0].to_string(), &proxy.options(), LONG)
             .await
             .unwrap_or_else(|error| panic!("type {kind}: {error}"));
@@ -111,11 +111,11 @@ async fn a_proxy_may_tell_its_address_in_any_form() {
 }
 
 #[tokio::test]
-async fn the_first_address_of_a_proxy_may_be_dead() {
+async fn all_addresses_of_a_proxy_are_tried() {
     let server = standalone().await.server;
-    let proxy = Socks5Proxy::misbehaving(Mischief::None).await;
+    let proxy = Socks5Proxy::misbehaving(Socks5Fault::None).await;
     let dns = DnsServer::start().await;
-    // Nothing listens on that of IPv6, which comes first.
+    // Nothing listens on the IPv6 address, which is tried first.
     dns.set_addresses(
         "bastion.test",
         &[[127, 0, 0, 1].into(), "::1".parse().expect("valid")],
@@ -131,7 +131,7 @@ async fn the_first_address_of_a_proxy_may_be_dead() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_not_there_is_told_of_by_every_server() {
+async fn the_error_of_an_unreachable_proxy_appears_for_every_server() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");

@@ -14,10 +14,10 @@ const H: &str = "localhost.test.build.10gen.cc";
 const TEST1: &str = "_mongodb._tcp.test1.test.build.10gen.cc";
 const FIRST_PORT: u16 = 27017;
 const FAST: &str = "tls=false&heartbeatFrequencyMS=500";
-/// Only a wait that never ends takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// A client of mongos that DNS names.
+/// A client of the mongos servers in the SRV records.
 struct Cluster {
     dns: DnsServer,
     record: &'static str,
@@ -33,7 +33,7 @@ impl Cluster {
         }
         let addresses: Vec<_> = mongos.iter().map(|mongos| mongos.address).collect();
         let dial = move |host: &str, port: u16| {
-            assert_eq!(host, H, "a host that DNS did not name");
+            assert_eq!(host, H, "a host without SRV record");
             addresses.get(usize::from(port - FIRST_PORT)).copied()
         };
         let dns = DnsServer::start().await;
@@ -58,31 +58,32 @@ impl Cluster {
         Self::start(TEST1, &[27017, 27018], &uri).await
     }
 
-    /// Two whole rescans, after one that may still have had the old answer. A query begins when what came of the one before
-    /// it has been done.
-    async fn rescan_twice(&self) {
+    /// Waits for two complete polls, after one that may have used the previous answer. A query is
+    /// sent after the result of the previous one has been applied.
+    async fn poll_twice(&self) {
         let seen = self.dns.queries(self.record);
         self.dns.wait_for_queries(self.record, seen + 3).await;
     }
 
-    /// The ports after the answer has become this: once they suit, and two rescans later.
+    /// Sets the answer, waits until the ports satisfy `suit`, and returns the ports two polls
+    /// later.
     async fn after(self, answer: &[u16], suit: impl Fn(&[u16]) -> bool) -> Vec<u16> {
         set(&self.dns, self.record, answer);
         self.wait_until(&suit).await;
-        self.rescan_twice().await;
+        self.poll_twice().await;
         let ports = self.ports();
         assert!(suit(&ports), "{ports:?}");
         ports
     }
 
-    /// Waits until the ports suit.
+    /// Waits until the ports satisfy `suit`.
     async fn wait_until(&self, suit: impl Fn(&[u16]) -> bool) {
         let change = wait_for_hosts(&self.client, |hosts| suit(&ports_of(hosts)));
-        let waited = tokio::time::timeout(PATIENCE, change).await;
+        let waited = tokio::time::timeout(TIME_LIMIT, change).await;
         waited.unwrap_or_else(|_| panic!("still {:?}", self.ports()));
     }
 
-    /// The ports become these, and stay so.
+    /// Checks that the ports become those of the answer and do not change after that.
     async fn becomes(self, answer: &[u16]) {
         self.after(answer, |ports| ports == answer).await;
     }
@@ -132,35 +133,35 @@ async fn polling_srv_records_for_mongos_discovery_prose_5() {
     cluster.becomes(&[27019, 27020]).await;
 }
 
-/// The answer changes nothing, nor does it end the polling.
-async fn changes_nothing(answer: Answer) {
-    // Long enough for a lookup on loopback, so that only silence takes longer.
+/// Checks that the answer neither changes the hosts nor ends the polling.
+async fn is_ignored(answer: Answer) {
+    // Enough time for a lookup on loopback; only a missing answer exceeds it.
     let cluster = Cluster::test1("&connectTimeoutMS=1000").await;
     cluster.dns.set_srv_answer(TEST1, answer);
-    cluster.rescan_twice().await;
+    cluster.poll_twice().await;
     assert_eq!(cluster.ports(), [27017, 27018]);
     cluster
         .client
         .list_database_names()
         .await
-        .expect_err("a mock lists nothing, but it answers");
+        .expect_err("the mock server has no databases, but it answers");
     set(&cluster.dns, TEST1, &[27019]);
     cluster.wait_until(|ports| ports == [27019]).await;
 }
 
 #[tokio::test]
 async fn polling_srv_records_for_mongos_discovery_prose_6() {
-    changes_nothing(Answer::Silence).await;
+    is_ignored(Answer::Silence).await;
 }
 
 #[tokio::test]
 async fn polling_srv_records_for_mongos_discovery_prose_7() {
-    changes_nothing(Answer::NoSuchDomain).await;
+    is_ignored(Answer::NoSuchDomain).await;
 }
 
 #[tokio::test]
 async fn polling_srv_records_for_mongos_discovery_prose_8() {
-    changes_nothing(Answer::Records(Vec::new())).await;
+    is_ignored(Answer::Records(Vec::new())).await;
 }
 
 #[tokio::test]
@@ -169,11 +170,11 @@ async fn polling_srv_records_for_mongos_discovery_prose_9() {
     let record = "_mongodb._tcp.test3.test.build.10gen.cc";
     let cluster = Cluster::start(record, &[27017], &uri).await;
     set(&cluster.dns, record, &[27017, 27018]);
-    // A poller would ask many times over.
+    // If SRV polling were active, there would be many queries in this time.
     let more = cluster.dns.wait_for_queries(record, 2);
     tokio::time::timeout(Duration::from_millis(300), more)
         .await
-        .expect_err("a load balancer is not polled for");
+        .expect_err("no SRV polling with a load balancer");
     assert_eq!(cluster.ports(), [27017]);
 }
 
@@ -210,18 +211,18 @@ async fn polling_srv_records_for_mongos_discovery_prose_13() {
 
 #[tokio::test]
 async fn a_host_outside_the_domain_is_never_contacted() {
-    // The dialer refuses to be asked for another host.
+    // The connector rejects other hosts.
     let cluster = Cluster::test1("").await;
     cluster
         .dns
         .set_srv(TEST1, &[(H, 27018), ("evil.example.com", 27017)]);
     cluster.wait_until(|ports| ports == [27018]).await;
-    cluster.rescan_twice().await;
+    cluster.poll_twice().await;
     assert_eq!(cluster.ports(), [27018]);
 }
 
 #[tokio::test]
-async fn a_replica_set_is_not_rescanned() {
+async fn srv_records_are_not_polled_for_a_replica_set() {
     let set = marula_driver_tests::replica_set().await;
     let seed = set.server.addresses()[0];
     let dns = DnsServer::start().await;
@@ -239,18 +240,19 @@ async fn a_replica_set_is_not_rescanned() {
     let client = environment.connect(&uri).await.expect("a client");
     wait_for_description(&client, |text| text.starts_with("ReplicaSetWithPrimary")).await;
     assert_eq!(hosts(&client).len(), 3);
-    assert_eq!(dns.queries(TEST1), 1, "a named set is never rescanned");
+    assert_eq!(dns.queries(TEST1), 1, "no SRV polling for a replica set");
 }
 
 #[tokio::test]
-async fn a_client_that_ended_asks_no_more() {
+async fn srv_polling_ends_with_the_client() {
     let cluster = Cluster::test1("").await;
-    cluster.rescan_twice().await;
+    cluster.poll_twice().await;
     cluster.client.shutdown().await;
-    // One query may be under way. Whatever follows it comes within the interval of 10 ms, many times over.
+    // One query may be in flight. With an interval of 10 ms, further queries would follow many
+    // times in this time.
     let seen = cluster.dns.queries(TEST1);
     let more = cluster.dns.wait_for_queries(TEST1, seen + 2);
     tokio::time::timeout(Duration::from_millis(300), more)
         .await
-        .expect_err("the poller still asks");
+        .expect_err("SRV polling continues");
 }

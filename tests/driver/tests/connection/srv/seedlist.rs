@@ -1,4 +1,4 @@
-//! The initial lookup.
+//! The initial SRV and TXT lookup.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ async fn resolve(environment: &Environment, uri: &str) -> Result<ClientOptions, 
     environment.resolve(ClientOptions::parse(uri)?).await
 }
 
-async fn refusal(hostname: &str, target: &str) -> String {
+async fn rejection(hostname: &str, target: &str) -> String {
     let environment = canned(CannedDns::default().with_srv(hostname, target, 27017));
     let error = resolve(&environment, &format!("mongodb+srv://{hostname}"))
         .await
@@ -40,29 +40,29 @@ async fn initial_dns_seedlist_discovery_prose_1() {
         let environment = canned(CannedDns::default().with_srv(hostname, &target, 27017));
         let options = resolve(&environment, &format!("mongodb+srv://{hostname}"))
             .await
-            .expect("a name of few parts");
+            .expect("a host name with few labels");
         assert_eq!(options.hosts[0].to_string(), format!("{target}:27017"));
     }
 }
 
 #[tokio::test]
 async fn initial_dns_seedlist_discovery_prose_2() {
-    refusal("localhost", "localhost.mongodb").await;
-    refusal("mongo.local", "test_1.evil.local").await;
-    refusal("blogs.mongodb.com", "blogs.evil.com").await;
+    rejection("localhost", "localhost.mongodb").await;
+    rejection("mongo.local", "test_1.evil.local").await;
+    rejection("blogs.mongodb.com", "blogs.evil.com").await;
 }
 
 #[tokio::test]
 async fn initial_dns_seedlist_discovery_prose_3() {
-    refusal("localhost", "localhost").await;
-    refusal("mongo.local", "mongo.local").await;
+    rejection("localhost", "localhost").await;
+    rejection("mongo.local", "mongo.local").await;
 }
 
 #[tokio::test]
 async fn initial_dns_seedlist_discovery_prose_4() {
-    refusal("localhost", "test_1.cluster_1localhost").await;
-    refusal("mongo.local", "test_1.my_hostmongo.local").await;
-    refusal("blogs.mongodb.com", "cluster.testmongodb.com").await;
+    rejection("localhost", "test_1.cluster_1localhost").await;
+    rejection("mongo.local", "test_1.my_hostmongo.local").await;
+    rejection("blogs.mongodb.com", "cluster.testmongodb.com").await;
 }
 
 const NAME: &str = "_mongodb._tcp.cluster.example.com";
@@ -78,7 +78,7 @@ async fn server() -> (DnsServer, Environment) {
 }
 
 #[tokio::test]
-async fn records_become_hosts_and_options() {
+async fn srv_and_txt_records_become_hosts_and_options() {
     let (dns, environment) = server().await;
     dns.set_srv(NAME, &[("b.example.com", 1), ("A.Example.com", 2)]);
     dns.set_txt(
@@ -91,13 +91,16 @@ async fn records_become_hosts_and_options() {
     assert_eq!(found, ["a.example.com:2", "b.example.com:1"]);
     assert_eq!(options.replica_set.as_deref(), Some("rs0"));
     assert_eq!(options.auth_source(), Some("admins"));
-    assert_eq!(options.tls.enabled, Some(true), "encryption is the default");
-    let again = environment.resolve(options.clone()).await.expect("no lookup");
+    assert_eq!(options.tls.enabled, Some(true), "TLS is the default");
+    let again = environment
+        .resolve(options.clone())
+        .await
+        .expect("the options are resolved");
     assert_eq!(again, options);
 }
 
 #[tokio::test]
-async fn what_the_application_says_comes_before_the_record() {
+async fn options_of_the_connection_string_override_the_txt_record() {
     let (dns, environment) = server().await;
     dns.set_srv(NAME, &[("b.example.com", 1)]);
     dns.set_txt("cluster.example.com", &[&["replicaSet=rs0&authSource=admins"]]);
@@ -108,7 +111,11 @@ async fn what_the_application_says_comes_before_the_record() {
     assert_eq!(resolved.replica_set.as_deref(), Some("mine"));
     assert_eq!(resolved.tls.enabled, Some(false));
     let source = |options: ClientOptions| options.credential.and_then(|credential| credential.source);
-    assert_eq!(source(resolved).as_deref(), Some("admins"), "not the database");
+    assert_eq!(
+        source(resolved).as_deref(),
+        Some("admins"),
+        "authSource is not the database"
+    );
     if let Some(credential) = &mut options.credential {
         credential.source = Some("mine".into());
     }
@@ -117,7 +124,7 @@ async fn what_the_application_says_comes_before_the_record() {
 }
 
 #[tokio::test]
-async fn failures_of_dns_name_the_record() {
+async fn dns_errors_name_the_record() {
     let (dns, environment) = server().await;
     let error = async || resolve(&environment, URI).await.expect_err("no hosts");
 
@@ -153,14 +160,14 @@ async fn failures_of_dns_name_the_record() {
 }
 
 #[tokio::test]
-async fn options_must_be_resolved_before_there_is_a_client() {
+async fn a_client_requires_resolved_options() {
     let options = ClientOptions::parse("mongodb+srv://cluster.example.com").expect("options");
     let error = Client::with_options(options).expect_err("no hosts yet");
     assert!(error.to_string().contains("resolve()"), "{error}");
 }
 
 #[tokio::test]
-async fn a_client_begins_with_the_hosts_found() {
+async fn a_client_uses_the_hosts_of_the_srv_records() {
     let (dns, environment) = server().await;
     dns.set_srv(
         NAME,

@@ -1,5 +1,5 @@
-//! Application errors: how they change the description of a server, and whether they request an immediate
-//! check.
+//! Application errors: how they change the description of a server, and whether they request an
+//! immediate check.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use marula_driver_tests::{Deployment, replica_set};
 
 use super::log::{Entry, Log, fail, with};
 
-/// A client of a replica set whose members it knows all, the primary, and the log.
+/// A client that has discovered all members of a replica set, the primary, and the log of its
+/// events.
 struct Fixture {
     deployment: Deployment,
     client: Client,
@@ -22,7 +23,8 @@ struct Fixture {
     log: Log,
 }
 
-/// There are no checks but the first ones, those that are asked for, and those that the members answer when they have news.
+/// The only checks are the initial ones, requested ones, and those of the streaming protocol when
+/// the server changes.
 async fn fixture(mode: ServerMonitoringMode, options: &str) -> Fixture {
     let deployment = replica_set().await;
     let log = Log::default();
@@ -52,7 +54,7 @@ impl Fixture {
         self.client.database("d").collection("c")
     }
 
-    /// The primary became unknown, is checked at once, and is known again.
+    /// Checks that the primary became Unknown, was checked immediately, and was discovered again.
     async fn primary_is_checked_again(&self, before: usize) {
         let lost = self
             .log
@@ -87,7 +89,7 @@ async fn server_discovery_and_monitoring_prose_2_network_error_writing_to_primar
     assert!(error.is_network(), "{error}");
     let lost = log.after(before, |entry| entry.is_loss_of(primary)).await;
     assert_eq!(log.topology_type(), Some(TopologyType::ReplicaSetNoPrimary));
-    // The check under way ends, and no other one begins: the secondaries still serve.
+    // The check in progress ends, and no other one begins: the secondaries are still available.
     log.after(lost - 1, |entry| entry.is_failed_check_of(primary))
         .await;
     for _ in 0..3 {
@@ -128,7 +130,10 @@ async fn server_discovery_and_monitoring_prose_4_node_is_recovering_on_a_seconda
     let before = fixture.log.entries().len();
     let error = fixture.things().find_one(doc! {}).await.unwrap_err();
     assert_eq!(error.code(), Some(13436));
-    let secondary = error.address().expect("the server that said so").clone();
+    let secondary = error
+        .address()
+        .expect("the server that returned the error")
+        .clone();
     assert_ne!(secondary, fixture.primary);
     let lost = fixture
         .log
@@ -198,7 +203,8 @@ async fn server_discovery_and_monitoring_prose_9_pool_management() {
     let ready = log.after(0, is_ready).await;
     let checked = log.after(0, Entry::is_succeeded_check).await;
     assert!(checked < ready);
-    // The specification says twice, but one may hit the round-trip time measurement, which has no events.
+    // The specification uses `times: 2`, but one failure may occur in the RTT measurement, which
+    // has no events.
     let data = doc! { "failCommands": ["hello", "isMaster"], "errorCode": 1234, "appName": "SDAMPoolManagementTest" };
     let command = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data };
     setup

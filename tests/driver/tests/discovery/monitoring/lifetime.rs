@@ -25,7 +25,7 @@ fn address_of(server: &TestServer) -> ServerAddress {
     server.addresses()[0].to_string().parse().expect("an address")
 }
 
-/// Waits until the runtime runs no more tasks than this. Aborted tasks end at their next poll.
+/// Waits until the runtime has at most `count` tasks. Aborted tasks end at their next poll.
 async fn tasks_end(count: usize) {
     while Handle::current().metrics().num_alive_tasks() > count {
         tokio::task::yield_now().await;
@@ -47,7 +47,8 @@ async fn a_closed_client_leaves_no_task_and_no_connection() {
             let client = log.client(&server.uri(), |_| {});
             let things = client.database("d").collection::<Document>("c");
             things.insert_one(&doc! {}).await.expect("stored");
-            // Per server a stream and one for the round trips, and one for the insertion.
+            // Each server has a streaming connection and an RTT connection; one has a pooled
+            // connection.
             server.wait_for_open_connections(2 * servers + 1).await;
             assert!(Handle::current().metrics().num_alive_tasks() > tasks);
             if !dropped {
@@ -68,7 +69,7 @@ async fn a_closed_client_leaves_no_task_and_no_connection() {
 }
 
 #[tokio::test]
-async fn a_polled_server_has_one_connection_of_its_monitor() {
+async fn a_polling_monitor_has_one_connection() {
     for (version, mode) in [
         ("8.2", ServerMonitoringMode::Poll),
         ("4.2", ServerMonitoringMode::Stream),
@@ -98,7 +99,7 @@ async fn a_polled_server_has_one_connection_of_its_monitor() {
 }
 
 #[tokio::test]
-async fn a_stream_tells_of_a_new_primary_at_once() {
+async fn streaming_reports_a_new_primary_immediately() {
     let server = TestServer::builder().replica_set().start().await.unwrap();
     let log = Log::default();
     let client = log.client(&server.uri(), |options| options.heartbeat_frequency = HOUR);
@@ -117,12 +118,14 @@ async fn a_stream_tells_of_a_new_primary_at_once() {
     .await;
 }
 
-/// A lost connection of an operation ends the stream; afterwards there is one again, and none of the old.
+/// A network error of an operation cancels the check in progress. Then the monitor has new
+/// connections, and the old ones are closed.
 #[tokio::test]
-async fn a_cancelled_stream_begins_anew() {
+async fn streaming_restarts_after_a_cancelled_check() {
     let deployment = standalone().await;
     let address = address_of(&deployment.server);
-    // The fixture's own client: a stream, one for round trips, and one for its commands.
+    // The client of the fixture has a streaming connection, an RTT connection and a pooled
+    // connection.
     let data = doc! { "failCommands": ["find"], "closeConnection": true };
     fail(&deployment.client, doc! { "times": 1 }, data).await;
     deployment.server.wait_for_open_connections(3).await;
@@ -144,8 +147,9 @@ async fn a_cancelled_stream_begins_anew() {
     deployment.server.wait_for_open_connections(6).await;
 }
 
-/// A server that can stream but only listens: it notes what it is asked, and answers the first hello of each connection.
-async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
+/// A server that supports streaming, records its requests, and answers only the first hello of each
+/// connection.
+async fn recording_server() -> (String, Arc<Mutex<Vec<Document>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let uri = format!("mongodb://{}/", listener.local_addr().expect("an address"));
     let asked: Arc<Mutex<Vec<Document>>> = Arc::default();
@@ -174,20 +178,21 @@ async fn noting_server() -> (String, Arc<Mutex<Vec<Document>>>) {
 }
 
 #[tokio::test]
-async fn monitors_ask_for_nothing_but_hello() {
-    let (uri, asked) = noting_server().await;
+async fn monitors_send_only_hello() {
+    let (uri, asked) = recording_server().await;
     let log = Log::default();
     let _client = log.client(&uri, |options| {
         options.heartbeat_frequency = Duration::from_millis(500);
         options.connect_timeout = Duration::from_millis(500);
     });
-    // The stream that never answers fails after both times together, and the next one begins.
+    // An awaitable hello without reply fails after connectTimeoutMS and heartbeatFrequencyMS
+    // together, and the next check begins.
     let failed = log.after(0, Entry::is_failed_check).await;
     let Entry::Sdam(SdamEvent::ServerHeartbeatFailed {
         awaited, duration, ..
     }) = &log.entries()[failed - 1]
     else {
-        unreachable!("found so");
+        unreachable!("filtered above");
     };
     assert!(*awaited && *duration >= Duration::from_secs(1), "{duration:?}");
     log.after(failed, Entry::is_succeeded_check).await;
@@ -219,7 +224,7 @@ async fn monitors_ask_for_nothing_but_hello() {
                 .iter()
                 .all(|hello| hello.get_i64("maxAwaitTimeMS").is_ok_and(|limit| limit == 500))
     );
-    // Round trips are measured with hellos that are answered at once.
+    // The RTT monitor sends hello without topologyVersion, which is answered immediately.
     assert!(
         asked
             .iter()
@@ -228,7 +233,7 @@ async fn monitors_ask_for_nothing_but_hello() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_dropped_at_once_leaves_nothing() {
+async fn a_client_that_is_dropped_immediately_leaves_no_task_and_no_connection() {
     let server = TestServer::builder()
         .standalone()
         .start()

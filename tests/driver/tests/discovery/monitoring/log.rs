@@ -15,27 +15,27 @@ use tokio::sync::watch;
 pub(crate) enum Entry {
     Sdam(SdamEvent),
     Pool(PoolEvent),
-    /// Something that a server noticed.
+    /// An event recorded by the test server.
     Server(&'static str),
 }
 
 impl Entry {
-    /// A check of this server began.
+    /// Whether this is the start of a check of this server.
     pub(crate) fn is_check_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatStarted { address, .. }) if address == server)
     }
 
-    /// A check of this server began that the server answers when it has news.
+    /// Whether this is the start of an awaitable check of this server.
     pub(crate) fn is_stream_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatStarted { address, awaited: true, .. }) if address == server)
     }
 
-    /// A check of this server failed.
+    /// Whether this is a failed check of this server.
     pub(crate) fn is_failed_check_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerHeartbeatFailed { address, .. }) if address == server)
     }
 
-    /// This server became unknown.
+    /// Whether this server became Unknown.
     pub(crate) fn is_loss_of(&self, server: &ServerAddress) -> bool {
         matches!(self, Self::Sdam(SdamEvent::ServerDescriptionChanged { address, new, .. })
             if address == server && new.server_type() == ServerType::Unknown)
@@ -50,7 +50,7 @@ impl Entry {
     }
 }
 
-/// All events of a client so far.
+/// All events of a client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log(Arc<watch::Sender<Vec<Entry>>>);
 
@@ -63,27 +63,28 @@ impl Log {
         self.0.borrow().clone()
     }
 
-    /// Waits until the events suit, and returns what `find` found.
-    pub(crate) async fn until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
+    /// Waits until `find` returns a value, and returns it.
+    pub(crate) async fn wait_until<T>(&self, find: impl Fn(&[Entry]) -> Option<T>) -> T {
         let mut entries = self.0.subscribe();
         loop {
             if let Some(found) = find(&entries.borrow_and_update()) {
                 return found;
             }
-            entries.changed().await.expect("the log is here");
+            entries.changed().await.expect("the sender is in the log");
         }
     }
 
-    /// Waits for an event after the first `from`, and returns how many there are up to it.
+    /// Waits for a matching event after the first `from` events, and returns the number of events
+    /// up to it.
     pub(crate) async fn after(&self, from: usize, fits: impl Fn(&Entry) -> bool) -> usize {
-        self.until(|entries| {
+        self.wait_until(|entries| {
             let more = entries.get(from..)?.iter().position(&fits)?;
             Some(from + more + 1)
         })
         .await
     }
 
-    /// The current type of the topology.
+    /// The current topology type.
     pub(crate) fn topology_type(&self) -> Option<TopologyType> {
         self.entries().iter().rev().find_map(|entry| match entry {
             Entry::Sdam(SdamEvent::TopologyDescriptionChanged { new, .. }) => Some(new.topology_type()),
@@ -91,7 +92,7 @@ impl Log {
         })
     }
 
-    /// A client whose events go to this log.
+    /// Creates a client that records its events in this log.
     pub(crate) fn client(&self, uri: &str, settings: impl FnOnce(&mut ClientOptions)) -> Client {
         let mut options = ClientOptions::parse(uri).expect("a connection string");
         settings(&mut options);
@@ -106,13 +107,13 @@ impl Log {
     }
 }
 
-/// Puts options after a connection string.
+/// Appends options to a connection string.
 pub(crate) fn with(uri: &str, options: &str) -> String {
     let joint = if uri.contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{options}")
 }
 
-/// Sets `failCommand` on the server that the client sends it to.
+/// Sets the fail point `failCommand` on the server that the client selects.
 pub(crate) async fn fail(client: &Client, mode: Document, data: Document) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
     client
@@ -122,7 +123,7 @@ pub(crate) async fn fail(client: &Client, mode: Document, data: Document) {
         .expect("the fail point is set");
 }
 
-/// Ends what [`fail`] began.
+/// Disables the fail point set by [`fail`].
 pub(crate) async fn stop_failing(client: &Client) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
     client

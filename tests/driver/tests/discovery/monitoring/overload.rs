@@ -12,7 +12,7 @@ use marula_driver::{
     bson::{Document, doc},
     event::PoolEvent,
 };
-use marula_driver_tests::tls::{Authority, Files, TlsFront};
+use marula_driver_tests::tls::{Authority, Files, TlsTerminator};
 use marula_test_server::TestServer;
 use tokio::{
     io::copy_bidirectional,
@@ -22,7 +22,7 @@ use tokio::{
 
 use super::log::{Entry, Log};
 
-/// A proxy that accepts a limited number of connections, as a server does, and closes the others at once.
+/// A proxy that accepts a limited number of connections, and closes further ones immediately.
 struct Limiter {
     address: SocketAddr,
     places: Arc<AtomicUsize>,
@@ -80,8 +80,8 @@ async fn check(tls: bool) {
         .expect("a server");
     let target = server.addresses()[0];
     let (authority, files) = (Authority::new(), Files::new());
-    let front = TlsFront::start(&authority.issue(&["127.0.0.1"]), target).await;
-    let limiter = Limiter::start(if tls { front.address } else { target }).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["127.0.0.1"]), target).await;
+    let limiter = Limiter::start(if tls { terminator.address } else { target }).await;
     let mut uri = format!("mongodb://{}/?maxConnecting=100&maxPoolSize=100", limiter.address);
     if tls {
         let file = files.write("authority.pem", &authority.pem());
@@ -96,7 +96,7 @@ async fn check(tls: bool) {
     for _ in 0..100 {
         let things = things.clone();
         readers.spawn(async move {
-            // Whether it finds anything is of no importance here.
+            // The result of the command is not relevant.
             let _ = things.find_one(doc! { "$where": "sleep(500) || true" }).await;
         });
     }

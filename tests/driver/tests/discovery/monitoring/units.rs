@@ -1,4 +1,4 @@
-//! Prose tests of the Server Discovery and Monitoring specification that need no server.
+//! Prose tests of the Server Discovery and Monitoring specification without a server.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use marula_driver::{
 
 #[tokio::test]
 async fn server_discovery_and_monitoring_prose_1_all_seeds_down() {
-    // Nothing listens on port 1, and names below .invalid do not exist.
+    // Nothing listens on port 1, and host names below .invalid do not exist.
     for uri in [
         "mongodb://127.0.0.1:1",
         "mongodb://unknown.invalid,127.0.0.1:1/?replicaSet=rs",
@@ -25,7 +25,8 @@ async fn server_discovery_and_monitoring_prose_1_all_seeds_down() {
     }
 }
 
-/// Real servers send a code with "not writable primary"; the texts without a code are those that the specification names.
+/// Servers send a code with "not writable primary"; the texts without a code are those of the
+/// specification.
 #[test]
 fn server_discovery_and_monitoring_prose_6_error_parsing() {
     for reply in [

@@ -1,63 +1,68 @@
-//! Elections while all members run.
+//! Elections while all members are running.
 
 use marula_driver::{Client, bson::doc};
 
-use super::load::{Day, survive, survive_unnoticed};
+use super::load::{Failover, run, run_without_errors};
 
 const ELECTIONS: usize = 4;
 
-/// Sends `replSetStepDown` to the primary, as an operator does.
-async fn step_down(day: &Day) {
-    let direct = Client::connect(day.deployment.direct_uri())
+/// Sends `replSetStepDown` to the primary.
+async fn step_down(failover: &Failover) {
+    let direct = Client::connect(failover.deployment.direct_uri())
         .await
         .expect("a client");
     let admin = direct.database("admin");
     admin
         .run_command(doc! { "replSetStepDown": 10 })
         .await
-        .expect("another member takes over");
+        .expect("another member is elected");
     direct.shutdown().await;
 }
 
-/// An operation is sent again once, so the next election waits until every operation that the last one could have hit is done.
-async fn elections(day: &mut Day) {
+/// An operation is retried once, so the next election waits until every operation that the previous
+/// one may have affected has ended.
+async fn elections(failover: &mut Failover) {
     for _ in 0..ELECTIONS {
-        step_down(day).await;
-        let primary = day.deployment.primary();
-        day.finds_primary(Some(primary)).await;
-        day.goes_on().await;
+        step_down(failover).await;
+        let primary = failover.deployment.primary();
+        failover.wait_for_primary(Some(primary)).await;
+        failover.wait_for_all_tasks().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn step_downs_are_hidden() {
-    survive_unnoticed(elections).await;
+async fn step_downs_cause_no_errors() {
+    run_without_errors(elections).await;
 }
 
 #[tokio::test]
-async fn step_downs_are_hidden_on_one_thread() {
-    survive_unnoticed(elections).await;
+async fn step_downs_cause_no_errors_on_one_thread() {
+    run_without_errors(elections).await;
 }
 
-/// Elections that do not wait for anybody.
+/// Elections in quick succession, which do not wait for operations.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flapping_set_is_survived() {
-    survive(async |day| {
+async fn writes_are_exactly_once_during_rapid_elections() {
+    run(async |failover| {
         for _ in 0..20 {
-            assert!(day.deployment.server.step_down(), "another member can take over");
+            assert!(
+                failover.deployment.server.step_down(),
+                "another member can be elected"
+            );
             tokio::task::yield_now().await;
         }
-        day.goes_on().await;
+        failover.wait_for_all_tasks().await;
         for _ in 0..5 {
-            let primary = day.deployment.primary();
-            day.deployment.server.stop_member(primary).await;
-            day.deployment
+            let primary = failover.deployment.primary();
+            failover.deployment.server.stop_member(primary).await;
+            failover
+                .deployment
                 .server
                 .restart_member(primary)
                 .await
-                .expect("it starts again");
+                .expect("the member restarts");
         }
-        day.goes_on().await;
+        failover.wait_for_all_tasks().await;
     })
     .await;
 }

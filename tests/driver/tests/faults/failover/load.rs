@@ -1,4 +1,5 @@
-//! Sixty-four tasks that read and write through proxies, and the checks that hold during every failure.
+//! Sixty-four tasks that read and write through proxies, and the checks that hold during every
+//! failure.
 
 use std::{
     sync::{
@@ -20,56 +21,56 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::ledger::{self, Ledger, numbers};
 
-/// Catches hangs only.
-pub(crate) const HANG: Duration = Duration::from_secs(120);
+/// The time limit, which is reached only if a test fails.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
 const TASKS: i32 = 64;
 const OPTIONS: &str =
     "maxPoolSize=20&heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=5000";
 
-/// A deployment, a client through the proxies, and its load.
-pub(crate) struct Day {
+/// A deployment, a client connected through the proxies, and its tasks.
+pub(crate) struct Failover {
     pub(crate) deployment: Proxied,
     pub(crate) client: Client,
-    /// What the client holds to be the primary.
+    /// The index of the primary in the client's description.
     pub(crate) primary: watch::Receiver<Option<ServerAddress>>,
     tally: PoolTally,
-    /// Before the client was made.
+    /// The number of tasks of the runtime before the client was created.
     tasks_before: usize,
     stop: Arc<AtomicBool>,
     progress: Vec<watch::Receiver<usize>>,
     load: Vec<JoinHandle<Ledger>>,
 }
 
-/// Runs a day with its end: nothing is lost, nothing is left.
-pub(crate) async fn survive(day: impl AsyncFnOnce(&mut Day)) {
-    survive_at(Topology::ReplicaSet, day).await;
+/// Runs a failure with a replica set, then checks the writes and the resources.
+pub(crate) async fn run(fail: impl AsyncFnOnce(&mut Failover)) {
+    run_with(Topology::ReplicaSet, fail).await;
 }
 
-/// The same at a deployment of this topology.
-pub(crate) async fn survive_at(topology: Topology, day: impl AsyncFnOnce(&mut Day)) {
+/// As [`run`], with a deployment of this topology.
+pub(crate) async fn run_with(topology: Topology, fail: impl AsyncFnOnce(&mut Failover)) {
     let whole = async {
-        let mut begun = Day::begin(topology).await;
-        day(&mut begun).await;
+        let mut begun = Failover::begin(topology).await;
+        fail(&mut begun).await;
         begun.end().await
     };
-    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    let ledgers = tokio::time::timeout(TIME_LIMIT, whole).await.expect("no hang");
     println!("{}", ledger::sum(&ledgers));
 }
 
-/// The same, without any failed operation.
-pub(crate) async fn survive_unnoticed(day: impl AsyncFnOnce(&mut Day)) {
+/// As [`run`]; no operation may fail.
+pub(crate) async fn run_without_errors(fail: impl AsyncFnOnce(&mut Failover)) {
     let whole = async {
-        let mut begun = Day::begin(Topology::ReplicaSet).await;
-        day(&mut begun).await;
+        let mut begun = Failover::begin(Topology::ReplicaSet).await;
+        fail(&mut begun).await;
         begun.end().await
     };
-    let ledgers = tokio::time::timeout(HANG, whole).await.expect("nothing hangs");
+    let ledgers = tokio::time::timeout(TIME_LIMIT, whole).await.expect("no hang");
     println!("{}", ledger::sum(&ledgers));
     let errors: usize = ledgers.iter().map(|ledger| ledger.errors).sum();
-    assert_eq!(errors, 0, "retries hide what happened");
+    assert_eq!(errors, 0, "no operation fails");
 }
 
-/// What may happen on such days. Nothing else may.
+/// Checks that the error is one that a failover may cause.
 fn check(error: &Error) {
     let state_change = matches!(
         error.code(),
@@ -83,7 +84,7 @@ fn check(error: &Error) {
     assert!(expected, "{error:?}");
 }
 
-impl Day {
+impl Failover {
     async fn begin(topology: Topology) -> Self {
         let deployment = match topology {
             Topology::Sharded => Proxied::sharded(TestServer::builder(), 2).await,
@@ -118,7 +119,7 @@ impl Day {
                 Arc::clone(&stop),
             )));
         }
-        let mut day = Self {
+        let mut failover = Self {
             deployment,
             client,
             primary,
@@ -128,42 +129,43 @@ impl Day {
             progress,
             load,
         };
-        day.goes_on().await;
-        day
+        failover.wait_for_all_tasks().await;
+        failover
     }
 
-    /// Every task succeeds again: whatever was under way is over, and all is as it should be.
-    pub(crate) async fn goes_on(&mut self) {
+    /// Waits until every task has succeeded again, that is, until the operations in flight have
+    /// ended.
+    pub(crate) async fn wait_for_all_tasks(&mut self) {
         let now = self.progress.iter().map(|progress| *progress.borrow());
         let enough: Vec<usize> = now.map(|done| done + 3).collect();
         for (progress, enough) in self.progress.iter_mut().zip(enough) {
             progress
                 .wait_for(|done| *done >= enough)
                 .await
-                .expect("the task goes on");
+                .expect("the task continues");
         }
     }
 
-    /// The client has found this member to be the primary, or no member.
-    pub(crate) async fn finds_primary(&mut self, member: Option<usize>) {
+    /// Waits until the client's description has this member as the primary, or no primary.
+    pub(crate) async fn wait_for_primary(&mut self, member: Option<usize>) {
         let address = member.map(|member| self.deployment.proxies[member].address().to_string());
         self.primary
             .wait_for(|now| now.as_ref().map(ToString::to_string) == address)
             .await
-            .expect("the client is here");
+            .expect("the client exists");
     }
 
-    /// No member is the primary for the client any more.
-    pub(crate) async fn loses_primary(&mut self, member: usize) {
+    /// Waits until this member is not the primary in the client's description.
+    pub(crate) async fn wait_for_loss_of_primary(&mut self, member: usize) {
         let address = self.deployment.proxies[member].address().to_string();
         self.primary
             .wait_for(|now| now.as_ref().is_none_or(|now| now.to_string() != address))
             .await
-            .expect("the client is here");
+            .expect("the client exists");
     }
 
     async fn end(mut self) -> Vec<Ledger> {
-        self.goes_on().await;
+        self.wait_for_all_tasks().await;
         self.stop.store(true, Ordering::SeqCst);
         let mut ledgers = Vec::new();
         for task in self.load {
@@ -173,7 +175,7 @@ impl Day {
         drop(self.client);
         self.deployment.wait_for_at_most_open(0).await;
         self.deployment.server.wait_for_open_connections(0).await;
-        // The tasks of the load have ended, too.
+        // The tasks of the operations end, too.
         tasks::wait_for_at_most(self.tasks_before).await;
         self.tally.assert_nothing_left();
         let direct = Client::connect(self.deployment.direct_uri())
@@ -184,7 +186,7 @@ impl Day {
     }
 }
 
-/// Reads and writes until stopped, and reports each success.
+/// Reads and writes until it is stopped, and reports each success.
 async fn work(client: Client, task: i32, progress: watch::Sender<usize>, stop: Arc<AtomicBool>) -> Ledger {
     let database = client.database("faults");
     let counters: Collection<Document> = database.collection("counters");
@@ -201,12 +203,12 @@ async fn work(client: Client, task: i32, progress: watch::Sender<usize>, stop: A
                 inserted.map(|_| ledger.inserted.push(id))
             }
             1 => {
-                // All members read from one storage, so that each knows every acknowledged write.
+                // All members share one storage, so each has every acknowledged write.
                 let found = nearest.find_one(doc! { "_id": task }).await;
                 found.map(|found| {
                     let numbers = numbers(&found.expect("the task's counter"));
-                    let gone = ledger.pushed.iter().find(|number| !numbers.contains(number));
-                    assert_eq!(gone, None, "an acknowledged write is gone");
+                    let missing = ledger.pushed.iter().find(|number| !numbers.contains(number));
+                    assert_eq!(missing, None, "an acknowledged write is missing");
                 })
             }
             _ => {

@@ -1,72 +1,74 @@
-//! Members are killed, which closes their connections, and started again as new processes.
+//! Members are stopped, which closes their connections, and restarted as new processes.
 
-use super::load::{Day, survive};
+use super::load::{Failover, run};
 
-async fn restart(day: &Day, member: usize) {
-    day.deployment
+async fn restart(failover: &Failover, member: usize) {
+    failover
+        .deployment
         .server
         .restart_member(member)
         .await
-        .expect("it starts again");
+        .expect("the member restarts");
 }
 
-async fn kill_primary(day: &mut Day) {
+async fn kill_primary(failover: &mut Failover) {
     for _ in 0..2 {
-        let old = day.deployment.primary();
-        day.deployment.server.stop_member(old).await;
-        day.loses_primary(old).await;
-        day.goes_on().await;
-        restart(day, old).await;
-        day.goes_on().await;
+        let old = failover.deployment.primary();
+        failover.deployment.server.stop_member(old).await;
+        failover.wait_for_loss_of_primary(old).await;
+        failover.wait_for_all_tasks().await;
+        restart(failover, old).await;
+        failover.wait_for_all_tasks().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_killed_primary_is_survived() {
-    survive(kill_primary).await;
+async fn writes_are_exactly_once_when_the_primary_restarts() {
+    run(kill_primary).await;
 }
 
 #[tokio::test]
-async fn a_killed_primary_is_survived_on_one_thread() {
-    survive(kill_primary).await;
+async fn writes_are_exactly_once_when_the_primary_restarts_on_one_thread() {
+    run(kill_primary).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_secondary_is_survived() {
-    survive(async |day| {
-        let secondary = day.deployment.secondary();
-        day.deployment.server.stop_member(secondary).await;
-        day.goes_on().await;
-        restart(day, secondary).await;
-        day.goes_on().await;
+async fn operations_succeed_when_a_secondary_restarts() {
+    run(async |failover| {
+        let secondary = failover.deployment.secondary();
+        failover.deployment.server.stop_member(secondary).await;
+        failover.wait_for_all_tasks().await;
+        restart(failover, secondary).await;
+        failover.wait_for_all_tasks().await;
     })
     .await;
 }
 
-/// While no member lives operations fail; when they are back, the same client finds them.
+/// Operations fail while no member is running. After the restart, the same client discovers the
+/// members.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_death_of_all_is_survived() {
-    survive(async |day| {
+async fn a_client_rediscovers_the_set_after_all_members_restart() {
+    run(async |failover| {
         for member in 0..3 {
-            day.deployment.server.stop_member(member).await;
+            failover.deployment.server.stop_member(member).await;
         }
-        day.finds_primary(None).await;
+        failover.wait_for_primary(None).await;
         for member in 0..3 {
-            restart(day, member).await;
+            restart(failover, member).await;
         }
-        day.goes_on().await;
+        failover.wait_for_all_tasks().await;
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rolling_restart_is_survived() {
-    survive(async |day| {
+async fn writes_are_exactly_once_during_a_rolling_restart() {
+    run(async |failover| {
         for member in 0..3 {
-            day.deployment.server.stop_member(member).await;
-            day.goes_on().await;
-            restart(day, member).await;
-            day.goes_on().await;
+            failover.deployment.server.stop_member(member).await;
+            failover.wait_for_all_tasks().await;
+            restart(failover, member).await;
+            failover.wait_for_all_tasks().await;
         }
     })
     .await;

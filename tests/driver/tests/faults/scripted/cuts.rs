@@ -16,29 +16,30 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxied, Proxy, Topology,
-    proxy::{Done, Exchange, Fate},
+    proxy::{Action, Done, Exchange},
 };
 use tokio::sync::watch;
 
 use super::{USER, deploy, work};
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(120);
-/// A server that failed is checked again half a second later, so that many are cut at the same time.
-const LANES: usize = 48;
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// The number of parallel series. A failed server is checked again half a second later, so one
+/// series would take long.
+const SERIES: usize = 48;
 
 type Running = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// A reply to be cut.
+/// A command whose reply is truncated.
 #[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
-    /// The command whose reply it is.
+    /// The name of the command.
     command: &'static str,
     is_meant: fn(&Exchange<'_>) -> bool,
     operation: fn(Client, usize) -> Running,
-    /// It happens once on a connection or client, so each cut needs a client of its own; the operation may succeed, since
-    /// there is another connection or check.
+    /// Whether the reply occurs once per connection or client. Then each truncation needs another
+    /// client, and the operation may succeed with another connection or check.
     needs_new_client: bool,
 }
 
@@ -50,7 +51,7 @@ fn ping(client: Client, _: usize) -> Running {
     Box::pin(async move { work::ping(&client).await })
 }
 
-/// The length of the longest such reply.
+/// The length of the longest reply in bytes.
 async fn length_of_reply(deployment: &Proxied, case: Case) -> usize {
     let proxy = &deployment.proxies[0];
     let options = "heartbeatFrequencyMS=500&maxPoolSize=1";
@@ -59,16 +60,16 @@ async fn length_of_reply(deployment: &Proxied, case: Case) -> usize {
         .expect("a client");
     (case.operation)(client.clone(), usize::MAX)
         .await
-        .expect("nothing is cut yet");
+        .expect("no reply is truncated yet");
     if case.command == "hello" {
-        // The first one, the first answer of the stream, and one without a request.
+        // The first reply, the first reply of the stream, and a further reply of it.
         proxy.wait_for_replies(case.command, 4).await;
     }
     client.shutdown().await;
     proxy.length_of_reply(case.command)
 }
 
-async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, length: usize) -> usize {
+async fn series(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, length: usize) -> usize {
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     let options = "retryReads=false&retryWrites=false&heartbeatFrequencyMS=500&maxPoolSize=1";
     let uri = format!(
@@ -79,7 +80,7 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
     let mut client = connect().await;
     (case.operation)(client.clone(), usize::MAX)
         .await
-        .expect("nothing is cut yet");
+        .expect("no reply is truncated yet");
     let (happened, mut cut) = watch::channel(0);
     let mut cuts = 0;
     loop {
@@ -93,12 +94,12 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
         let mut is_armed = true;
         proxy.set_rule(move |exchange| {
             if !is_armed || !(case.is_meant)(exchange) {
-                return Fate::Pass;
+                return Action::Pass;
             }
             is_armed = false;
             let happened = happened.clone();
             let done = Done::new(move || happened.send_modify(|count| *count += 1));
-            Fate::Observed(Box::new(Fate::CutAfter(offset)), done)
+            Action::Observed(Box::new(Action::CutAfter(offset)), done)
         });
         if case.needs_new_client {
             client.shutdown().await;
@@ -108,31 +109,35 @@ async fn lane(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, leng
         cuts += 1;
         cut.wait_for(|count| *count == cuts)
             .await
-            .expect("the sender is here");
+            .expect("the sender exists");
         match outcome {
             Ok(()) => assert!(
                 case.needs_new_client,
-                "{} cut after {offset} bytes succeeds",
+                "{} truncated after {offset} bytes succeeds",
                 case.name
             ),
-            // An operation that waits for its connection when a monitor's is cut gets the pool's error.
+            // If a check fails, an operation that waits for its connection gets the error of the
+            // cleared pool.
             Err(error) => assert!(
                 matches!(
                     error.kind(),
                     ErrorKind::Network(_) | ErrorKind::Pool(PoolError::Cleared { .. })
                 ),
-                "{} cut after {offset} bytes: {error:?}",
+                "{} truncated after {offset} bytes: {error:?}",
                 case.name
             ),
         }
         proxy.pass_everything();
-        work::ping(&client)
-            .await
-            .unwrap_or_else(|error| panic!("after {} was cut after {offset} bytes: {error:?}", case.name));
+        work::ping(&client).await.unwrap_or_else(|error| {
+            panic!(
+                "after {} was truncated after {offset} bytes: {error:?}",
+                case.name
+            )
+        });
     }
 }
 
-async fn cut_everywhere(case: Case) {
+async fn truncate_at_every_byte(case: Case) {
     let deployment = Arc::new(deploy(Topology::Standalone).await);
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     let documents: Vec<Document> = (0..6).map(|id| doc! { "_id": id, "text": "some text" }).collect();
@@ -140,21 +145,21 @@ async fn cut_everywhere(case: Case) {
     let length = length_of_reply(&deployment, case).await;
     assert!(length > 30, "a reply has a header and a body");
     let next = Arc::<AtomicUsize>::default();
-    let lanes: Vec<_> = (0..LANES)
-        .map(|_| tokio::spawn(lane(Arc::clone(&deployment), case, Arc::clone(&next), length)))
+    let lanes: Vec<_> = (0..SERIES)
+        .map(|_| tokio::spawn(series(Arc::clone(&deployment), case, Arc::clone(&next), length)))
         .collect();
     let all = async {
         let mut cuts = 0;
-        for lane in lanes {
-            cuts += lane.await.expect("no panic");
+        for series in lanes {
+            cuts += series.await.expect("no panic");
         }
         cuts
     };
-    let cuts = tokio::time::timeout(HANG, all).await.expect("nothing hangs");
-    println!("{}: cut at {cuts} places", case.name);
+    let cuts = tokio::time::timeout(TIME_LIMIT, all).await.expect("no hang");
+    println!("{}: truncated at {cuts} offsets", case.name);
     assert_eq!(cuts, length);
     if case.name == "insert" {
-        // Every request was executed, though the client got no reply.
+        // Every request was executed, although the client received no complete reply.
         let inserted = doc! { "cut": true };
         let count = things(&direct).count_documents(inserted).await.expect("a count");
         assert_eq!(count, cuts as u64);
@@ -163,8 +168,8 @@ async fn cut_everywhere(case: Case) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ping_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_ping_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "ping",
         command: "ping",
         is_meant: |exchange| exchange.command == "ping",
@@ -175,14 +180,14 @@ async fn ping_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn insert_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_insert_is_retried() {
+    truncate_at_every_byte(Case {
         name: "insert",
         command: "insert",
         is_meant: |exchange| exchange.command == "insert",
         operation: |client, offset| {
             Box::pin(async move {
-                // The first of each lane is not cut.
+                // The first insert of each series is not truncated.
                 let document = match offset {
                     usize::MAX => doc! {},
                     offset => doc! { "_id": format!("cut at {offset}"), "cut": true },
@@ -196,8 +201,8 @@ async fn insert_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn find_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_find_is_retried() {
+    truncate_at_every_byte(Case {
         name: "find",
         command: "find",
         is_meant: |exchange| exchange.command == "find",
@@ -214,8 +219,8 @@ async fn find_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn get_more_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_get_more_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "getMore",
         command: "getMore",
         is_meant: |exchange| exchange.command == "getMore",
@@ -237,8 +242,8 @@ async fn get_more_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hello_of_a_connection_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_the_handshake_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "hello",
         command: "login",
         is_meant: |exchange| exchange.is_login(),
@@ -249,8 +254,8 @@ async fn hello_of_a_connection_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hello_of_a_monitor_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_a_monitor_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "hello of a monitor",
         command: "hello",
         is_meant: |exchange| exchange.is_first && !exchange.is_login(),
@@ -261,8 +266,8 @@ async fn hello_of_a_monitor_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_streamed_hello_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_streamed_hello_reply_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "streamed hello",
         command: "hello",
         is_meant: |exchange| exchange.is_streamed,
@@ -273,8 +278,8 @@ async fn a_streamed_hello_is_cut_at_every_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sasl_continue_is_cut_at_every_byte() {
-    cut_everywhere(Case {
+async fn a_truncated_reply_to_sasl_continue_is_an_error() {
+    truncate_at_every_byte(Case {
         name: "saslContinue",
         command: "saslContinue",
         is_meant: |exchange| exchange.command == "saslContinue",

@@ -1,6 +1,6 @@
-//! A client that ends while its connections fail.
+//! A client that is shut down or dropped while its connections fail.
 
-use super::{HANG, Mode, Script, TASKS, connect, deploy, work};
+use super::{Mode, Script, TASKS, TIME_LIMIT, connect, deploy, work};
 use crate::ledger;
 use marula_driver::Client;
 use marula_driver_tests::{Topology, tasks};
@@ -8,21 +8,22 @@ use marula_driver_tests::{Topology, tasks};
 /// How the client ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// It is shut down; the tasks go on until they hear of it.
+    /// It is shut down; the tasks continue until an operation fails because of it.
     ShutDown,
-    /// The tasks are aborted wherever they are, and with them the last handles.
+    /// The tasks are aborted, and thereby the last handles are dropped.
     Dropped,
 }
 
-/// Ends a client in the middle of the script. Nothing is left, and what was acknowledged is stored.
-async fn end_amid_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
+/// Ends a client during the script. No task or connection is left, and acknowledged writes are
+/// stored.
+async fn end_during_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
     let deployment = deploy(kind).await;
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
     let alive = tasks::alive();
     let (client, tally) = connect(&deployment, mode);
     let script = Script::new(seed, mode);
-    let _shown = script.shown_on_panic();
+    let _shown = script.print_on_panic();
     script.begin(&deployment.proxies);
     let started = (0..TASKS).map(|task| tokio::spawn(work::work(client.clone(), task, seed, script.clone())));
     let started: Vec<_> = started.collect();
@@ -54,47 +55,47 @@ async fn end_amid_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
 
 async fn end_in_time(kind: Topology, mode: Mode, seed: u64, end: End) {
     let seed = seed + super::other_seeds();
-    tokio::time::timeout(HANG, end_amid_faults(kind, mode, seed, end))
+    tokio::time::timeout(TIME_LIMIT, end_during_faults(kind, mode, seed, end))
         .await
-        .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed}, {end:?}: something is left"));
+        .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed}, {end:?}: a task or connection is left"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_set_is_left_amid_faults() {
+async fn a_client_of_a_replica_set_is_shut_down_during_faults() {
     end_in_time(Topology::ReplicaSet, Mode::Stream, 11, End::ShutDown).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_set_is_dropped_amid_faults() {
+async fn a_client_of_a_replica_set_is_dropped_during_faults() {
     end_in_time(Topology::ReplicaSet, Mode::Stream, 12, End::Dropped).await;
 }
 
 #[tokio::test]
-async fn a_standalone_is_left_amid_faults_on_one_thread() {
+async fn a_client_of_a_standalone_is_shut_down_during_faults_on_one_thread() {
     end_in_time(Topology::Standalone, Mode::Poll, 13, End::ShutDown).await;
 }
 
 #[tokio::test]
-async fn a_standalone_is_dropped_amid_faults_on_one_thread() {
+async fn a_client_of_a_standalone_is_dropped_during_faults_on_one_thread() {
     end_in_time(Topology::Standalone, Mode::Stream, 14, End::Dropped).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_sharded_cluster_is_left_amid_faults() {
+async fn a_client_of_a_sharded_cluster_is_shut_down_during_faults() {
     end_in_time(Topology::Sharded, Mode::Stream, 15, End::ShutDown).await;
 }
 
 #[tokio::test]
-async fn a_sharded_cluster_is_dropped_amid_faults_on_one_thread() {
+async fn a_client_of_a_sharded_cluster_is_dropped_during_faults_on_one_thread() {
     end_in_time(Topology::Sharded, Mode::Poll, 16, End::Dropped).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_load_balancer_is_left_amid_faults() {
+async fn a_client_of_a_load_balancer_is_shut_down_during_faults() {
     end_in_time(Topology::LoadBalanced, Mode::Unmonitored, 17, End::ShutDown).await;
 }
 
 #[tokio::test]
-async fn a_load_balancer_is_dropped_amid_faults_on_one_thread() {
+async fn a_client_of_a_load_balancer_is_dropped_during_faults_on_one_thread() {
     end_in_time(Topology::LoadBalanced, Mode::Unmonitored, 18, End::Dropped).await;
 }

@@ -1,8 +1,8 @@
 //! The kinds of faults, and the exchanges they apply to.
 
-use marula_driver_tests::proxy::{Exchange, Fate, Place};
+use marula_driver_tests::proxy::{Action, Exchange, Place};
 
-/// splitmix64
+/// The generator splitmix64.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -16,12 +16,12 @@ impl Random {
     }
 }
 
-/// How servers are watched.
+/// How servers are monitored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Stream,
     Poll,
-    /// Not at all: there is a load balancer.
+    /// No monitoring, because of a load balancer.
     Unmonitored,
 }
 
@@ -35,51 +35,52 @@ impl Mode {
     }
 }
 
-/// What goes wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The connection is closed as soon as it is accepted.
     Refuse,
     /// The connection is accepted, and no request is answered.
     Ignore,
-    /// The request is executed, and there is no reply.
+    /// The request is executed, and no reply is sent.
     Hang,
-    /// There is no reply, and the request is executed after the client has given up, perhaps after it was sent again.
+    /// No reply is sent, and the request is executed after the client has closed the connection,
+    /// possibly after the retry.
     LateRequest,
-    /// The request is not passed on, and the connection ends.
+    /// The request is not forwarded, and the connection is closed.
     LoseRequest,
-    /// A part of the request is passed on, and the connection ends.
+    /// A part of the request is forwarded, and the connection is closed.
     CutRequest,
-    /// The request is executed, and the connection ends.
+    /// The request is executed, and the connection is closed.
     LoseReply,
-    /// A part of the reply arrives, and the connection ends.
+    /// A part of the reply is sent, and the connection is closed.
     CutReply,
-    /// The reply comes late, perhaps after the client's patience.
+    /// The reply is delayed, possibly longer than the timeout of the client.
     Delay,
-    /// A bit of the message's header or flags is flipped.
-    GarbleHeader,
-    /// A bit of what holds the reply's document together is flipped.
-    GarbleBody,
-    /// The reply arrives, then the end of the stream, and requests are swallowed.
+    /// A bit of the header or the flags of the reply is inverted.
+    CorruptHeader,
+    /// A bit of the structure of the reply document is inverted.
+    CorruptBody,
+    /// The reply is sent, then the end of the stream. Further requests are discarded.
     HalfClose,
     /// The request is executed, and the connection is reset.
     Reset,
 }
 
-/// Whom it hits.
+/// What a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
-    /// A socket before anything was said.
+    /// A socket before the first byte.
     Connect,
-    /// The first hello of a monitor, or of the connection that measures round trips.
+    /// The first hello of a monitor, or of an RTT connection.
     MonitorHello,
-    /// A later hello of a monitor that polls.
+    /// A later hello of a polling monitor.
     MonitorPoll,
-    /// A hello that is answered when there is news, and each further answer.
+    /// An awaitable hello, and each further reply to it.
     MonitorStream,
-    /// A later hello that measures a round trip.
+    /// A later hello of an RTT connection.
     RoundTrip,
-    /// The hello of a connection for operations.
+    /// The hello of a pooled connection.
     PoolHello,
     SaslStart,
     SaslContinue,
@@ -88,8 +89,8 @@ pub(crate) enum Target {
     KillCursors,
 }
 
-/// What can be done to an exchange.
-const OF_EXCHANGES: [Kind; 11] = [
+/// The kinds of faults that apply to exchanges.
+const EXCHANGE_KINDS: [Kind; 11] = [
     Kind::Hang,
     Kind::LateRequest,
     Kind::LoseRequest,
@@ -97,47 +98,49 @@ const OF_EXCHANGES: [Kind; 11] = [
     Kind::LoseReply,
     Kind::CutReply,
     Kind::Delay,
-    Kind::GarbleHeader,
-    Kind::GarbleBody,
+    Kind::CorruptHeader,
+    Kind::CorruptBody,
     Kind::HalfClose,
     Kind::Reset,
 ];
 
-/// Header and flags.
+/// The length of the header and the flags.
 const HEADER: usize = 20;
-/// The section's kind, the document's length and the type of its first element. The document's last byte is part of the
-/// structure, too; what is between is data, which nothing protects.
+/// The length of the kind of the section, the length of the document and the type of its first
+/// element. The last byte of the document belongs to its structure, too; the bytes between are data
+/// without a checksum.
 const STRUCTURE: usize = 6;
 
-fn flip(at: Place, random: &mut Random) -> Fate {
+fn flip(at: Place, random: &mut Random) -> Action {
     let mask = 1 << random.below(8);
-    Fate::Garble { at, mask }
+    Action::Corrupt { at, mask }
 }
 
 impl Kind {
-    /// What a proxy is to do. [`Refuse`](Self::Refuse) and [`Ignore`](Self::Ignore) concern no exchange.
-    pub(crate) fn fate(self, random: &mut Random) -> Fate {
+    /// The action of the proxy. [`Refuse`](Self::Refuse) and [`Ignore`](Self::Ignore) concern no
+    /// exchange.
+    pub(crate) fn action(self, random: &mut Random) -> Action {
         match self {
-            Self::Refuse | Self::Ignore | Self::Hang => Fate::Silence,
-            Self::LateRequest => Fate::PassLate,
-            Self::LoseRequest => Fate::Lose,
-            Self::CutRequest => Fate::CutRequestAfter(1 + random.below(300)),
-            Self::LoseReply => Fate::CutAfter(0),
-            Self::CutReply => Fate::CutAfter(1 + random.below(400)),
-            Self::Delay => Fate::Delay,
-            Self::GarbleHeader => flip(Place::FromStart(random.below(HEADER)), random),
-            Self::GarbleBody => match random.below(STRUCTURE + 1) {
+            Self::Refuse | Self::Ignore | Self::Hang => Action::Silence,
+            Self::LateRequest => Action::ForwardLate,
+            Self::LoseRequest => Action::DropRequest,
+            Self::CutRequest => Action::CutRequestAfter(1 + random.below(300)),
+            Self::LoseReply => Action::CutAfter(0),
+            Self::CutReply => Action::CutAfter(1 + random.below(400)),
+            Self::Delay => Action::Delay,
+            Self::CorruptHeader => flip(Place::FromStart(random.below(HEADER)), random),
+            Self::CorruptBody => match random.below(STRUCTURE + 1) {
                 STRUCTURE => flip(Place::Last, random),
                 at => flip(Place::FromStart(HEADER + at), random),
             },
-            Self::HalfClose => Fate::HalfClose,
-            Self::Reset => Fate::Reset,
+            Self::HalfClose => Action::HalfClose,
+            Self::Reset => Action::Reset,
         }
     }
 }
 
 impl Target {
-    /// All that there are in this mode.
+    /// All targets in this mode.
     pub(crate) fn all(mode: Mode) -> Vec<Self> {
         let mut all = vec![
             Self::Connect,
@@ -156,7 +159,7 @@ impl Target {
         all
     }
 
-    /// What an exchange is, unless it belongs to the end of a client.
+    /// The target that an exchange belongs to; `None` at the end of a client.
     pub(crate) fn of(exchange: &Exchange<'_>, mode: Mode) -> Option<Self> {
         Some(match exchange.command {
             _ if exchange.is_hello() => match mode {
@@ -165,7 +168,7 @@ impl Target {
                 Mode::Stream if exchange.mentions("maxAwaitTimeMS") => Self::MonitorStream,
                 Mode::Stream => Self::RoundTrip,
                 Mode::Poll => Self::MonitorPoll,
-                // Every hello belongs to a login.
+                // Every hello belongs to an authentication.
                 Mode::Unmonitored => return None,
             },
             "saslStart" => Self::SaslStart,
@@ -180,11 +183,11 @@ impl Target {
     pub(crate) fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Connect => &[Kind::Refuse, Kind::Ignore],
-            _ => &OF_EXCHANGES,
+            _ => &EXCHANGE_KINDS,
         }
     }
 
-    /// How often each kind happens to it in one run.
+    /// How often each kind applies to this target in one run.
     pub(crate) fn repetitions(self) -> usize {
         match self {
             Self::Command => 6,
@@ -194,12 +197,12 @@ impl Target {
         }
     }
 
-    /// Whether it is a part of operations, of which there are always more.
+    /// Whether this is a part of an operation. The tasks run operations until the script has ended.
     pub(crate) fn is_operation(self) -> bool {
         matches!(self, Self::Command | Self::GetMore | Self::KillCursors)
     }
 
-    /// Whether it happens by itself, at most so often: no fault must come before for it to happen.
+    /// Whether exchanges of this target occur a limited number of times without a preceding fault.
     pub(crate) fn is_regular(self) -> bool {
         matches!(self, Self::MonitorPoll | Self::MonitorStream | Self::RoundTrip)
     }

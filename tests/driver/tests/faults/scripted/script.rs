@@ -1,8 +1,8 @@
-//! A bounded number of faults in a seeded order, and the rule that makes proxies commit them.
+//! A bounded number of faults in a seeded order, and the rule by which proxies perform them.
 //!
-//! Faults of operations happen in bursts, at the same moment to several exchanges: a server that failed is not asked again for
-//! half a second, so one by one they would take long. Faults of handshakes, logins and monitors happen to the next exchange of
-//! their kind, a few after each burst.
+//! Faults of operations occur in bursts, in several exchanges at the same time: a failed server is
+//! not checked again for half a second, so single faults would take long. Faults of handshakes,
+//! authentication and monitors occur in the next exchange of their kind, a few after each burst.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,7 +15,7 @@ use std::{
 
 use marula_driver_tests::{
     Proxy,
-    proxy::{Control, Done, Exchange, Fate},
+    proxy::{Action, Control, Done, Exchange},
 };
 use tokio::sync::watch;
 
@@ -24,19 +24,21 @@ use super::{
     table::Table,
 };
 
-/// Most faults in a burst. They, and what hangs since the last ones, must fit the pool.
+/// The maximum number of faults in a burst. They, and the operations that hang since the previous
+/// burst, must fit into the pool.
 const BURST: usize = 10;
-/// Most exchanges between two bursts.
+/// The maximum number of exchanges between two bursts.
 const GAP: usize = 300;
-/// How many faults of a target that is set up again after a burst come before the next one.
+/// The maximum number of faults between two bursts, for a target that is established again after a
+/// burst.
 const BETWEEN: usize = 2;
 
-/// Shared by the proxies of a deployment and those who work.
+/// Shared by the proxies of a deployment and the tasks.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<Shared>);
 
 struct Shared {
-    /// How many faults have happened.
+    /// The number of faults so far.
     happened: watch::Sender<usize>,
     mode: Mode,
     state: Mutex<State>,
@@ -45,32 +47,32 @@ struct Shared {
 
 struct State {
     random: Random,
-    /// What is still to come.
+    /// The faults that have not been issued.
     queues: BTreeMap<Target, VecDeque<Kind>>,
-    /// What was handed to a proxy and has not happened yet.
+    /// The number of faults that were issued to a proxy and have not been performed.
     under_way: usize,
-    /// How many faults of a target may still happen before the next burst.
+    /// The number of faults of a target that may occur before the next burst.
     allowed: BTreeMap<Target, usize>,
-    /// How many exchanges pass before the next burst.
+    /// The number of exchanges before the next burst.
     gap: usize,
-    /// How many faults the burst under way still lacks.
+    /// The number of faults that are left in the current burst.
     lacking: usize,
     table: Table,
     controls: Vec<Control>,
 }
 
-/// A fault handed to a proxy. If the connection ends before, it comes back.
-struct Ticket {
+/// A fault that was issued to a proxy. If the connection ends before, the fault is queued again.
+struct IssuedFault {
     script: Script,
     target: Target,
     kind: Kind,
     happened: AtomicBool,
 }
 
-/// Shows the table when the test fails.
-pub(crate) struct Shown(Script);
+/// Prints the table if the test fails.
+pub(crate) struct PrintOnDrop(Script);
 
-impl Drop for Shown {
+impl Drop for PrintOnDrop {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let state = self.0.lock();
@@ -80,7 +82,7 @@ impl Drop for Shown {
 }
 
 impl Script {
-    /// Every kind of fault for every target, in an order that the seed decides.
+    /// All kinds of faults for all targets, in an order determined by the seed.
     pub(crate) fn new(seed: u64, mode: Mode) -> Self {
         let mut random = Random(seed);
         let mut queues = BTreeMap::new();
@@ -113,7 +115,7 @@ impl Script {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands the script to the proxies of a deployment.
+    /// Sets the rule of the proxies of a deployment.
     pub(crate) fn begin(&self, proxies: &[Proxy]) {
         self.lock().controls = proxies.iter().map(Proxy::control).collect();
         for proxy in proxies {
@@ -122,77 +124,77 @@ impl Script {
         }
     }
 
-    /// How many faults are still to come.
+    /// The number of faults that have not been performed.
     pub(crate) fn left(&self) -> usize {
         self.lock().queues.values().map(VecDeque::len).sum()
     }
 
-    /// Whether everything has happened.
+    /// Whether all faults have been performed.
     pub(crate) fn is_done(&self) -> bool {
         self.0.done.load(Ordering::SeqCst)
     }
 
-    /// Waits until this many faults have happened.
+    /// Waits until `count` faults have been performed.
     pub(crate) async fn wait_for(&self, count: usize) {
         let mut happened = self.0.happened.subscribe();
         happened
             .wait_for(|happened| *happened >= count)
             .await
-            .expect("the sender is here");
+            .expect("the sender exists");
     }
 
-    /// How many faults have happened so far.
-    pub(crate) fn tried(&self) -> usize {
-        self.lock().table.tried()
+    /// The number of faults performed so far.
+    pub(crate) fn performed(&self) -> usize {
+        self.lock().table.performed()
     }
 
-    /// An operation succeeded that began after this many faults.
-    pub(crate) fn worked_after(&self, faults: usize) {
-        self.lock().table.worked_after(faults);
+    /// Records that an operation succeeded that began after this many faults.
+    pub(crate) fn succeeded_after(&self, faults: usize) {
+        self.lock().table.succeeded_after(faults);
     }
 
-    /// The client works after everything.
-    pub(crate) fn all_survived(&self) {
+    /// Records that the client works after all faults.
+    pub(crate) fn recovered_from_all(&self) {
         let mut state = self.lock();
-        let all = state.table.tried();
-        state.table.worked_after(all);
+        let all = state.table.performed();
+        state.table.succeeded_after(all);
     }
 
     pub(crate) fn table(&self) -> Table {
         self.lock().table.clone()
     }
 
-    pub(crate) fn shown_on_panic(&self) -> Shown {
-        Shown(self.clone())
+    pub(crate) fn print_on_panic(&self) -> PrintOnDrop {
+        PrintOnDrop(self.clone())
     }
 
-    pub(crate) fn assert_every_kind_was_met(&self) {
+    pub(crate) fn assert_every_kind_occurred(&self) {
         let table = self.table();
         for target in Target::all(self.0.mode) {
             for kind in target.kinds() {
-                let met = table.count(target, *kind);
+                let count = table.count(target, *kind);
                 assert!(
-                    met >= target.repetitions(),
-                    "{kind:?} of {target:?} happened {met} times"
+                    count >= target.repetitions(),
+                    "{kind:?} of {target:?} occurred {count} times"
                 );
             }
         }
-        assert_eq!(table.survived(), table.tried());
+        assert_eq!(table.recovered(), table.performed());
     }
 
-    fn decide(&self, exchange: &Exchange<'_>, control: &Control) -> Fate {
+    fn decide(&self, exchange: &Exchange<'_>, control: &Control) -> Action {
         let Some(target) = Target::of(exchange, self.0.mode) else {
-            return Fate::Pass;
+            return Action::Pass;
         };
         let mut state = self.lock();
         let state = &mut *state;
-        let fate = if target.is_operation() {
+        let action = if target.is_operation() {
             state.decide_operation(self, target, control)
         } else {
             state.decide_other(self, target)
         };
         self.0.done.store(state.is_done(), Ordering::SeqCst);
-        fate
+        action
     }
 }
 
@@ -201,7 +203,7 @@ impl State {
         let turned_away = self
             .controls
             .iter()
-            .all(|control| control.still_to_turn_away() == 0);
+            .all(|control| control.remaining_rejections() == 0);
         turned_away && self.under_way == 0 && self.queues.values().all(VecDeque::is_empty)
     }
 
@@ -209,37 +211,37 @@ impl State {
         self.queues.get_mut(&target)?.pop_front()
     }
 
-    /// Hands a fault out.
-    fn issue(&mut self, script: &Script, target: Target, kind: Kind) -> Fate {
+    /// Issues a fault.
+    fn issue(&mut self, script: &Script, target: Target, kind: Kind) -> Action {
         self.under_way += 1;
-        let ticket = Ticket {
+        let ticket = IssuedFault {
             script: script.clone(),
             target,
             kind,
             happened: AtomicBool::new(false),
         };
-        let fate = kind.fate(&mut self.random);
-        Fate::Observed(Box::new(fate), Done::new(move || ticket.happen()))
+        let action = kind.action(&mut self.random);
+        Action::Observed(Box::new(action), Done::new(move || ticket.happen()))
     }
 
-    fn decide_other(&mut self, script: &Script, target: Target) -> Fate {
+    fn decide_other(&mut self, script: &Script, target: Target) -> Action {
         if !target.is_regular() {
             let allowed = self.allowed.entry(target).or_default();
             if *allowed == 0 {
-                return Fate::Pass;
+                return Action::Pass;
             }
             *allowed -= 1;
         }
         match self.pop(target) {
             Some(kind) => self.issue(script, target, kind),
-            None => Fate::Pass,
+            None => Action::Pass,
         }
     }
 
-    fn decide_operation(&mut self, script: &Script, target: Target, control: &Control) -> Fate {
+    fn decide_operation(&mut self, script: &Script, target: Target, control: &Control) -> Action {
         if self.gap > 0 {
             self.gap -= 1;
-            return Fate::Pass;
+            return Action::Pass;
         }
         let left = |kind: fn(Target) -> bool| {
             let queues = self.queues.iter().filter(|(target, _)| kind(**target));
@@ -251,14 +253,14 @@ impl State {
         );
         let kind = match self.pop(target) {
             Some(kind) => kind,
-            // Handshakes and logins happen after faults only.
+            // Handshakes and authentication occur only after faults.
             None if operations == 0 && others > 0 => Kind::LoseRequest,
-            None => return Fate::Pass,
+            None => return Action::Pass,
         };
-        let fate = self.issue(script, target, kind);
+        let action = self.issue(script, target, kind);
         self.lacking = self.lacking.saturating_sub(1);
         if self.lacking > 0 && operations > 1 {
-            return Fate::Later(Box::new(fate));
+            return Action::Later(Box::new(action));
         }
         self.lacking = 1 + self.random.below(BURST);
         self.gap = self.random.below(GAP);
@@ -281,7 +283,7 @@ impl State {
             }
         }
         self.end_waits();
-        fate
+        action
     }
 
     fn end_waits(&self) {
@@ -291,19 +293,19 @@ impl State {
     }
 }
 
-impl Ticket {
+impl IssuedFault {
     fn happen(&self) {
         self.happened.store(true, Ordering::SeqCst);
         let mut state = self.script.lock();
         state.under_way -= 1;
         state.table.add(self.target, self.kind);
-        self.script.0.happened.send_replace(state.table.tried());
+        self.script.0.happened.send_replace(state.table.performed());
         let done = state.is_done();
         self.script.0.done.store(done, Ordering::SeqCst);
     }
 }
 
-impl Drop for Ticket {
+impl Drop for IssuedFault {
     fn drop(&mut self) {
         if !mem::take(self.happened.get_mut()) {
             let mut state = self.script.lock();

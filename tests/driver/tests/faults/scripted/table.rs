@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, fmt};
 
 use super::kinds::{Kind, Target};
 
-/// Faults in the order in which they happened.
+/// The faults in the order in which they were performed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     happened: Vec<(Target, Kind)>,
-    /// This many of them, the first ones, were followed by an operation that began later and succeeded.
-    survived: usize,
+    /// The number of faults, from the first, that were followed by the start of an operation that
+    /// succeeded.
+    recovered: usize,
 }
 
 impl Table {
@@ -17,18 +18,18 @@ impl Table {
         self.happened.push((target, kind));
     }
 
-    /// How many faults there were so far.
-    pub(crate) fn tried(&self) -> usize {
+    /// The number of faults so far.
+    pub(crate) fn performed(&self) -> usize {
         self.happened.len()
     }
 
-    /// An operation succeeded that began after this many faults.
-    pub(crate) fn worked_after(&mut self, faults: usize) {
-        self.survived = self.survived.max(faults);
+    /// Records that an operation succeeded that began after this many faults.
+    pub(crate) fn succeeded_after(&mut self, faults: usize) {
+        self.recovered = self.recovered.max(faults);
     }
 
-    pub(crate) fn survived(&self) -> usize {
-        self.survived
+    pub(crate) fn recovered(&self) -> usize {
+        self.recovered
     }
 
     pub(crate) fn count(&self, target: Target, kind: Kind) -> usize {
@@ -41,19 +42,19 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut by_kind: BTreeMap<Kind, (usize, usize, BTreeMap<Target, usize>)> = BTreeMap::new();
         for (index, (target, kind)) in self.happened.iter().enumerate() {
-            let (tried, survived, targets) = by_kind.entry(*kind).or_default();
-            *tried += 1;
-            *survived += usize::from(index < self.survived);
+            let (performed, recovered, targets) = by_kind.entry(*kind).or_default();
+            *performed += 1;
+            *recovered += usize::from(index < self.recovered);
             *targets.entry(*target).or_default() += 1;
         }
-        writeln!(f, "{:<14} {:>5} {:>8}", "kind", "tried", "survived")?;
-        for (kind, (tried, survived, targets)) in &by_kind {
+        writeln!(f, "{:<14} {:>5} {:>8}", "kind", "performed", "recovered")?;
+        for (kind, (performed, recovered, targets)) in &by_kind {
             writeln!(
                 f,
-                "{:<14} {tried:>5} {survived:>8}  {targets:?}",
+                "{:<14} {performed:>5} {recovered:>8}  {targets:?}",
                 format!("{kind:?}")
             )?;
         }
-        write!(f, "{:<14} {:>5} {:>8}", "all", self.tried(), self.survived)
+        write!(f, "{:<14} {:>5} {:>8}", "all", self.performed(), self.recovered)
     }
 }

@@ -16,7 +16,7 @@ use crate::ledger::{FIXED, Ledger, numbers};
 
 use super::{kinds::Random, script::Script};
 
-/// What may happen to an operation whose connection fails. Nothing else may.
+/// Checks that the error is one that a failed connection may cause.
 pub(crate) fn check(error: &Error) {
     let expected = matches!(
         error.kind(),
@@ -35,7 +35,7 @@ pub(crate) async fn ping(client: &Client) -> Result<(), Error> {
     admin.run_command(doc! { "ping": 1 }).await.map(drop)
 }
 
-/// Polls a future whenever it is woken, but only so often.
+/// Polls a future whenever it is woken, at most `polls` times.
 async fn poll_at_most<T>(mut polls: usize, mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     poll_fn(|cx| {
         polls -= 1;
@@ -48,7 +48,7 @@ async fn poll_at_most<T>(mut polls: usize, mut future: Pin<&mut impl Future<Outp
     .await
 }
 
-/// One task, the only one that writes these documents.
+/// A task. No other task writes its documents.
 struct Task {
     client: Client,
     number: i32,
@@ -67,7 +67,7 @@ fn is_end(error: &Error) -> bool {
     )
 }
 
-/// Reads and writes until the script is done, or the client has ended.
+/// Reads and writes until the script has ended or the client was shut down.
 pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script) -> Ledger {
     let mut random = Random(seed.wrapping_add(0x1000 + u64::from(number.unsigned_abs())));
     let database = client.database("faults");
@@ -82,11 +82,11 @@ pub(crate) async fn work(client: Client, number: i32, seed: u64, script: Script)
         step: 0,
     };
     while !script.is_done() {
-        let before = script.tried();
+        let before = script.performed();
         match task.step(&mut random).await {
             Ok(()) => {
                 task.ledger.successes += 1;
-                script.worked_after(before);
+                script.succeeded_after(before);
             }
             Err(error) if is_end(&error) => break,
             Err(error) => {
@@ -110,7 +110,7 @@ impl Task {
             5 => self.read_all().await,
             6 => self.begin_to_read().await,
             7 => self.work_in_session().await,
-            8 => self.abandon(1 + random.below(5)).await,
+            8 => self.drop_operations(1 + random.below(5)).await,
             _ => self.count().await,
         }
     }
@@ -141,7 +141,8 @@ impl Task {
         Ok(())
     }
 
-    /// Deletes what was inserted last. A deletion that failed may have happened, so nothing is known of the document then.
+    /// Deletes the last inserted document. If the delete fails, the state of the document is
+    /// unknown.
     async fn delete(&mut self) -> Result<(), Error> {
         let Some(id) = self.ledger.inserted.pop() else {
             return Ok(());
@@ -161,12 +162,12 @@ impl Task {
             "the reply of another task"
         );
         let numbers = numbers(&found);
-        let gone = self.ledger.pushed.iter().find(|number| !numbers.contains(number));
-        assert_eq!(gone, None, "an acknowledged write is gone");
+        let missing = self.ledger.pushed.iter().find(|number| !numbers.contains(number));
+        assert_eq!(missing, None, "an acknowledged write is missing");
         Ok(())
     }
 
-    /// Reads what never changes, in four batches.
+    /// Reads the documents that no task changes, in four batches.
     async fn read_all(&mut self) -> Result<(), Error> {
         let cursor = self
             .fixed
@@ -180,18 +181,18 @@ impl Task {
             .map(|document| document.get_i32("_id").expect("a number"))
             .collect();
         let expected: Vec<i32> = (0..FIXED).collect();
-        assert_eq!(ids, expected, "documents are missing or doubled");
+        assert_eq!(ids, expected, "documents are missing or duplicated");
         Ok(())
     }
 
-    /// Leaves a cursor behind, which is killed.
+    /// Drops a cursor before its end, so that it is killed.
     async fn begin_to_read(&mut self) -> Result<(), Error> {
         let mut cursor = self.fixed.find(doc! {}).batch_size(2).await?;
         assert!(cursor.advance().await?, "there are documents");
         Ok(())
     }
 
-    /// Writes and reads in one session, which may have been unlucky before.
+    /// Writes and reads in one session, in which operations may have failed before.
     async fn work_in_session(&mut self) -> Result<(), Error> {
         let mut session = self.client.start_session().await?;
         for part in ["a", "b"] {
@@ -212,13 +213,13 @@ impl Task {
                 .find_one(document.clone())
                 .session(&mut session)
                 .await?;
-            assert_eq!(found, Some(document), "an acknowledged write is gone");
+            assert_eq!(found, Some(document), "an acknowledged write is missing");
         }
         Ok(())
     }
 
-    /// Drops a write and a read after this many polls. The write may have happened, so nothing is known of it.
-    async fn abandon(&mut self, polls: usize) -> Result<(), Error> {
+    /// Drops a write and a read after this many polls. Whether the write was executed is unknown.
+    async fn drop_operations(&mut self, polls: usize) -> Result<(), Error> {
         let push = doc! { "$push": { "numbers": self.step } };
         let push = self.counters.update_one(doc! { "_id": self.number }, push);
         let find = self.fixed.find_one(doc! {});

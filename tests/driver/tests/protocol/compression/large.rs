@@ -6,11 +6,11 @@ use crate::compression::{ALL, Tap, binary, noise, server, tapped};
 
 const MAX_DOCUMENT: usize = 16 << 20;
 const MAX_MESSAGE: usize = 48_000_000;
-/// What is left for fields that a retry can have besides.
+/// The number of bytes reserved for fields that only a retry has.
 const RESERVED: usize = 1_000;
 
 #[tokio::test]
-async fn documents_of_16_mb_go_both_ways() {
+async fn documents_of_16_mb_are_written_and_read() {
     let empty = marula_driver::bson::to_vec(&doc! { "_id": 1, "b": binary(vec![]) })
         .unwrap()
         .len();
@@ -36,11 +36,12 @@ async fn documents_of_16_mb_go_both_ways() {
 }
 
 #[tokio::test]
-async fn batches_fill_messages_and_no_frame_is_larger_than_a_message() {
+async fn batches_fill_messages_and_no_compressed_message_exceeds_the_limit() {
     for (name, id) in ALL {
         let Tap { tap, client, _server } = tapped(server(), &format!("compressors={name}")).await;
         let things = client.database("d").collection::<Document>("c");
-        // Three fill what a message has for documents up to some bytes, and incompressible content outgrows the message.
+        // Three documents almost fill a message; compressed, incompressible content exceeds the
+        // message size.
         let size = (MAX_MESSAGE - RESERVED - 210) / 3;
         let hard = noise(size);
         let batch: Vec<Document> = (0..4).map(|n| doc! { "_id": n, "b": hard.clone() }).collect();
@@ -51,7 +52,7 @@ async fn batches_fill_messages_and_no_frame_is_larger_than_a_message() {
         assert_eq!(commands[0].compressor, None, "{name}: {}", commands[0].length);
         assert!(commands[0].length > MAX_MESSAGE - RESERVED - 100 && commands[0].length <= MAX_MESSAGE);
         assert_eq!(commands[1].compressor, Some(id));
-        // How much fits does not depend on how well it compresses.
+        // The batch size does not depend on the compression ratio.
         let batch: Vec<Document> = (4..8)
             .map(|n| doc! { "_id": n, "b": binary(vec![0; size]) })
             .collect();

@@ -1,4 +1,4 @@
-//! The prose tests, numbered as the specification lists them.
+//! The prose tests of the Wire Compression specification.
 
 use marula_driver::{
     bson::{Document, doc},
@@ -8,7 +8,7 @@ use marula_driver_tests::tap::Tapped;
 
 use crate::compression::{Tap, offered, server, tapped};
 
-/// Pings with these compressors on both sides; what went over the wire.
+/// Sends a ping with these compressors on both sides. Returns the recorded requests and replies.
 async fn ping(compressors: &str, servers: &[&str]) -> (Vec<Tapped>, Vec<Tapped>) {
     let options = format!("compressors={compressors}");
     let Tap { tap, client, _server } = tapped(server().compressors(servers), &options).await;
@@ -21,7 +21,8 @@ async fn ping(compressors: &str, servers: &[&str]) -> (Vec<Tapped>, Vec<Tapped>)
     (tap.take_requests(), tap.take_replies())
 }
 
-/// The ping was compressed by this compressor, its handshake was not, and this was offered there.
+/// Checks that the ping used this compressor, that its handshake was not compressed, and which
+/// compressors the handshake offered.
 fn assert_compressed(requests: &[Tapped], replies: &[Tapped], expected: &[&str], compressor: Option<u8>) {
     let ping = requests.iter().find(|request| request.command() == "ping");
     let ping = ping.expect("a ping");
@@ -71,13 +72,13 @@ async fn compression_prose_4_whatever_the_servers_order() {
 }
 
 #[tokio::test]
-async fn the_first_that_the_server_has_is_used() {
+async fn the_first_compressor_supported_by_the_server_is_used() {
     let (requests, replies) = ping("zstd,zlib,snappy", &["snappy", "zlib"]).await;
     assert_compressed(&requests, &replies, &["zstd", "zlib", "snappy"], Some(2));
 }
 
 #[tokio::test]
-async fn nothing_in_common_is_no_error() {
+async fn messages_are_uncompressed_without_a_common_compressor() {
     let (requests, replies) = ping("zstd", &["snappy"]).await;
     assert_compressed(&requests, &replies, &["zstd"], None);
     let (requests, replies) = ping("zstd", &[]).await;
@@ -85,13 +86,13 @@ async fn nothing_in_common_is_no_error() {
 }
 
 #[tokio::test]
-async fn monitors_offer_nothing() {
+async fn monitors_offer_no_compressors() {
     let (requests, _) = ping("snappy", &["snappy"]).await;
     let ping = requests.iter().find(|request| request.command() == "ping");
     let pool = ping.expect("a ping").connection;
     let monitor = requests
         .iter()
         .find(|request| request.connection != pool && request.body.contains_key("client"))
-        .expect("a monitor's handshake");
+        .expect("a handshake of a monitor");
     assert_eq!(offered(&requests, monitor.connection), Vec::<&str>::new());
 }

@@ -1,5 +1,5 @@
-//! A server may compress any reply to a client that offered compression, the hello reply included, with any of the offered
-//! compressors.
+//! A server may compress any reply to a client that offered compression, including the hello reply,
+//! with any of the offered compressors.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,7 +20,8 @@ use tokio::sync::mpsc;
 
 use crate::compression::{Tap, server, tapped};
 
-/// Compresses all replies to clients that offered, by each compressor in turn, number 0 among them.
+/// Compresses all replies to clients that offered compression, with each compressor in turn,
+/// including noop (0).
 fn compress_everything(tap: &WireTap) -> Arc<Mutex<Vec<String>>> {
     let compressed_replies = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&compressed_replies);
@@ -37,7 +38,7 @@ fn compress_everything(tap: &WireTap) -> Arc<Mutex<Vec<String>>> {
 }
 
 #[tokio::test]
-async fn any_reply_may_be_compressed_by_any_compressor_that_was_offered() {
+async fn replies_may_be_compressed_with_any_offered_compressor() {
     let Tap { tap, client, _server } = tapped(server(), "compressors=zstd,snappy,zlib").await;
     let log = compress_everything(&tap);
     let things = client.database("d").collection::<Document>("c");
@@ -75,7 +76,7 @@ async fn replies_may_be_uncompressed() {
 }
 
 #[tokio::test]
-async fn a_login_goes_on_when_its_replies_are_compressed() {
+async fn authentication_replies_may_be_compressed() {
     let server = server()
         .auth("root", "hunter2")
         .parameter("scramSHA256IterationCount", 4096)
@@ -147,7 +148,7 @@ async fn streamed_replies_may_be_compressed() {
 }
 
 #[tokio::test]
-async fn a_dropped_operation_leaves_no_half_of_a_reply_behind() {
+async fn a_connection_with_a_partly_read_compressed_reply_is_closed() {
     let Tap { tap, client, _server } = tapped(server(), "compressors=zlib&maxPoolSize=1").await;
     let admin = client.database("admin");
     admin.run_command(doc! { "ping": 1 }).await.unwrap();
@@ -167,7 +168,7 @@ async fn a_dropped_operation_leaves_no_half_of_a_reply_behind() {
         }
         tap.pass_replies();
         let _ = tap.take_requests();
-        // On another connection, since a reply is outstanding on the first.
+        // On another connection, because a reply is outstanding on the first.
         let reply = admin.run_command(doc! { "buildInfo": 1 }).await.unwrap();
         assert!(reply.contains_key("version"));
         let requests = tap.take_requests();

@@ -1,4 +1,5 @@
-//! Which commands are compressed: all but handshakes, authentication and other commands with secrets.
+//! Which commands are compressed: all except handshakes, authentication and other sensitive
+//! commands.
 
 use marula_driver::{
     Client, ErrorKind, WriteModel,
@@ -11,7 +12,7 @@ use marula_test_server::TestServer;
 
 use crate::compression::{ALL, Tap, server, tapped};
 
-/// A bit of everything on a fresh collection. Returns what is left there.
+/// Runs operations of several kinds on a new collection. Returns the documents that are left.
 async fn work(client: &Client) -> Vec<Document> {
     let things = client.database("shop").collection::<Document>("things");
     things
@@ -57,7 +58,7 @@ async fn work(client: &Client) -> Vec<Document> {
 }
 
 #[tokio::test]
-async fn every_compressor_does_all_work() {
+async fn all_operations_work_with_every_compressor() {
     let plain = tapped(server(), "").await;
     let expected = work(&plain.client).await;
     for (name, id) in ALL {
@@ -84,7 +85,7 @@ async fn every_compressor_does_all_work() {
 }
 
 #[tokio::test]
-async fn every_deployment_takes_compressed_messages() {
+async fn compression_works_with_every_topology() {
     for builder in [
         TestServer::builder().replica_set(),
         TestServer::builder().sharded(),
@@ -102,7 +103,7 @@ async fn every_deployment_takes_compressed_messages() {
 }
 
 #[tokio::test]
-async fn behind_a_load_balancer_requests_are_compressed_too() {
+async fn requests_through_a_load_balancer_are_compressed() {
     let server = TestServer::builder()
         .load_balanced()
         .start()
@@ -133,7 +134,7 @@ async fn unacknowledged_writes_are_compressed() {
         .insert_one(&doc! { "_id": 1 })
         .await
         .unwrap();
-    // The same connection: the server has read the write when it answers.
+    // The same connection: the server has read the write before it replies.
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 1);
     let commands = tap.take_commands();
     assert_eq!(
@@ -143,7 +144,7 @@ async fn unacknowledged_writes_are_compressed() {
 }
 
 #[tokio::test]
-async fn secrets_are_never_compressed() {
+async fn sensitive_commands_are_never_compressed() {
     let guarded = server()
         .auth("root", "hunter2")
         .parameter("scramIterationCount", 4096)
@@ -166,7 +167,7 @@ async fn secrets_are_never_compressed() {
             .run_command(doc! { "updateUser": &user, "pwd": "other" })
             .await
             .unwrap();
-        // Whatever the server makes of them.
+        // The result of the commands is not relevant.
         for name in [
             "hello",
             "ismaster",
@@ -189,7 +190,7 @@ async fn secrets_are_never_compressed() {
         let (packed, plain): (Vec<_>, Vec<_>) = tap
             .take_requests()
             .into_iter()
-            // A client that was dropped may send it at any time.
+            // A dropped client may send it at any time.
             .filter(|request| request.command() != "endSessions")
             .partition(|request| request.compressor.is_some());
         assert!(
@@ -210,7 +211,7 @@ async fn secrets_are_never_compressed() {
 }
 
 #[tokio::test]
-async fn listeners_are_shown_commands_and_replies_as_without_compression() {
+async fn events_do_not_depend_on_compression() {
     let mut seen = Vec::new();
     for options in ["", "compressors=snappy", "compressors=zlib", "compressors=zstd"] {
         let server = server().start().await.expect("the server starts");
@@ -226,7 +227,7 @@ async fn listeners_are_shown_commands_and_replies_as_without_compression() {
                 _ => panic!("{event:?}"),
             };
             let mut shown = Document::try_from(&*raw).unwrap();
-            // What differs from client to client.
+            // Fields that differ between clients.
             shown.remove("lsid");
             if let Ok(cursor) = shown.get_document_mut("cursor") {
                 cursor.remove("id");
@@ -245,7 +246,7 @@ async fn listeners_are_shown_commands_and_replies_as_without_compression() {
 }
 
 #[tokio::test]
-async fn the_level_of_zlib_is_the_clients() {
+async fn zlib_compression_level_is_applied() {
     let mut sizes = Vec::new();
     for level in ["0", "1", "9", "-1"] {
         let options = format!("compressors=zlib&zlibCompressionLevel={level}");
@@ -269,7 +270,7 @@ async fn the_level_of_zlib_is_the_clients() {
 }
 
 #[tokio::test]
-async fn options_set_in_code_are_held_to_the_same_rules() {
+async fn options_set_in_code_are_validated() {
     let server = server().start().await.expect("the server starts");
     let tap = WireTap::start(server.addresses()[0]).await;
     let mut options = ClientOptions::parse(&tap.uri("")).unwrap();

@@ -1,5 +1,5 @@
-//! Invalid compressed replies: each ends in a typed error that names the problem, the connection is
-//! closed, and the pool stays usable.
+//! Invalid compressed replies: each is reported as a typed error that names the problem, the
+//! connection is closed, and the pool stays usable.
 
 use marula_driver::{
     ErrorKind,
@@ -9,19 +9,19 @@ use marula_driver_tests::tap::{OP_COMPRESSED, OP_MSG, WireTap, compressed, compr
 
 use crate::compression::{Tap, server, tapped};
 
-/// The content of a message with this body: flags, a section of kind 0.
+/// The content of a message with this body: flags, and a section of kind 0.
 fn content(body: &Document) -> Vec<u8> {
     [&[0; 5], &to_vec(body).expect("a document")[..]].concat()
 }
 
-/// A reply by this compressor, as it should be; the part after the headers.
+/// The uncompressed size and the compressed content of a valid reply.
 fn packed(body: &Document, id: u8) -> (i32, Vec<u8>) {
     let content = content(body);
     let frame = compressed(&[&[0; 16], &content[..]].concat(), id);
     (content.len() as i32, frame[25..].to_vec())
 }
 
-/// Answers the next ping by the frame, as the answer to that request.
+/// Replies to the next ping with the frame, with the matching `responseTo`.
 fn answer_ping(tap: &WireTap, frame: Vec<u8>) {
     tap.set_replies(move |passing| {
         if passing.command != "ping" {
@@ -33,7 +33,7 @@ fn answer_ping(tap: &WireTap, frame: Vec<u8>) {
     });
 }
 
-async fn assert_refused(setup: &Tap, frame: Vec<u8>, why: &str) {
+async fn assert_rejected(setup: &Tap, frame: Vec<u8>, why: &str) {
     let admin = setup.client.database("admin");
     answer_ping(&setup.tap, frame);
     let error = admin.run_command(doc! { "ping": 1 }).await.expect_err(why);
@@ -51,16 +51,16 @@ async fn assert_refused(setup: &Tap, frame: Vec<u8>, why: &str) {
         .iter()
         .find(|request| request.command() == "ping")
         .expect("a ping");
-    let greeted = |request: &&marula_driver_tests::tap::Tapped| request.body.contains_key("client");
+    let is_handshake = |request: &&marula_driver_tests::tap::Tapped| request.body.contains_key("client");
     let hello = requests
         .iter()
-        .filter(greeted)
+        .filter(is_handshake)
         .find(|hello| hello.connection == ping.connection);
-    assert!(hello.is_some(), "{why}: the connection was used again");
+    assert!(hello.is_some(), "{why}: the connection was reused");
 }
 
 #[tokio::test]
-async fn frames_that_lie_are_protocol_errors() {
+async fn frames_with_wrong_headers_are_protocol_errors() {
     let setup = tapped(server(), "compressors=snappy,zlib,zstd&maxPoolSize=1").await;
     let body = doc! { "ok": 1, "filler": "x".repeat(300) };
     for (frame, why) in [
@@ -87,7 +87,7 @@ async fn frames_that_lie_are_protocol_errors() {
         (compressed_frame(OP_MSG, 100, 0, &[]), "too short"),
         (compressed_frame(OP_MSG, 100, 0, &[7; 100]), "flag bits"),
     ] {
-        assert_refused(&setup, frame, why).await;
+        assert_rejected(&setup, frame, why).await;
     }
     for (id, name) in [(1, "snappy"), (2, "zlib"), (3, "zstd")] {
         let why = format!("compressed by {name}");
@@ -101,26 +101,26 @@ async fn frames_that_lie_are_protocol_errors() {
             (size, vec![0xFF; 60]),
             (size, b"HTTP/1.1 400 Bad Request".to_vec()),
         ] {
-            assert_refused(&setup, compressed_frame(OP_MSG, size, id, &content), &why).await;
+            assert_rejected(&setup, compressed_frame(OP_MSG, size, id, &content), &why).await;
         }
         let (_, bomb) = packed(&doc! { "ok": 1, "filler": "\0".repeat(100_000_000) }, id);
-        assert_refused(&setup, compressed_frame(OP_MSG, 1_000, id, &bomb), &why).await;
+        assert_rejected(&setup, compressed_frame(OP_MSG, 1_000, id, &bomb), &why).await;
     }
 }
 
 #[tokio::test]
-async fn compressors_that_were_not_offered_are_refused() {
+async fn compressors_that_were_not_offered_are_rejected() {
     let body = doc! { "ok": 1 };
     let setup = tapped(server(), "compressors=snappy&maxPoolSize=1").await;
     for (id, name) in [(2, "zlib"), (3, "zstd")] {
         let (size, content) = packed(&body, id);
         let why = format!("by {name}, which was not offered");
-        assert_refused(&setup, compressed_frame(OP_MSG, size, id, &content), &why).await;
+        assert_rejected(&setup, compressed_frame(OP_MSG, size, id, &content), &why).await;
     }
     let setup = tapped(server(), "maxPoolSize=1").await;
     for id in 0..4 {
         let (size, content) = packed(&body, id);
         let frame = compressed_frame(OP_MSG, size, id, &content);
-        assert_refused(&setup, frame, "no compressor was offered").await;
+        assert_rejected(&setup, frame, "no compressor was offered").await;
     }
 }

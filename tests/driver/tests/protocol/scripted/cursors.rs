@@ -20,7 +20,7 @@ async fn things(server: &ScriptedServer) -> Collection<Document> {
 }
 
 #[tokio::test]
-async fn a_get_more_names_the_collection_that_the_reply_before_it_named() {
+async fn a_get_more_names_the_collection_of_the_previous_reply() {
     let mut names = ["d.second", "d.third"].into_iter();
     let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
@@ -47,7 +47,8 @@ async fn a_get_more_names_the_collection_that_the_reply_before_it_named() {
     assert_eq!(named, ["c", "second", "third"]);
 }
 
-/// A server whose cursors stay open until a batch is not full, as a real one's do: two full batches of two, then an empty one.
+/// A server whose cursors stay open until a batch is not full, as those of MongoDB: two batches of
+/// two documents, then an empty one.
 async fn with_empty_last_batches() -> ScriptedServer {
     let mut gets = 0;
     let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
@@ -66,7 +67,7 @@ async fn with_empty_last_batches() -> ScriptedServer {
 }
 
 #[tokio::test]
-async fn an_empty_last_batch_is_the_end_in_all_ways_to_read() {
+async fn an_empty_last_batch_ends_the_cursor_with_every_way_to_read() {
     let server = with_empty_last_batches().await;
     let things = things(&server).await;
     let find = async || things.find(doc! {}).batch_size(2).await.expect("a cursor");
@@ -93,7 +94,7 @@ async fn an_empty_last_batch_is_the_end_in_all_ways_to_read() {
     let all: Vec<Document> = TryStreamExt::try_collect(find().await).await.expect("all");
     assert_eq!((read, all.len()), (16, 4));
     assert_eq!(server.requests_named("getMore").len(), 2 * 6);
-    // With a limit, too, the last getMore learns that the server has closed the cursor.
+    // With a limit, too, the last getMore finds that the server has closed the cursor.
     let limited = things
         .find(doc! {})
         .limit(4)
@@ -101,7 +102,7 @@ async fn an_empty_last_batch_is_the_end_in_all_ways_to_read() {
         .await
         .expect("a cursor");
     assert_eq!(limited.try_collect().await.expect("all").len(), 4);
-    // What follows uses the one session that all of them gave back.
+    // The next operation uses the one session, which all cursors have returned.
     let lsid = server.requests()[0].lsid();
     things.find_one(doc! {}).await.expect("a document");
     let last = server.requests().pop().expect("a command");
@@ -110,13 +111,13 @@ async fn an_empty_last_batch_is_the_end_in_all_ways_to_read() {
 }
 
 #[tokio::test]
-async fn a_cursor_whose_documents_are_all_read_is_freed_while_the_server_has_it() {
+async fn a_cursor_dropped_after_a_full_batch_is_killed() {
     let server = with_empty_last_batches().await;
     let things = things(&server).await;
     for killed in 1..=2 {
         let mut cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
         assert!(cursor.advance().await.expect("a document") && cursor.advance().await.expect("a document"));
-        assert!(!cursor.is_exhausted(), "more may follow");
+        assert!(!cursor.is_exhausted(), "the server may have more documents");
         if killed == 1 {
             drop(cursor);
         } else {
@@ -127,9 +128,10 @@ async fn a_cursor_whose_documents_are_all_read_is_freed_while_the_server_has_it(
     assert!(server.requests_named("getMore").is_empty());
 }
 
-/// The server still has the cursor after such a refusal, and killCursors is sent before the error is returned.
+/// The server still has the cursor after such an error, and killCursors is sent before the error is
+/// returned.
 #[tokio::test]
-async fn an_advance_dropped_while_its_refused_cursor_is_freed_does_not_lose_the_error() {
+async fn dropping_advance_during_kill_cursors_does_not_lose_the_error() {
     let server = ScriptedServer::start(doc! {}, |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
         "getMore" => Answer::Reply(doc! {
@@ -150,24 +152,25 @@ async fn an_advance_dropped_while_its_refused_cursor_is_freed_does_not_lose_the_
         advanced = cursor.advance() => panic!("{advanced:?}"),
         _ = server.wait_for("killCursors", 1) => {}
     }
-    assert!(!cursor.is_exhausted(), "more documents are missing");
-    let error = cursor.advance().await.expect_err("the getMore was refused");
+    assert!(!cursor.is_exhausted(), "documents are missing");
+    let error = cursor.advance().await.expect_err("the getMore failed");
     assert_eq!(error.code(), Some(462), "{error}");
     assert!(!cursor.advance().await.expect("the end") && cursor.is_exhausted());
-    // The dropped killCursors is repeated.
+    // killCursors is sent again, because the first was dropped.
     server.wait_for("killCursors", 2).await;
     assert_eq!(server.requests_named("getMore").len(), 1);
 }
 
-/// The pool has no connection for the getMore, and the server refuses the handshake of a new one.
+/// The pool has no idle connection for the getMore, and the server rejects the handshake of a new
+/// one.
 #[tokio::test]
-async fn a_cursor_whose_get_more_was_not_sent_is_freed() {
+async fn a_cursor_whose_get_more_was_not_sent_is_killed() {
     let refuse = Arc::new(AtomicBool::new(false));
     let refused = Arc::clone(&refuse);
     let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
         "hostInfo" => Answer::Silence,
-        // The handshake of a pooled connection: the monitor polls over a connection that it has.
+        // The handshake of a pooled connection: the monitor polls with its existing connection.
         _ if request.is_hello()
             && request.command.contains_key("client")
             && refused.swap(false, Ordering::SeqCst) =>
@@ -197,9 +200,9 @@ async fn a_cursor_whose_get_more_was_not_sent_is_freed() {
     server.wait_for("killCursors", 1).await;
 }
 
-/// The server may still run a getMore whose connection was lost.
+/// The server may still execute a getMore whose connection was closed.
 #[tokio::test]
-async fn kill_cursors_does_not_name_the_session_of_a_lost_get_more() {
+async fn kill_cursors_does_not_use_the_session_of_a_get_more_with_network_error() {
     let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
     let server = ScriptedServer::start(hello, |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),

@@ -1,4 +1,4 @@
-//! `endSessions`, when a client is shut down and when its last handle is dropped.
+//! `endSessions` when a client is shut down and when its last handle is dropped.
 
 use marula_driver::{
     Client,
@@ -11,7 +11,7 @@ fn with_sessions() -> Document {
     doc! { "logicalSessionTimeoutMinutes": 30 }
 }
 
-/// A member that follows a primary of which nothing is known.
+/// The hello reply of a secondary whose primary is not reachable.
 fn secondary() -> Document {
     doc! {
         "msg": Bson::Null, "isWritablePrimary": false, "ismaster": false, "secondary": true, "setName": "rs0",
@@ -19,7 +19,7 @@ fn secondary() -> Document {
     }
 }
 
-/// The ids in an `endSessions`.
+/// The session ids in an `endSessions`.
 fn ended(request: &Request) -> Vec<Document> {
     let ids = request.command.get_array("endSessions").expect("ids");
     ids.iter()
@@ -35,7 +35,7 @@ async fn ping(client: &Client) -> Document {
 }
 
 #[tokio::test]
-async fn without_a_primary_a_secondary_ends_the_sessions() {
+async fn end_sessions_is_sent_to_a_secondary_without_a_primary() {
     for shut_down in [true, false] {
         let server = ScriptedServer::start(secondary(), |_| Answer::Success).await;
         let client = Client::connect(server.uri("replicaSet=rs0"))
@@ -55,7 +55,7 @@ async fn without_a_primary_a_secondary_ends_the_sessions() {
 }
 
 #[tokio::test]
-async fn the_last_handle_ends_the_sessions_and_closes_the_client() {
+async fn dropping_the_last_handle_sends_end_sessions_and_closes_the_client() {
     let server = ScriptedServer::start(with_sessions(), |_| Answer::Success).await;
     let client = Client::connect(server.uri("serverMonitoringMode=poll"))
         .await
@@ -68,19 +68,19 @@ async fn the_last_handle_ends_the_sessions_and_closes_the_client() {
     drop(session);
     assert!(
         server.requests_named("endSessions").is_empty(),
-        "a collection is left"
+        "a collection handle is left"
     );
     // On a thread without a runtime.
     std::thread::spawn(move || drop(things)).join().expect("no panic");
     let all = server.wait_for("endSessions", 1).await;
     assert_eq!(ended(&all[0]), ids);
-    // The monitor's connection, and the pool's.
+    // The connections of the monitor and of the pool.
     server.wait_for_closed(2).await;
     assert_eq!(server.requests_named("endSessions").len(), 1);
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_keeps_no_connection_of_a_dropped_client() {
+async fn a_dropped_client_closes_its_connections_if_end_sessions_gets_no_reply() {
     let server = ScriptedServer::start(with_sessions(), |request| match request.name() {
         "endSessions" => Answer::Silence,
         _ => Answer::Success,
@@ -96,7 +96,7 @@ async fn a_server_that_does_not_answer_keeps_no_connection_of_a_dropped_client()
 }
 
 #[tokio::test]
-async fn a_client_without_sessions_sends_nothing() {
+async fn a_client_without_sessions_sends_no_end_sessions() {
     let server = ScriptedServer::start(doc! {}, |_| Answer::Success).await;
     let client = Client::connect(server.uri("serverMonitoringMode=poll"))
         .await

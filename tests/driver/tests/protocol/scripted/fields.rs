@@ -12,7 +12,7 @@ use marula_driver_tests::{Answer, ScriptedServer};
 use super::replies::{first_batch, written};
 
 #[tokio::test]
-async fn a_time_limit_of_zero_is_sent_as_no_limit() {
+async fn max_time_ms_of_zero_is_sent() {
     let server = ScriptedServer::start(doc! {}, |request| match request.name() {
         "find" => first_batch(0, Vec::new()),
         _ => Answer::Success,
@@ -37,7 +37,7 @@ async fn a_time_limit_of_zero_is_sent_as_no_limit() {
 }
 
 #[tokio::test]
-async fn a_staleness_bound_is_an_int32_where_it_fits() {
+async fn max_staleness_seconds_is_an_int32_if_it_fits() {
     let server = ScriptedServer::start(doc! {}, |request| match request.name() {
         "find" => first_batch(0, Vec::new()),
         _ => Answer::Success,

@@ -30,7 +30,7 @@ async fn balanced(script: impl FnMut(&Request) -> Answer + Send + 'static) -> Ba
     }
 }
 
-/// Cursors of one document a batch that never end; a getMore has no answer.
+/// Opens cursors with batches of one document that never end; a getMore gets no reply.
 fn script(request: &Request) -> Answer {
     match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
@@ -41,7 +41,7 @@ fn script(request: &Request) -> Answer {
 }
 
 impl Balanced {
-    /// A cursor that has been read to the end of its first batch, and its connection.
+    /// Opens a cursor and reads its first batch. Returns the cursor and its connection.
     async fn cursor(&self, session: Option<&mut ClientSession>) -> (Cursor<Document>, usize) {
         let find = self.things.find(doc! {});
         let find = match session {
@@ -62,10 +62,14 @@ impl Balanced {
 }
 
 #[tokio::test]
-async fn sessions_are_always_supported_and_used_again() {
+async fn sessions_are_always_supported_and_reused() {
     let balanced = balanced(script).await;
     let first = balanced.ping().await.lsid().expect("a session");
-    assert_eq!(balanced.ping().await.lsid().as_ref(), Some(&first), "it was kept");
+    assert_eq!(
+        balanced.ping().await.lsid().as_ref(),
+        Some(&first),
+        "the session was returned to the pool"
+    );
     let mut session = balanced.client.start_session().await.expect("a session");
     assert_eq!(session.id().as_ref(), Some(&first));
     let admin = balanced.client.database("admin");
@@ -76,7 +80,7 @@ async fn sessions_are_always_supported_and_used_again() {
 }
 
 #[tokio::test]
-async fn commands_are_those_for_a_mongos() {
+async fn commands_have_the_fields_for_a_mongos() {
     let time = doc! { "clusterTime": Timestamp { time: 5, increment: 1 } };
     let sent = time.clone();
     let balanced = balanced(move |request| match request.name() {
@@ -97,7 +101,7 @@ async fn commands_are_those_for_a_mongos() {
 }
 
 #[tokio::test]
-async fn a_lost_write_is_retried() {
+async fn a_write_with_a_network_error_is_retried() {
     let mut lost = false;
     let balanced = balanced(move |request| match request.name() {
         "insert" if !std::mem::replace(&mut lost, true) => Answer::Close,
@@ -116,7 +120,7 @@ async fn a_lost_write_is_retried() {
 }
 
 #[tokio::test]
-async fn a_dropped_cursor_is_freed_on_its_connection() {
+async fn a_dropped_cursor_is_killed_on_its_pinned_connection() {
     let balanced = balanced(script).await;
     let (cursor, connection) = balanced.cursor(None).await;
     let (other, beside) = balanced.cursor(None).await;
@@ -135,7 +139,7 @@ async fn a_dropped_cursor_is_freed_on_its_connection() {
 }
 
 #[tokio::test]
-async fn a_get_more_dropped_before_it_was_sent_leaves_the_cursor_its_connection() {
+async fn dropping_a_get_more_before_it_is_sent_keeps_the_pinned_connection() {
     let balanced = balanced(script).await;
     let (mut cursor, connection) = balanced.cursor(None).await;
     drop(cursor.advance());
@@ -144,9 +148,10 @@ async fn a_get_more_dropped_before_it_was_sent_leaves_the_cursor_its_connection(
     assert_eq!(killed[0].connection, connection);
 }
 
-/// The connection has a reply outstanding and must be closed; another one may lead to another server.
+/// The connection has an outstanding reply and must be closed; another connection may lead to
+/// another mongos.
 #[tokio::test]
-async fn after_a_dropped_get_more_nothing_is_freed_over_another_connection() {
+async fn a_cursor_with_a_dropped_get_more_is_not_killed_on_another_connection() {
     let balanced = balanced(script).await;
     for (closed, as_stream) in [(1, false), (2, true)] {
         let (mut cursor, connection) = balanced.cursor(None).await;
@@ -166,13 +171,13 @@ async fn after_a_dropped_get_more_nothing_is_freed_over_another_connection() {
         balanced.server.wait_for_closed(closed).await;
         let ping = balanced.ping().await;
         assert_ne!(ping.connection, connection);
-        assert_ne!(ping.lsid(), opened.lsid(), "its getMore may still run");
+        assert_ne!(ping.lsid(), opened.lsid(), "the getMore may still be executed");
         assert!(balanced.server.requests_named("killCursors").is_empty());
     }
 }
 
 #[tokio::test]
-async fn the_cursor_of_an_ended_session_is_freed_on_its_connection() {
+async fn the_cursor_of_an_ended_session_is_killed_on_its_pinned_connection() {
     let balanced = balanced(script).await;
     for (killed, close) in [(1, false), (2, true)] {
         let mut session = balanced.client.start_session().await.expect("a session");
@@ -195,9 +200,10 @@ async fn the_cursor_of_an_ended_session_is_freed_on_its_connection() {
     }
 }
 
-/// Where the pool has no connection to spare, the cursor is freed once there is one, whatever became of its session.
+/// If the pool has no available connection, the cursor is killed when there is one, even if its
+/// session has ended.
 #[tokio::test]
-async fn a_cursor_and_its_session_can_be_dropped_while_the_pool_is_busy() {
+async fn a_cursor_dropped_with_its_session_is_killed_when_a_connection_is_available() {
     let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
     let server = ScriptedServer::start(hello, |request| match request.name() {
         "hostInfo" => Answer::Silence,
@@ -218,7 +224,7 @@ async fn a_cursor_and_its_session_can_be_dropped_while_the_pool_is_busy() {
     let mut busy = admin.run_command(doc! { "hostInfo": 1 }).into_future();
     assert!((&mut busy).now_or_never().is_none());
     drop(cursor);
-    // The task that frees the cursor waits for a connection now.
+    // The task that kills the cursor now waits for a connection.
     tokio::task::yield_now().await;
     drop(session);
     drop(busy);

@@ -42,12 +42,12 @@ impl Fixture {
         }
     }
 
-    /// The commands since the last look were those, all of one operation.
+    /// Checks the commands since the last check, and that all belong to one operation.
     fn assert_one(&self, commands: &[&str]) {
         assert_eq!(self.recorder.operations(), [commands]);
     }
 
-    /// Reads a document of each of the first two batches, and drops the cursor.
+    /// Reads one document of each of the first two batches, and drops the cursor.
     async fn read_and_drop(&mut self, opened_by: &str, mut cursor: Cursor<Document>) {
         assert!(cursor.advance().await.expect("a document"));
         assert!(cursor.advance().await.expect("a document"));
@@ -59,7 +59,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn the_commands_of_a_write_of_many_statements_share_one() {
+async fn the_commands_of_a_write_with_many_statements_share_an_operation_id() {
     let fixture = Fixture::start(script).await;
     let things = &fixture.things;
     let all: Vec<Document> = (0..5).map(|n| doc! { "_id": n }).collect();
@@ -84,7 +84,7 @@ async fn the_commands_of_a_write_of_many_statements_share_one() {
 }
 
 #[tokio::test]
-async fn the_commands_of_a_cursor_share_one() {
+async fn the_commands_of_a_cursor_share_an_operation_id() {
     let mut fixture = Fixture::start(script).await;
     let things = fixture.things.clone();
     let database = fixture.client.database("d");
@@ -102,7 +102,7 @@ async fn the_commands_of_a_cursor_share_one() {
         .await
         .expect("a cursor");
     fixture.read_and_drop("find", cursor).await;
-    // Closed, and not dropped.
+    // A cursor that is closed instead of dropped.
     let mut cursor = things.find(doc! {}).await.expect("a cursor");
     while fixture.server.requests_named("getMore").len() < 6 {
         assert!(cursor.next_if_any().await.expect("a document").is_some());
@@ -112,7 +112,7 @@ async fn the_commands_of_a_cursor_share_one() {
 }
 
 #[tokio::test]
-async fn lists_that_take_several_batches_share_one() {
+async fn the_commands_of_a_listing_share_an_operation_id() {
     let fixture = Fixture::start(|request| match request.name() {
         "listCollections" => {
             let first = doc! { "name": "a", "type": "collection" };
@@ -134,7 +134,7 @@ async fn lists_that_take_several_batches_share_one() {
 }
 
 #[tokio::test]
-async fn all_tries_of_an_operation_share_one() {
+async fn all_attempts_of_an_operation_share_an_operation_id() {
     let mut lost = false;
     let fixture = Fixture::start(move |request| match request.name() {
         "insert" if !std::mem::replace(&mut lost, true) => Answer::Close,
@@ -146,7 +146,7 @@ async fn all_tries_of_an_operation_share_one() {
 }
 
 #[tokio::test]
-async fn each_call_has_its_own_also_after_the_last_drop() {
+async fn each_operation_has_another_operation_id() {
     let fixture = Fixture::start(script).await;
     for _ in 0..3 {
         fixture.things.insert_one(&doc! {}).await.expect("stored");

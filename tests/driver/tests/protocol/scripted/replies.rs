@@ -3,10 +3,10 @@
 use marula_driver::bson::{Array, Document, doc};
 use marula_driver_tests::{Answer, Request};
 
-/// The id of every open cursor.
+/// The id of all open cursors.
 pub(crate) const CURSOR: i64 = 7;
 
-/// The reply of a command that opens a cursor; the cursor stays open if `id` is not 0.
+/// The reply to a command that opens a cursor. The cursor stays open unless `id` is 0.
 pub(crate) fn first_batch(id: i64, batch: Array) -> Answer {
     Answer::Reply(doc! { "ok": 1, "cursor": { "id": id, "ns": "d.c", "firstBatch": batch } })
 }
@@ -16,7 +16,7 @@ pub(crate) fn next_batch(id: i64, batch: Array) -> Answer {
     Answer::Reply(doc! { "ok": 1, "cursor": { "id": id, "ns": "d.c", "nextBatch": batch } })
 }
 
-/// `count` documents.
+/// An array of `count` documents.
 pub(crate) fn documents(count: i32) -> Array {
     (0..count).map(|n| doc! { "_id": n }.into()).collect()
 }
@@ -29,7 +29,7 @@ pub(crate) fn statements(command: &Document) -> &Array {
         .expect("a write has statements")
 }
 
-/// As if each statement of a write had changed one document.
+/// A reply as if each statement of a write had changed one document.
 pub(crate) fn written(request: &Request) -> Answer {
     let n = i32::try_from(statements(&request.command).len()).expect("a few");
     Answer::Reply(doc! { "ok": 1, "n": n, "nModified": n })

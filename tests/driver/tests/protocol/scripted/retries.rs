@@ -1,4 +1,4 @@
-//! Which of two errors is returned.
+//! Which error is returned when a retry fails.
 
 use marula_driver::{
     Client, ErrorKind, NetworkPhase,
@@ -6,10 +6,11 @@ use marula_driver::{
 };
 use marula_driver_tests::{Answer, ScriptedServer};
 
-/// The first try loses its connection. A check of the server succeeds then, so that it is selected again, but the
-/// connection of the retry is closed in its handshake: the server never receives the command a second time.
+/// The first attempt fails with a network error. Then a check of the server succeeds, so that it is
+/// selected again, but the connection of the retry is closed in its handshake: the server does not
+/// receive the command again.
 #[tokio::test]
-async fn a_retry_that_reaches_no_server_does_not_hide_the_first_error() {
+async fn the_first_error_is_returned_if_the_retry_is_not_sent() {
     for command in ["find", "insert"] {
         let (mut lost, mut found_by) = (None, None);
         let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
@@ -21,7 +22,8 @@ async fn a_retry_that_reaches_no_server_does_not_hide_the_first_error() {
             if lost.is_none() {
                 return Answer::Success;
             }
-            // The monitor is first, on its connection or on a new one: it must find the server before the pool opens again.
+            // The monitor is first, on its connection or on a new one: it must discover the server
+            // before the pool is ready again.
             if *found_by.get_or_insert(request.connection) == request.connection {
                 Answer::Success
             } else {
@@ -45,10 +47,11 @@ async fn a_retry_that_reaches_no_server_does_not_hide_the_first_error() {
     }
 }
 
-/// The server requires a new login for the write and then closes the connection: the write is sent once more, with its number
-/// (Retryable Writes specification, "RetryableWriteError Labels": network errors of a write with a number are labelled).
+/// The server requires reauthentication for the write and then closes the connection: the write is
+/// retried with its transaction number (Retryable Writes specification, "RetryableWriteError
+/// Labels": network errors of a write with a number have the label).
 #[tokio::test]
-async fn a_write_whose_repeated_login_loses_its_connection_is_retried() {
+async fn a_write_is_retried_after_a_network_error_during_reauthentication() {
     let payload = Binary {
         subtype: BinarySubtype::Generic,
         bytes: Vec::new(),
@@ -68,7 +71,7 @@ async fn a_write_whose_repeated_login_loses_its_connection_is_retried() {
         "insert" => {
             inserts += 1;
             match inserts {
-                1 => Answer::Reply(doc! { "ok": 0, "code": 391, "errmsg": "log in again" }),
+                1 => Answer::Reply(doc! { "ok": 0, "code": 391, "errmsg": "reauthentication required" }),
                 _ => Answer::Reply(doc! { "ok": 1, "n": 1 }),
             }
         }

@@ -1,5 +1,6 @@
-//! Bulk writes and `insert_many` over servers with small limits that lose one reply: each statement takes effect exactly
-//! once, or the call fails; and whether a command has a transaction number depends on its own statements alone.
+//! Bulk writes and `insert_many` with servers that have small limits and lose one reply: each
+//! statement takes effect exactly once, or the operation fails. Whether a command has a transaction
+//! number depends on its own statements only.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +15,7 @@ use marula_driver_tests::{Answer, CommandRecorder, Request, ScriptedServer};
 
 use super::replies::statements;
 
-/// splitmix64, so that each case can be run again.
+/// The generator splitmix64, so that each case can be repeated.
 struct Random(u64);
 
 impl Random {
@@ -27,21 +28,23 @@ impl Random {
     }
 }
 
-/// No statement's content is longer, so that each fits the smallest message of these tests.
+/// The maximum length of a statement's content, so that each fits the smallest message of these
+/// tests.
 const LONGEST: usize = 300;
 
-/// What becomes of one command.
+/// What happens to one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It is lost on its way.
+    /// It is not executed, and the connection is closed.
     Unread,
-    /// It is run, and its reply is lost.
+    /// It is executed, and the connection is closed instead of a reply.
     Lost,
-    /// It is run, and the reply asks for a retry, which then has a cluster time besides.
+    /// It is executed, and the reply has the label RetryableWriteError and a cluster time, which
+    /// the retry then has as well.
     Refused,
 }
 
-/// A statement's number: `_id` of the document to insert, or in the filter.
+/// The number of a statement: `_id` of the document to insert, or in the filter.
 fn number(statement: &Bson) -> i32 {
     let statement = statement.as_document().expect("a document");
     let from = statement.get_document("q").unwrap_or(statement);
@@ -53,10 +56,10 @@ fn is_multi(statement: &Bson) -> bool {
     statement.get_bool("multi").unwrap_or(false) || statement.get_i32("limit").ok() == Some(0)
 }
 
-/// Runs each statement of a session's transaction number once.
+/// Executes each statement of a session and transaction number once.
 struct Model {
     fault: Fault,
-    /// The command that meets it, counted from 0.
+    /// The index of the command that the fault applies to.
     at: usize,
     commands: usize,
     /// How often each statement took effect.
@@ -88,7 +91,7 @@ impl Model {
         match fault {
             Some(Fault::Lost) => Answer::Close,
             Some(Fault::Refused) => Answer::Reply(doc! {
-                "ok": 0, "code": 262, "errmsg": "once more", "errorLabels": ["RetryableWriteError"],
+                "ok": 0, "code": 262, "errmsg": "retryable error", "errorLabels": ["RetryableWriteError"],
                 "$clusterTime": {
                     "clusterTime": Timestamp { time: 1, increment: 1 }, "signature": "x".repeat(150),
                 },
@@ -114,7 +117,7 @@ fn model(random: &mut Random, number: i32) -> WriteModel {
     }
 }
 
-/// One call, against a server of its own.
+/// Runs one operation with its own server.
 async fn run(seed: u64) {
     let mut random = Random(seed);
     let count = 1 + random.below(24);
@@ -176,7 +179,7 @@ async fn run(seed: u64) {
                 .or_insert_with(|| numbers.clone());
             assert_eq!(
                 *first, numbers,
-                "seed {seed}: a retry holds what the first try held"
+                "seed {seed}: the retry has the statements of the first attempt"
             );
         }
     }
@@ -185,7 +188,7 @@ async fn run(seed: u64) {
     let retried = failed.is_none_or(|request| request.command.contains_key("txnNumber"));
     match outcome {
         Ok(()) => {
-            assert!(retried, "seed {seed}: a command that may not be repeated failed");
+            assert!(retried, "seed {seed}: a command that is not retryable failed");
             let once: BTreeMap<i32, usize> = numbers.map(|number| (number, 1)).collect();
             assert_eq!(model.effects, once, "seed {seed}");
         }
@@ -198,21 +201,23 @@ async fn run(seed: u64) {
             assert_eq!(
                 model.commands,
                 model.at + 1,
-                "seed {seed}: nothing is sent after it"
+                "seed {seed}: no command is sent after it"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn each_statement_takes_effect_once_though_a_reply_is_lost() {
-    // Side by side, since after a lost reply a server is not looked at again for half a second.
+async fn each_statement_takes_effect_once_if_a_reply_is_lost() {
+    // The cases run concurrently, because a server is not checked again for half a second after a
+    // lost reply.
     futures_util::future::join_all((0..250).map(run)).await;
 }
 
-/// The case that was wrong once: single statements, and one that can change several documents in a later command.
+/// Regression test: single statements, and a later command with a statement that can change several
+/// documents.
 #[tokio::test]
-async fn a_command_is_not_judged_by_those_after_it() {
+async fn a_transaction_number_depends_only_on_the_statements_of_its_command() {
     let hello = doc! { "logicalSessionTimeoutMinutes": 30, "maxWriteBatchSize": 2 };
     for ordered in [true, false] {
         let server = ScriptedServer::start(hello.clone(), |request| match request.name() {

@@ -1,4 +1,4 @@
-//! Tailable cursors: empty batches that are not the end.
+//! Tailable cursors: empty batches that do not end the cursor.
 
 use std::{
     sync::{
@@ -17,20 +17,20 @@ use marula_driver_tests::{Answer, ScriptedServer, standalone};
 
 use super::replies::{CURSOR, documents, first_batch, next_batch};
 
-/// A server that answers each getMore at once, with nothing until there is news.
-async fn quiet() -> (ScriptedServer, Arc<AtomicBool>) {
-    let news = Arc::new(AtomicBool::new(false));
-    let given = Arc::clone(&news);
+/// A server that replies to each getMore immediately, with an empty batch until `has_document` is set.
+async fn with_empty_batches() -> (ScriptedServer, Arc<AtomicBool>) {
+    let has_document = Arc::new(AtomicBool::new(false));
+    let given = Arc::clone(&has_document);
     let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
         "getMore" => next_batch(CURSOR, documents(i32::from(given.swap(false, Ordering::SeqCst)))),
         _ => Answer::Success,
     })
     .await;
-    (server, news)
+    (server, has_document)
 }
 
-/// A tailable cursor that has been read to the end of its first batch.
+/// A tailable cursor whose first batch has been read.
 async fn tail(server: &ScriptedServer, wait: Option<Duration>) -> Cursor<Document> {
     let client = Client::connect(server.uri("")).await.expect("a client");
     let database = client.database("d");
@@ -44,24 +44,28 @@ async fn tail(server: &ScriptedServer, wait: Option<Duration>) -> Cursor<Documen
 }
 
 #[tokio::test]
-async fn the_caller_learns_that_there_is_nothing_now() {
-    let (server, news) = quiet().await;
+async fn next_if_any_returns_none_for_an_empty_batch() {
+    let (server, has_document) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     for round in 0..4 {
         let asked = server.requests_named("getMore").len();
-        assert_eq!(cursor.next_if_any().await.expect("nothing"), None, "{round}");
+        assert_eq!(
+            cursor.next_if_any().await.expect("an empty batch"),
+            None,
+            "{round}"
+        );
         assert!(!cursor.is_exhausted());
-        news.store(true, Ordering::SeqCst);
+        has_document.store(true, Ordering::SeqCst);
         assert!(cursor.advance_if_any().await.expect("a document"));
         assert!(cursor.current().is_ok());
         assert_eq!(server.requests_named("getMore").len(), asked + 2, "one each");
     }
 }
 
-/// The times are lower bounds, so that a slow machine changes nothing.
+/// The times are lower bounds, so the test does not depend on the speed of the machine.
 #[tokio::test]
-async fn a_cursor_that_waits_for_a_document_does_not_keep_the_server_busy() {
-    let (server, news) = quiet().await;
+async fn next_pauses_between_get_mores_with_empty_batches() {
+    let (server, has_document) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     let begun = Instant::now();
     {
@@ -73,7 +77,7 @@ async fn a_cursor_that_waits_for_a_document_does_not_keep_the_server_busy() {
     }
     assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
     drop(cursor);
-    // As a stream.
+    // The same as a stream.
     let mut cursor = tail(&server, None).await;
     let asked = server.requests_named("getMore").len();
     let begun = Instant::now();
@@ -82,15 +86,15 @@ async fn a_cursor_that_waits_for_a_document_does_not_keep_the_server_busy() {
         _ = server.wait_for("getMore", asked + 5) => {}
     }
     assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
-    // A next that was dropped while the cursor paused lost nothing.
-    news.store(true, Ordering::SeqCst);
+    // A call of next that was dropped during a pause has lost no document.
+    has_document.store(true, Ordering::SeqCst);
     assert!(cursor.next().await.expect("a document").is_ok());
 }
 
-/// The loop that `next_if_any` documents.
+/// The loop in the documentation of `next_if_any`.
 #[tokio::test]
-async fn a_loop_of_single_get_mores_does_not_keep_the_server_busy() {
-    let (server, _) = quiet().await;
+async fn next_if_any_pauses_between_get_mores_with_empty_batches() {
+    let (server, _) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     let begun = Instant::now();
     while !cursor.is_exhausted() && server.requests_named("getMore").len() < 5 {
@@ -101,8 +105,8 @@ async fn a_loop_of_single_get_mores_does_not_keep_the_server_busy() {
 }
 
 #[tokio::test]
-async fn an_advance_dropped_in_a_pause_leaves_the_cursor_as_it_is() {
-    let (server, news) = quiet().await;
+async fn dropping_advance_during_a_pause_keeps_the_cursor() {
+    let (server, has_document) = with_empty_batches().await;
     loop {
         let mut cursor = tail(&server, None).await;
         // Each of them makes the pause before the next getMore longer.
@@ -111,22 +115,22 @@ async fn an_advance_dropped_in_a_pause_leaves_the_cursor_as_it_is() {
         }
         let begun = Instant::now();
         assert!(!cursor.advance_if_any().await.expect("nothing"));
-        // The pause is counted from when the getMore was sent, which is after `begun` by the 80 ms of its own pause at most.
+        // The pause begins when the getMore is sent, at most 80 ms (its own pause) after `begun`.
         assert!(cursor.advance().now_or_never().is_none());
         assert!(cursor.advance_if_any().now_or_never().is_none());
         if begun.elapsed() < Duration::from_millis(160) {
-            // Both were dropped in the pause.
-            news.store(true, Ordering::SeqCst);
+            // Both futures were dropped during the pause.
+            has_document.store(true, Ordering::SeqCst);
             assert!(cursor.advance().await.expect("not ended"));
             return;
         }
     }
 }
 
-/// The bound is far above what the exchange takes, and far below what pauses would.
+/// The bound is far above the duration of the exchange, and far below that of pauses.
 #[tokio::test]
-async fn a_server_that_awaits_data_sets_the_pace_itself() {
-    let (server, _) = quiet().await;
+async fn await_data_cursors_do_not_pause() {
+    let (server, _) = with_empty_batches().await;
     let mut cursor = tail(&server, Some(Duration::from_millis(1))).await;
     let begun = Instant::now();
     let mut next = Box::pin(cursor.try_next());
@@ -138,7 +142,7 @@ async fn a_server_that_awaits_data_sets_the_pace_itself() {
 }
 
 #[tokio::test]
-async fn a_capped_collection_is_followed() {
+async fn a_tailable_cursor_follows_a_capped_collection() {
     let deployment = standalone().await;
     let database = deployment.database();
     database
@@ -166,11 +170,11 @@ async fn a_capped_collection_is_followed() {
         log.insert_one(&doc! { "_id": 3 }).await
     });
     stored.expect("stored");
-    assert_eq!(next.expect("waited for"), Some(doc! { "_id": 3 }));
+    assert_eq!(next.expect("a document"), Some(doc! { "_id": 3 }));
 }
 
 #[tokio::test]
-async fn a_cursor_at_its_end_has_nothing_more_later() {
+async fn an_exhausted_cursor_returns_no_later_documents() {
     let deployment = standalone().await;
     let things = deployment.collection::<Document>();
     things

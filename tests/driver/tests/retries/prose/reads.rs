@@ -1,4 +1,4 @@
-//! Retryable Reads.
+//! Prose tests of Retryable Reads.
 
 use std::{
     sync::Arc,
@@ -15,7 +15,7 @@ use marula_driver_tests::{replica_set, standalone};
 use marula_test_server::TestServer;
 use tokio::sync::Semaphore;
 
-use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, until_known};
+use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, wait_until_known};
 
 fn unchanged(_: &mut ClientOptions) {}
 
@@ -34,7 +34,7 @@ async fn retryable_reads_prose_1() {
     let data =
         doc! { "failCommands": ["find"], "errorCode": 91, "blockConnection": true, "blockTimeMS": 2000 };
     fail(&uri, times(1), data).await;
-    // The second begins when the first holds the connection.
+    // The second find begins when the first has checked out the connection.
     let (first, second) = tokio::join!(stage.find(), async {
         deployment.server.wait_for_command("find", 1).await;
         stage.find().await
@@ -47,7 +47,7 @@ async fn retryable_reads_prose_1() {
 #[tokio::test]
 async fn retryable_reads_prose_2_1() {
     let server = TestServer::builder().sharded().start().await.unwrap();
-    // By luck, a choice at random would pass once.
+    // Repeated, because a random selection could pass once by chance.
     for _ in 0..5 {
         for uri in server.member_uris() {
             fail(&uri, times(1), error("find", 6, &[])).await;
@@ -59,7 +59,7 @@ async fn retryable_reads_prose_2_1() {
             None,
             observe(&known),
         );
-        until_known(&known, 2).await;
+        wait_until_known(&known, 2).await;
         stage.find().await.unwrap_err();
         stage.assert_failed_on_two();
     }
@@ -77,8 +77,8 @@ async fn retryable_reads_prose_2_2() {
     assert_eq!(failed, succeeded);
 }
 
-/// The read fails on the primary; returns whether the retry went to another member.
-async fn goes_elsewhere(labels: &[&str], retarget: bool) -> bool {
+/// Runs a read that fails on the primary. Returns whether the retry used another member.
+async fn uses_another_member(labels: &[&str], retarget: bool) -> bool {
     let deployment = replica_set().await;
     let uri = deployment.server.uri();
     let options = "retryReads=true&readPreference=primaryPreferred";
@@ -96,21 +96,22 @@ async fn goes_elsewhere(labels: &[&str], retarget: bool) -> bool {
 
 #[tokio::test]
 async fn retryable_reads_prose_3_1() {
-    assert!(goes_elsewhere(&OVERLOADED, true).await);
+    assert!(uses_another_member(&OVERLOADED, true).await);
 }
 
 #[tokio::test]
 async fn retryable_reads_prose_3_2() {
-    assert!(!goes_elsewhere(&[RETRYABLE_ERROR], false).await);
+    assert!(!uses_another_member(&[RETRYABLE_ERROR], false).await);
 }
 
 #[tokio::test]
 async fn retryable_reads_prose_3_3() {
-    assert!(!goes_elsewhere(&OVERLOADED, false).await);
+    assert!(!uses_another_member(&OVERLOADED, false).await);
 }
 
-/// The first attempt meets an overloaded server, all later ones another failure. Pauses last this part of their bound.
-async fn two_stages(jitter: f64) -> (Stage, Duration) {
+/// Runs a read whose first attempt fails with an overload error, and all later ones with another
+/// error. `jitter` is the factor of the backoff.
+async fn find_with_two_errors(jitter: f64) -> (Stage, Duration) {
     let deployment = standalone().await;
     let uri = deployment.server.uri();
     let second = Second {
@@ -128,29 +129,29 @@ async fn two_stages(jitter: f64) -> (Stage, Duration) {
     );
     fail(&uri, times(1), error("find", 91, &OVERLOADED)).await;
     let begun = Instant::now();
-    let failure = stage.find().await.expect_err("the server goes on to fail");
+    let failure = stage.find().await.expect_err("the retry fails, too");
     assert_eq!(failure.code(), Some(91), "{failure}");
     (stage, begun.elapsed())
 }
 
 #[tokio::test]
 async fn retryable_reads_prose_4() {
-    let (stage, _) = two_stages(0.0).await;
+    let (stage, _) = find_with_two_errors(0.0).await;
     assert_eq!(stage.started(), 3);
 }
 
-/// The first pause would be 200 ms, the second one 400 ms; here they are ten times as long, so that a slow machine takes none for
-/// the other.
+/// The backoff would be 200 ms for the first retry and 400 ms for the second; here both are ten
+/// times longer, so that they can be distinguished on a slow machine.
 #[tokio::test]
 async fn retryable_reads_prose_5() {
-    let (stage, took) = two_stages(10.0).await;
+    let (stage, took) = find_with_two_errors(10.0).await;
     assert_eq!(stage.started(), 3);
     assert!(took >= Duration::from_secs(2), "{took:?}");
-    assert!(took < Duration::from_secs(6), "a second pause: {took:?}");
+    assert!(took < Duration::from_secs(6), "a second backoff: {took:?}");
 }
 
 #[tokio::test]
-async fn a_found_document_is_the_one_that_the_retry_found() {
+async fn find_one_returns_the_result_of_the_retry() {
     let deployment = standalone().await;
     let uri = deployment.server.uri();
     let stage = Stage::new(

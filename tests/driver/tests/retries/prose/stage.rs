@@ -14,7 +14,8 @@ use marula_driver::{
 };
 use tokio::sync::Semaphore;
 
-/// Adds a permit for each server that the client gets to know. A retry goes elsewhere only where it knows of somewhere else.
+/// Adds a permit for each server that the client discovers. A retry can use another server only if
+/// one has been discovered.
 pub(crate) fn observe(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions) + use<> {
     let known = Arc::clone(known);
     |options| {
@@ -29,8 +30,8 @@ pub(crate) fn observe(known: &Arc<Semaphore>) -> impl FnOnce(&mut ClientOptions)
     }
 }
 
-/// Waits until the client knows this many servers.
-pub(crate) async fn until_known(known: &Semaphore, servers: u32) {
+/// Waits until the client has discovered this many servers.
+pub(crate) async fn wait_until_known(known: &Semaphore, servers: u32) {
     known
         .acquire_many(servers)
         .await
@@ -40,7 +41,7 @@ pub(crate) async fn until_known(known: &Semaphore, servers: u32) {
 
 pub(crate) const OVERLOADED: [&str; 2] = ["RetryableError", "SystemOverloadedError"];
 
-/// The data of a fail point: a command fails with this code and these labels.
+/// The data of a fail point: the command fails with this code and these labels.
 pub(crate) fn error(command: &str, code: i32, labels: &[&str]) -> Document {
     doc! { "failCommands": [command], "errorCode": code, "errorLabels": labels }
 }
@@ -50,11 +51,11 @@ pub(crate) fn times(count: i32) -> Document {
 }
 
 fn point(mode: Document, data: Document) -> Document {
-    // No test gets as far as `times` more often.
+    // No test reaches this number of times.
     doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data }
 }
 
-/// Sets `failCommand` on the server that the connection string leads to.
+/// Sets `failCommand` on the server of the connection string.
 pub(crate) async fn fail(uri: &str, mode: Document, data: Document) {
     let client = Client::connect(uri).await.expect("a connection string");
     client
@@ -64,7 +65,7 @@ pub(crate) async fn fail(uri: &str, mode: Document, data: Document) {
         .expect("the fail point is set");
 }
 
-/// The same from a listener, which cannot wait: returns when it is set.
+/// As [`fail`], from a listener, which cannot await. Blocks until the fail point is set.
 fn fail_now(uri: String, mode: Document, data: Document) {
     let setting = move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -76,26 +77,26 @@ fn fail_now(uri: String, mode: Document, data: Document) {
     thread::spawn(setting).join().expect("the fail point is set");
 }
 
-/// One event that the tests look at.
+/// The events that the tests check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Started(ServerAddress),
     Succeeded(ServerAddress),
     Failed(ServerAddress),
     CheckedOut,
-    /// With the reason.
+    /// With the reason of the event.
     CheckOutFailed(String),
     PoolCleared,
 }
 
-/// Which event of the command sets the second fail point.
+/// The event after which the second fail point is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     Failure,
     Success,
 }
 
-/// A fail point that takes the place of the first one.
+/// A fail point that replaces the first one.
 #[derive(Debug)]
 pub(crate) struct Second {
     pub(crate) after: After,
@@ -103,7 +104,7 @@ pub(crate) struct Second {
     pub(crate) data: Document,
 }
 
-/// A client, its events of one command, and its pool events.
+/// A client with recorded pool events and events of one command.
 pub(crate) struct Stage {
     pub(crate) client: Client,
     events: Arc<Mutex<Vec<Event>>>,
@@ -114,7 +115,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Stage {
-    /// A client whose events of `command` are recorded. The second fail point is set on the same server, at most once.
+    /// A client whose events of `command` are recorded. The second fail point is set on the same
+    /// server, at most once.
     pub(crate) fn new(
         uri: &str,
         command: &'static str,
@@ -194,7 +196,7 @@ impl Stage {
         self.events().iter().filter(started).count()
     }
 
-    /// The servers where the command failed, and those where it succeeded.
+    /// The servers on which the command failed, and those on which it succeeded.
     pub(crate) fn outcomes(&self) -> (Vec<ServerAddress>, Vec<ServerAddress>) {
         let (mut failed, mut succeeded) = (Vec::new(), Vec::new());
         for event in self.events() {
@@ -207,14 +209,14 @@ impl Stage {
         (failed, succeeded)
     }
 
-    /// The command failed once and then succeeded; returns where.
+    /// Checks that the command failed once and then succeeded. Returns both servers.
     pub(crate) fn failed_then_succeeded(&self) -> (ServerAddress, ServerAddress) {
         let (mut failed, mut succeeded) = self.outcomes();
         assert_eq!((failed.len(), succeeded.len()), (1, 1), "{:?}", self.events());
         (failed.remove(0), succeeded.remove(0))
     }
 
-    /// The command failed twice, on different servers.
+    /// Checks that the command failed twice, on different servers.
     pub(crate) fn assert_failed_on_two(&self) {
         let (failed, succeeded) = self.outcomes();
         assert_eq!((failed.len(), succeeded.len()), (2, 0), "{:?}", self.events());
@@ -222,7 +224,8 @@ impl Stage {
         assert_eq!(different.len(), 2, "{failed:?}");
     }
 
-    /// Of two operations on one connection, the first met a failure that cleared the pool, and the second waited for it.
+    /// Checks that the first of two operations on one connection failed and cleared the pool, while
+    /// the second waited for the connection.
     pub(crate) fn assert_pool_cleared_in_between(&self) {
         let events = self.events();
         let place = |wanted: &Event| events.iter().position(|event| event == wanted);

@@ -1,4 +1,4 @@
-//! Retryable Writes.
+//! Prose tests of Retryable Writes.
 
 use std::{
     sync::Arc,
@@ -15,7 +15,7 @@ use marula_driver_tests::{Observer, replica_set};
 use marula_test_server::TestServer;
 use tokio::sync::Semaphore;
 
-use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, until_known};
+use crate::prose::stage::{After, OVERLOADED, Second, Stage, error, fail, observe, times, wait_until_known};
 
 const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
@@ -38,7 +38,7 @@ async fn retryable_writes_prose_1() {
                     connection string.";
     assert!(failure.to_string().contains(expected), "{failure}");
     assert_eq!(stage.started(), 1);
-    // Without a number the server's own words stand.
+    // Without a transaction number, the message of the server is unchanged.
     let stage = Stage::new(&format!("{uri}&retryWrites=false"), "insert", None, unchanged);
     let failure = stage.insert().await.unwrap_err();
     assert!(failure.to_string().contains("Transaction numbers"), "{failure}");
@@ -107,7 +107,7 @@ async fn retryable_writes_prose_4() {
         let uri = format!("{}?retryWrites=true", server.uri());
         let known = Arc::new(Semaphore::new(0));
         let stage = Stage::new(&uri, "insert", None, observe(&known));
-        until_known(&known, 2).await;
+        wait_until_known(&known, 2).await;
         stage.insert().await.unwrap_err();
         stage.assert_failed_on_two();
     }
@@ -127,8 +127,13 @@ async fn retryable_writes_prose_5() {
     assert_eq!(failed, succeeded);
 }
 
-/// An insert that meets the first failure (code 91) once, and then always the second one.
-async fn two_stages(first: &[&str], code: i32, second: &[&str], jitter: f64) -> (Stage, Error, Duration) {
+/// Runs an insert that fails first with code 91, and then always with the second error.
+async fn insert_with_two_errors(
+    first: &[&str],
+    code: i32,
+    second: &[&str],
+    jitter: f64,
+) -> (Stage, Error, Duration) {
     let deployment = replica_set().await;
     let uri = deployment.server.uri();
     let second = Second {
@@ -145,27 +150,27 @@ async fn two_stages(first: &[&str], code: i32, second: &[&str], jitter: f64) -> 
     stage.client.list_database_names().await.expect("a reply");
     fail(&uri, times(1), error("insert", 91, first)).await;
     let begun = Instant::now();
-    let failure = stage.insert().await.expect_err("the server goes on to fail");
+    let failure = stage.insert().await.expect_err("the retry fails, too");
     (stage, failure, begun.elapsed())
 }
 
 #[tokio::test]
 async fn retryable_writes_prose_6_1() {
-    let (_, failure, _) = two_stages(&OVERLOADED, 10107, &OVERLOADED, 0.0).await;
+    let (_, failure, _) = insert_with_two_errors(&OVERLOADED, 10107, &OVERLOADED, 0.0).await;
     assert_eq!(failure.code(), Some(10107), "{failure}");
 }
 
 #[tokio::test]
 async fn retryable_writes_prose_6_2() {
     let labels = [RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, NO_WRITES_PERFORMED];
-    let (_, failure, _) = two_stages(&labels, 10107, &labels, 0.0).await;
+    let (_, failure, _) = insert_with_two_errors(&labels, 10107, &labels, 0.0).await;
     assert_eq!(failure.code(), Some(91), "{failure}");
 }
 
 #[tokio::test]
 async fn retryable_writes_prose_6_3() {
     let labels = [RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, NO_WRITES_PERFORMED];
-    let (_, failure, _) = two_stages(&OVERLOADED, 91, &labels, 0.0).await;
+    let (_, failure, _) = insert_with_two_errors(&OVERLOADED, 91, &labels, 0.0).await;
     assert_eq!(failure.code(), Some(91), "{failure}");
     assert!(!failure.contains_label(NO_WRITES_PERFORMED), "{failure:?}");
 }
@@ -173,22 +178,22 @@ async fn retryable_writes_prose_6_3() {
 #[tokio::test]
 async fn retryable_writes_prose_6_4() {
     let labels = [RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR];
-    let (stage, _, _) = two_stages(&OVERLOADED, 91, &labels, 0.0).await;
+    let (stage, _, _) = insert_with_two_errors(&OVERLOADED, 91, &labels, 0.0).await;
     assert_eq!(stage.started(), 3);
 }
 
-/// As for reads: the pauses would be 200 ms and 400 ms.
+/// As for reads: the backoff would be 200 ms and 400 ms.
 #[tokio::test]
 async fn retryable_writes_prose_6_5() {
     let labels = [RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR];
-    let (stage, _, took) = two_stages(&OVERLOADED, 91, &labels, 10.0).await;
+    let (stage, _, took) = insert_with_two_errors(&OVERLOADED, 91, &labels, 10.0).await;
     assert_eq!(stage.started(), 3);
     assert!(took >= Duration::from_secs(2), "{took:?}");
-    assert!(took < Duration::from_secs(6), "a second pause: {took:?}");
+    assert!(took < Duration::from_secs(6), "a second backoff: {took:?}");
 }
 
 #[tokio::test]
-async fn a_retried_write_is_done_once() {
+async fn a_retried_write_is_executed_once() {
     let deployment = replica_set().await;
     let uri = deployment.server.uri();
     let stage = Stage::new(&uri, "insert", None, unchanged);

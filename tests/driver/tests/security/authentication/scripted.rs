@@ -13,20 +13,20 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What the server does about a command.
+/// What the server does with a command.
 pub(crate) enum Answer {
-    /// Replies.
+    /// Sends a reply.
     Reply(Document),
     /// Sends the first bytes of this reply, and closes the connection.
     Cut(Document, usize),
-    /// Says nothing.
+    /// Sends no reply.
     Silence,
 }
 
-/// Made of the command; hellos of monitors are answered before.
+/// Chooses the answer to a command. Hellos of monitors are answered before.
 type Script = dyn Fn(&Document) -> Answer + Send + Sync;
 
-/// Listens on loopback until it is dropped.
+/// Listens on a loopback port until it is dropped.
 pub(crate) struct ScriptedServer {
     address: SocketAddr,
     commands: Arc<Mutex<Vec<String>>>,
@@ -81,8 +81,8 @@ pub(crate) fn hello() -> Document {
     }
 }
 
-/// A reply in a conversation.
-pub(crate) fn say(text: &str, done: bool) -> Document {
+/// A reply of a SASL conversation.
+pub(crate) fn conversation_reply(text: &str, done: bool) -> Document {
     let payload = Binary {
         subtype: BinarySubtype::Generic,
         bytes: text.as_bytes().to_vec(),
@@ -90,15 +90,15 @@ pub(crate) fn say(text: &str, done: bool) -> Document {
     doc! { "ok": 1, "conversationId": 1, "payload": payload, "done": done }
 }
 
-/// What the client says in a command of a conversation.
-pub(crate) fn said(command: &Document) -> String {
+/// The payload of a command of a SASL conversation.
+pub(crate) fn payload_of(command: &Document) -> String {
     match command.get("payload") {
         Some(Bson::Binary(payload)) => String::from_utf8_lossy(&payload.bytes).into_owned(),
         _ => String::new(),
     }
 }
 
-/// Whether a hello is of a connection that logs in.
+/// Whether a hello belongs to a connection that authenticates.
 pub(crate) fn is_hello_of_user(command: &Document) -> bool {
     command.contains_key("speculativeAuthenticate") || command.contains_key("saslSupportedMechs")
 }

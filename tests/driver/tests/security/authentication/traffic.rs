@@ -1,4 +1,4 @@
-//! The messages of authentication, and the effect of its failures on servers and pools.
+//! The messages of authentication, and the effect of authentication errors on servers and pools.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,105 +12,114 @@ use marula_driver_tests::CommandRecorder;
 use marula_test_server::TestServer;
 
 use crate::authentication::{
-    anonymous, assert_refused, create_user, guarded, log_in, started, try_out, uri_of,
+    anonymous, assert_rejected, authenticate, create_user, list_databases, started, uri_of, with_root_user,
 };
 
 #[tokio::test]
-async fn whoever_does_not_log_in_is_refused() {
-    let server = started(guarded()).await;
-    let error = log_in(&anonymous(&server)).await.unwrap_err();
+async fn commands_without_authentication_are_rejected() {
+    let server = started(with_root_user()).await;
+    let error = authenticate(&anonymous(&server)).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Command(_)), "{error}");
     assert_eq!(error.code(), Some(13));
 }
 
 #[tokio::test]
-async fn users_log_in_on_every_deployment() {
+async fn users_authenticate_with_every_topology() {
     for builder in [
-        guarded().replica_set(),
-        guarded().sharded(),
-        guarded().load_balanced(),
-        guarded().version("4.2.0"),
-        guarded().version("4.4.0").replica_set(),
+        with_root_user().replica_set(),
+        with_root_user().sharded(),
+        with_root_user().load_balanced(),
+        with_root_user().version("4.2.0"),
+        with_root_user().version("4.4.0").replica_set(),
     ] {
         let server = started(builder).await;
-        log_in(&server.uri()).await.unwrap();
-        let error = log_in(&uri_of(&server, "root:wrong", "")).await.unwrap_err();
-        assert_refused(&error, 18);
+        authenticate(&server.uri()).await.unwrap();
+        let error = authenticate(&uri_of(&server, "root:wrong", ""))
+            .await
+            .unwrap_err();
+        assert_rejected(&error, 18);
     }
 }
 
 #[tokio::test]
-async fn each_connection_of_a_pool_logs_in_and_monitors_do_not() {
-    let server = started(guarded()).await;
+async fn pooled_connections_authenticate_and_monitors_do_not() {
+    let server = started(with_root_user()).await;
     let client = Client::connect(format!("{}?minPoolSize=5", server.uri()))
         .await
         .unwrap();
     server.wait_for_command("saslContinue", 5).await;
-    try_out(&client).await.unwrap();
-    // The first message of each went with the handshake, and the last exchange was spared.
+    list_databases(&client).await.unwrap();
+    // The first message of each conversation is in the handshake, and skipEmptyExchange omits the
+    // last exchange.
     assert_eq!(server.commands_seen("saslStart"), 0);
     assert_eq!(server.commands_seen("saslContinue"), 5);
-    assert!(server.connections_created() > 5, "the monitor has its own");
+    assert!(
+        server.connections_created() > 5,
+        "the monitor has a separate connection"
+    );
 }
 
 #[tokio::test]
-async fn an_old_server_wants_every_message() {
-    let server = started(guarded().version("4.2.0")).await;
-    log_in(&server.uri()).await.unwrap();
+async fn an_old_server_gets_every_message() {
+    let server = started(with_root_user().version("4.2.0")).await;
+    authenticate(&server.uri()).await.unwrap();
     assert_eq!(server.commands_seen("saslStart"), 1);
     assert_eq!(server.commands_seen("saslContinue"), 2);
 }
 
 #[tokio::test]
-async fn a_speculation_that_does_not_fit_is_dropped() {
-    let server = started(guarded()).await;
+async fn a_failed_speculation_falls_back_to_a_full_conversation() {
+    let server = started(with_root_user()).await;
     create_user(&server, "old", "old", &["SCRAM-SHA-1"]).await;
     let before = server.commands_seen("saslStart");
-    log_in(&uri_of(&server, "old:old", "")).await.unwrap();
+    authenticate(&uri_of(&server, "old:old", "")).await.unwrap();
     assert_eq!(server.commands_seen("saslStart"), before + 1);
 }
 
 #[tokio::test]
-async fn users_of_other_databases_log_in_there() {
-    let server = started(guarded()).await;
+async fn users_authenticate_to_their_auth_source() {
+    let server = started(with_root_user()).await;
     let root = Client::connect(server.uri()).await.unwrap();
     let command = doc! { "createUser": "a,b=c@d", "pwd": "x:/?#", "roles": [{ "role": "read", "db": "db" }] };
     root.database("shop").run_command(command).await.unwrap();
     let user = "a%2Cb%3Dc%40d:x%3A%2F%3F%23";
-    log_in(&uri_of(&server, user, "authSource=shop")).await.unwrap();
-    log_in(&uri_of(&server, user, "").replace("/?", "/shop?"))
+    authenticate(&uri_of(&server, user, "authSource=shop"))
         .await
         .unwrap();
-    let error = log_in(&uri_of(&server, user, "")).await.unwrap_err();
-    assert_refused(&error, 18);
+    authenticate(&uri_of(&server, user, "").replace("/?", "/shop?"))
+        .await
+        .unwrap();
+    let error = authenticate(&uri_of(&server, user, "")).await.unwrap_err();
+    assert_rejected(&error, 18);
 }
 
 #[tokio::test]
-async fn certificates_and_plain_passwords_are_mechanisms_too() {
-    let server = started(guarded().x509_user("CN=me").plain_user("ldap", "hunter2")).await;
+async fn x509_and_plain_authenticate() {
+    let server = started(with_root_user().x509_user("CN=me").plain_user("ldap", "hunter2")).await;
     let certificate = |user: &str| {
         let uri = anonymous(&server).replacen("mongodb://", &format!("mongodb://{user}"), 1);
         format!("{uri}?authMechanism=MONGODB-X509")
     };
-    log_in(&certificate("")).await.unwrap();
-    log_in(&certificate("CN%3Dme@")).await.unwrap();
+    authenticate(&certificate("")).await.unwrap();
+    authenticate(&certificate("CN%3Dme@")).await.unwrap();
     assert_eq!(
         server.commands_seen("authenticate"),
         0,
-        "it went with the handshake"
+        "it was speculated in the handshake"
     );
-    assert_refused(&log_in(&certificate("CN%3Dyou@")).await.unwrap_err(), 18);
-    log_in(&uri_of(&server, "ldap:hunter2", "authMechanism=PLAIN"))
+    assert_rejected(&authenticate(&certificate("CN%3Dyou@")).await.unwrap_err(), 18);
+    authenticate(&uri_of(&server, "ldap:hunter2", "authMechanism=PLAIN"))
         .await
         .unwrap();
     let wrong = uri_of(&server, "ldap:hunter3", "authMechanism=PLAIN");
-    assert_refused(&log_in(&wrong).await.unwrap_err(), 18);
+    assert_rejected(&authenticate(&wrong).await.unwrap_err(), 18);
 }
 
-/// A server that wants a version of its interface with every command wants it with those that log in.
+/// A server that requires an API version with every command requires it with the commands of
+/// authentication, too.
 #[tokio::test]
-async fn commands_that_log_in_declare_the_version_of_the_interface() {
-    let server = started(guarded().version("5.0.0")).await;
+async fn authentication_commands_have_the_api_version() {
+    let server = started(with_root_user().version("5.0.0")).await;
     create_user(&server, "old", "old", &["SCRAM-SHA-1"]).await;
     let root = Client::connect(server.uri()).await.unwrap();
     let require = doc! { "setParameter": 1, "requireApiVersion": true };
@@ -118,15 +127,17 @@ async fn commands_that_log_in_declare_the_version_of_the_interface() {
     for user in ["root:hunter2", "old:old"] {
         let mut options = ClientOptions::parse(&uri_of(&server, user, "")).unwrap();
         options.server_api = Some(ServerApi::new(ServerApiVersion::V1));
-        try_out(&Client::with_options(options).unwrap()).await.unwrap();
+        list_databases(&Client::with_options(options).unwrap())
+            .await
+            .unwrap();
         let undeclared = uri_of(&server, user, "serverSelectionTimeoutMS=1000");
-        let error = log_in(&undeclared).await.unwrap_err();
+        let error = authenticate(&undeclared).await.unwrap_err();
         assert!(format!("{error:#}").contains("apiVersion"), "{error:#}");
     }
 }
 
 #[tokio::test]
-async fn mechanisms_that_this_version_lacks_are_refused_by_name() {
+async fn unsupported_mechanisms_are_rejected_by_name() {
     for (uri, name) in [
         ("mongodb://u@h/?authMechanism=GSSAPI", "GSSAPI"),
         ("mongodb://h/?authMechanism=MONGODB-AWS", "MONGODB-AWS"),
@@ -156,8 +167,8 @@ async fn fail_once(server: &TestServer, command: &str, effect: marula_driver::bs
 }
 
 #[tokio::test]
-async fn a_connection_lost_while_logging_in_is_no_sign_of_overload() {
-    let server = started(guarded()).await;
+async fn a_network_error_during_authentication_has_no_overload_labels() {
+    let server = started(with_root_user()).await;
     let uri = format!("{}?retryReads=false", server.uri());
     fail_once(&server, "saslContinue", doc! { "closeConnection": true }).await;
     let client = Client::connect(&uri).await.unwrap();
@@ -174,9 +185,9 @@ async fn a_connection_lost_while_logging_in_is_no_sign_of_overload() {
 }
 
 #[tokio::test]
-async fn a_login_that_may_be_retried_is() {
+async fn retryable_errors_during_authentication_are_retried() {
     for effect in [doc! { "closeConnection": true }, doc! { "errorCode": 91 }] {
-        let server = started(guarded().replica_set()).await;
+        let server = started(with_root_user().replica_set()).await;
         fail_once(&server, "saslContinue", effect.clone()).await;
         let client = Client::connect(server.uri()).await.unwrap();
         let things = client.database("db").collection("things");
@@ -191,8 +202,8 @@ async fn a_login_that_may_be_retried_is() {
 }
 
 #[tokio::test]
-async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
-    let server = started(guarded()).await;
+async fn an_authentication_error_marks_the_server_unknown_and_clears_its_pool() {
+    let server = started(with_root_user()).await;
     let events = Arc::<Mutex<Vec<String>>>::default();
     let (pool, sdam) = (Arc::clone(&events), Arc::clone(&events));
     let mut options = ClientOptions::parse(&uri_of(&server, "root:hunter3", "")).unwrap();
@@ -209,7 +220,7 @@ async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
         }
     }));
     let client = Client::with_options(options).unwrap();
-    assert_refused(&try_out(&client).await.unwrap_err(), 18);
+    assert_rejected(&list_databases(&client).await.unwrap_err(), 18);
     let events = events.lock().unwrap().clone();
     let place = |part: &str| {
         let found = events.iter().position(|event| event.starts_with(part));
@@ -225,14 +236,14 @@ async fn a_failed_login_marks_the_server_unknown_and_clears_its_pool() {
 }
 
 #[tokio::test]
-async fn secrets_are_shown_nowhere() {
-    let server = started(guarded()).await;
+async fn passwords_do_not_appear_in_events_errors_or_debug_output() {
+    let server = started(with_root_user()).await;
     for (user, works) in [("root:hunter2", true), ("root:hunter22", false)] {
         for mechanism in ["SCRAM-SHA-1", "SCRAM-SHA-256"] {
             let recorder = CommandRecorder::default();
             let options = format!("authMechanism={mechanism}");
             let client = recorder.client_of(&uri_of(&server, user, &options));
-            let outcome = try_out(&client).await;
+            let outcome = list_databases(&client).await;
             assert_eq!(outcome.is_ok(), works);
             let shown = format!("{client:?} {:?}", recorder.take());
             assert!(!shown.contains("hunter"), "{shown}");
@@ -244,13 +255,16 @@ async fn secrets_are_shown_nowhere() {
     }
 }
 
-/// An empty password is one that the server has to judge; none is a mistake that the client knows of.
+/// An empty password is sent, and the server decides about it; a missing password is an error of
+/// the client.
 #[tokio::test]
 async fn an_empty_password_is_sent_and_a_missing_one_is_not() {
-    let server = started(guarded()).await;
+    let server = started(with_root_user()).await;
     for mechanism in ["", "authMechanism=SCRAM-SHA-1", "authMechanism=SCRAM-SHA-256"] {
-        let error = log_in(&uri_of(&server, "root:", mechanism)).await.unwrap_err();
-        assert_refused(&error, 18);
+        let error = authenticate(&uri_of(&server, "root:", mechanism))
+            .await
+            .unwrap_err();
+        assert_rejected(&error, 18);
         let error = Client::connect(uri_of(&server, "root", mechanism))
             .await
             .unwrap_err();

@@ -6,21 +6,21 @@ use marula_driver::{
 };
 
 use crate::authentication::{
-    scripted::{Answer, ScriptedServer, hello, said, say},
-    try_out,
+    list_databases,
+    scripted::{Answer, ScriptedServer, conversation_reply, hello, payload_of},
 };
 
 const SHA_256: &str = "authMechanism=SCRAM-SHA-256";
 
-/// A well-formed first message, with this iteration count.
+/// A valid server-first message with this iteration count.
 fn server_first(command: &Document, iterations: u64) -> Document {
-    let first = said(command);
+    let first = payload_of(command);
     let nonce = first.rsplit_once("r=").map_or("", |(_, nonce)| nonce);
-    say(&format!("r={nonce}abc,s=AAAA,i={iterations}"), false)
+    conversation_reply(&format!("r={nonce}abc,s=AAAA,i={iterations}"), false)
 }
 
-/// Plays the conversation well up to the last message, which is this.
-fn play(command: &Document, last: Document) -> Answer {
+/// Performs a valid conversation, except that the server-final message is `last`.
+fn converse(command: &Document, last: Document) -> Answer {
     Answer::Reply(match command.keys().next().map(String::as_str) {
         Some("saslStart") => server_first(command, 4096),
         Some("saslContinue") => last,
@@ -33,7 +33,7 @@ async fn fails(server: &ScriptedServer, options: &str) -> Error {
     let client = Client::connect(server.uri(options))
         .await
         .expect("a connection string");
-    try_out(&client).await.expect_err("no login")
+    list_databases(&client).await.expect_err("no authentication")
 }
 
 fn conversation_error(error: &Error) -> String {
@@ -49,7 +49,7 @@ fn conversation_error(error: &Error) -> String {
 }
 
 #[tokio::test]
-async fn too_few_iterations_get_no_proof() {
+async fn no_proof_is_sent_for_an_invalid_iteration_count() {
     for mechanism in ["SCRAM-SHA-1", "SCRAM-SHA-256"] {
         for (iterations, why) in [(4095, "4095 iterations"), (u64::MAX, "too long")] {
             let server = ScriptedServer::start(move |command| {
@@ -61,40 +61,43 @@ async fn too_few_iterations_get_no_proof() {
             .await;
             let error = fails(&server, &format!("authMechanism={mechanism}")).await;
             assert!(conversation_error(&error).contains(why), "{error}");
-            assert_eq!(server.commands(), ["saslStart"], "nothing is proved");
+            assert_eq!(server.commands(), ["saslStart"], "no proof is sent");
         }
     }
 }
 
 #[tokio::test]
-async fn a_forged_signature_is_refused() {
+async fn an_invalid_server_signature_is_rejected() {
     let zeros = "v=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     for (last, why) in [
-        (say(zeros, true), "signature is wrong"),
-        (say("v=", true), "signature is wrong"),
-        (say("", true), "no signature"),
-        (say("e=other-error", true), "other-error"),
-        (say("e=other-error", false), "other-error"),
+        (conversation_reply(zeros, true), "signature is wrong"),
+        (conversation_reply("v=", true), "signature is wrong"),
+        (conversation_reply("", true), "no signature"),
+        (conversation_reply("e=other-error", true), "other-error"),
+        (conversation_reply("e=other-error", false), "other-error"),
         (doc! { "ok": 1, "done": true }, "no payload"),
         (doc! { "ok": 1 }, "no payload"),
     ] {
-        let server = ScriptedServer::start(move |command| play(command, last.clone())).await;
+        let server = ScriptedServer::start(move |command| converse(command, last.clone())).await;
         let error = fails(&server, SHA_256).await;
         assert!(conversation_error(&error).contains(why), "{error}");
         assert_eq!(
             server.commands(),
             ["saslStart", "saslContinue"],
-            "the user runs nothing"
+            "no command is sent"
         );
     }
 }
 
 #[tokio::test]
-async fn a_first_message_out_of_the_rules_is_refused() {
+async fn an_invalid_server_first_message_is_rejected() {
     for (first, why) in [
-        (say("r=mine,s=AAAA,i=4096", false), "does not extend"),
-        (say("nonsense", false), "lacks r="),
-        (say("", true), "before it proved itself"),
+        (
+            conversation_reply("r=mine,s=AAAA,i=4096", false),
+            "does not extend",
+        ),
+        (conversation_reply("nonsense", false), "lacks r="),
+        (conversation_reply("", true), "before it proved itself"),
         (
             doc! { "ok": 1, "payload": "text", "conversationId": 1 },
             "no payload",
@@ -113,7 +116,7 @@ async fn a_first_message_out_of_the_rules_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_lies_in_the_handshake_is_refused_too() {
+async fn an_invalid_speculative_reply_is_rejected() {
     let server = ScriptedServer::start(|command| {
         let mut reply = hello();
         if let Ok(start) = command.get_document("speculativeAuthenticate") {
@@ -127,9 +130,9 @@ async fn a_server_that_lies_in_the_handshake_is_refused_too() {
     assert!(server.commands().is_empty());
 }
 
-/// Each message of the login, cut at its first byte and in its midst.
+/// Each message of the authentication, truncated before its first byte and in the middle.
 #[tokio::test]
-async fn a_connection_cut_at_any_message_is_a_network_error() {
+async fn a_connection_closed_at_any_message_is_a_network_error() {
     for (name, phase) in [
         ("isMaster", NetworkPhase::Handshake),
         ("saslStart", NetworkPhase::Authentication),
@@ -137,7 +140,10 @@ async fn a_connection_cut_at_any_message_is_a_network_error() {
     ] {
         for count in [0, 1, 40] {
             let server = ScriptedServer::start(move |command| {
-                match (play(command, say("v=AAAA", true)), command.keys().next()) {
+                match (
+                    converse(command, conversation_reply("v=AAAA", true)),
+                    command.keys().next(),
+                ) {
                     (Answer::Reply(reply), Some(key)) if key == name => Answer::Cut(reply, count),
                     (answer, _) => answer,
                 }
@@ -145,21 +151,21 @@ async fn a_connection_cut_at_any_message_is_a_network_error() {
             .await;
             let error = fails(&server, SHA_256).await;
             let ErrorKind::Network(network) = error.kind() else {
-                panic!("{name} cut at {count}: {error:?}");
+                panic!("{name} closed at {count}: {error:?}");
             };
-            assert_eq!(network.phase(), phase, "{name} cut at {count}");
+            assert_eq!(network.phase(), phase, "{name} closed at {count}");
             let overload = error.contains_label(SYSTEM_OVERLOADED_ERROR);
             assert_eq!(
                 overload,
                 phase == NetworkPhase::Handshake,
-                "{name} cut at {count}"
+                "{name} closed at {count}"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn a_silent_server_ends_the_login_at_the_connect_timeout() {
+async fn authentication_fails_after_connect_timeout() {
     let server = ScriptedServer::start(|command| match command.keys().next().map(String::as_str) {
         Some("saslStart") => Answer::Silence,
         _ => Answer::Reply(hello()),
@@ -174,7 +180,7 @@ async fn a_silent_server_ends_the_login_at_the_connect_timeout() {
 }
 
 #[tokio::test]
-async fn nobody_logs_in_on_an_arbiter() {
+async fn connections_to_an_arbiter_do_not_authenticate() {
     let server = ScriptedServer::start(|command| {
         let mut reply = doc! { "ok": 1 };
         if command.contains_key("client") {
@@ -188,16 +194,16 @@ async fn nobody_logs_in_on_an_arbiter() {
     .await;
     let options = format!("{SHA_256}&directConnection=true");
     let client = Client::connect(server.uri(&options)).await.unwrap();
-    try_out(&client).await.unwrap();
+    list_databases(&client).await.unwrap();
     assert_eq!(server.commands(), ["listCollections"]);
 }
 
 #[tokio::test]
-async fn a_password_that_cannot_be_prepared_is_refused_by_the_newer_hash() {
-    let server = ScriptedServer::start(|command| play(command, doc! { "ok": 1 })).await;
+async fn scram_sha_256_rejects_a_password_prohibited_by_saslprep() {
+    let server = ScriptedServer::start(|command| converse(command, doc! { "ok": 1 })).await;
     let uri = server.uri(SHA_256).replace("hunter2", "%07");
     let client = Client::connect(uri).await.unwrap();
-    let error = try_out(&client).await.unwrap_err();
+    let error = list_databases(&client).await.unwrap_err();
     let ErrorKind::Authentication(failed) = error.kind() else {
         panic!("{error:?}");
     };

@@ -5,11 +5,11 @@ use marula_driver_tests::ocsp::{Reply, Responder, Signer, UNREACHABLE, failure};
 use super::*;
 
 #[tokio::test]
-async fn the_request_names_the_certificate_and_nothing_else() {
+async fn the_request_contains_only_the_certificate_id() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |_| {});
-    responder.says(Reply::Chunks(good));
+    responder.set_reply(Reply::Chunks(good));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
@@ -22,12 +22,12 @@ async fn the_request_names_the_certificate_and_nothing_else() {
     );
     assert!(
         request.ends_with(identity.serial()),
-        "no nonce follows the number"
+        "no nonce follows the serial number"
     );
 }
 
 #[tokio::test]
-async fn what_is_not_conclusive_is_no_refusal() {
+async fn inconclusive_responses_do_not_reject_the_certificate() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let stranger = Authority::new();
@@ -64,14 +64,14 @@ async fn what_is_not_conclusive_is_no_refusal() {
         Reply::Raw(b"220 no HTTP\r\n\r\n".to_vec()),
         Reply::Raw(Vec::new()),
     ] {
-        responder.says(reply.clone());
+        responder.set_reply(reply.clone());
         let outcome = encrypted.attempt("").await;
         outcome.unwrap_or_else(|error| panic!("{reply:?}: {error}"));
         asked += 1;
         assert_eq!(responder.requests(), asked, "{reply:?}");
     }
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
-    let text = refusal(encrypted.attempt("").await);
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
+    let text = rejection(encrypted.attempt("").await);
     assert!(
         text.contains(&format!("according to the OCSP responder {}", responder.url)),
         "{text}"
@@ -79,20 +79,20 @@ async fn what_is_not_conclusive_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn delegates_answer_for_the_issuer() {
+async fn delegated_responders_are_accepted() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let delegate = Keys::Ecdsa.delegate(&authority);
-    responder.gives(response(&authority, &identity, Status::Revoked, |response| {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |response| {
         response.signer = Signer::Delegate(&delegate);
         response.by_key = true;
     }));
     let encrypted = Encrypted::bare(&authority, &identity).await;
-    refusal(encrypted.attempt("").await);
+    rejection(encrypted.attempt("").await);
 }
 
 #[tokio::test]
-async fn the_first_conclusive_answer_of_several_responders_counts() {
+async fn the_first_conclusive_response_of_several_responders_is_used() {
     let silent = Responder::start().await;
     let ignorant = Responder::start().await;
     let knowing = Responder::start().await;
@@ -105,18 +105,18 @@ async fn the_first_conclusive_answer_of_several_responders_counts() {
         &knowing.url,
     ];
     let (authority, identity) = certified(&urls);
-    ignorant.gives(response(&authority, &identity, Status::Unknown, |_| {}));
-    knowing.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    ignorant.set_response(response(&authority, &identity, Status::Unknown, |_| {}));
+    knowing.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains(&knowing.url), "{text}");
 }
 
 #[tokio::test]
-async fn options_switch_the_question_off() {
+async fn options_disable_requests_to_responders() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::bare(&authority, &identity).await;
     for option in [
         "tlsDisableOCSPEndpointCheck",
@@ -132,34 +132,34 @@ async fn options_switch_the_question_off() {
         "tlsDisableOCSPEndpointCheck",
         "tlsDisableCertificateRevocationCheck",
     ] {
-        refusal(encrypted.attempt(&format!("{option}=false")).await);
+        rejection(encrypted.attempt(&format!("{option}=false")).await);
     }
-    refusal(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
+    rejection(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
     assert_eq!(responder.requests(), 3);
 }
 
 #[tokio::test]
-async fn a_responder_that_hangs_delays_one_connection_and_refuses_none() {
+async fn a_responder_that_hangs_delays_one_connection_and_rejects_none() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let encrypted = Encrypted::bare(&authority, &identity).await;
     let settings = encrypted.settings("", Duration::from_secs(4));
     encrypted.connect(&settings).await.expect("a connection in time");
-    // The failure is cached: the responder is not asked again.
+    // The failure is cached, so no further request is sent.
     encrypted.connect(&settings).await.expect("another");
     assert_eq!(responder.requests(), 1);
 }
 
 #[tokio::test]
-async fn only_the_certificate_of_the_server_is_asked_for() {
+async fn only_the_server_certificate_is_checked() {
     let responder = Responder::start().await;
     let root = Authority::new();
     let issuer = root.subordinate();
     let identity = Keys::Ecdsa.server(&issuer, &[&responder.url], false);
-    responder.gives(response(&issuer, &identity, Status::Good, |_| {}));
+    responder.set_response(response(&issuer, &identity, Status::Good, |_| {}));
     let encrypted = Encrypted::bare(&root, &identity).await;
     encrypted.attempt("").await.expect("a connection");
     assert_eq!(responder.requests(), 1);
-    responder.gives(response(&issuer, &identity, Status::Revoked, |_| {}));
-    refusal(encrypted.attempt("").await);
+    responder.set_response(response(&issuer, &identity, Status::Revoked, |_| {}));
+    rejection(encrypted.attempt("").await);
 }

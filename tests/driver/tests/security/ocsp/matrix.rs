@@ -1,27 +1,27 @@
-//! The test plan of the OCSP Support specification: seven columns, each with every kind of key, every signer of responses and
-//! every connection string.
+//! The test plan of the OCSP Support specification: seven columns, each with every type of key,
+//! every signer of responses and every connection string.
 
 use marula_driver::internals::wait_for_description;
 use marula_driver_tests::ocsp::{Responder, Signer, UNREACHABLE};
 
 use super::*;
 
-/// One column of the plan.
+/// A column of the test plan.
 #[derive(Clone, Copy)]
 struct Column {
-    /// What the responder says; `None`: it is not there.
+    /// The reply of the responder; `None`: the responder is unreachable.
     responder: Option<Status>,
     staples: bool,
     must_staple: bool,
-    /// What the client says of the server with `tls=true`; `None`: nothing, it connects.
-    refusal: Option<&'static str>,
+    /// The expected error with `tls=true`; `None`: the connection succeeds.
+    rejection: Option<&'static str>,
 }
 
 const TEST_1: Column = Column {
     responder: Some(Status::Good),
     staples: true,
     must_staple: false,
-    refusal: None,
+    rejection: None,
 };
 
 async fn run(column: Column) {
@@ -52,7 +52,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
                 response.signer = Signer::Delegate(&delegate);
             }
         });
-        responder.gives(der.clone());
+        responder.set_response(der.clone());
         if column.staples {
             staple = der;
         }
@@ -60,7 +60,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
     let encrypted = Encrypted::stapling(&authority, &identity, staple).await;
     let trusting = encrypted.uri(&format!("tlsCAFile={}", encrypted.ca_file));
     let run = format!("{keys:?}, delegated: {delegated}");
-    match column.refusal {
+    match column.rejection {
         None => ping(&trusting)
             .await
             .unwrap_or_else(|error| panic!("{run}: {error}")),
@@ -73,7 +73,7 @@ async fn run_with(column: Column, keys: Keys, delegated: bool) {
             );
         }
     }
-    // Where the staple decides, no responder is asked.
+    // If the stapled response is conclusive, no responder is requested.
     if column.staples || column.must_staple {
         assert_eq!(responder.requests(), 0, "{run}");
     } else if column.responder.is_some() {
@@ -98,7 +98,7 @@ async fn ocsp_support_prose_matrix_test_1() {
 async fn ocsp_support_prose_matrix_test_2() {
     run(Column {
         responder: Some(Status::Revoked),
-        refusal: Some("was revoked at"),
+        rejection: Some("was revoked at"),
         ..TEST_1
     })
     .await;
@@ -118,7 +118,7 @@ async fn ocsp_support_prose_matrix_test_4() {
     run(Column {
         responder: Some(Status::Revoked),
         staples: false,
-        refusal: Some("according to the OCSP responder http://127.0.0.1:"),
+        rejection: Some("according to the OCSP responder http://127.0.0.1:"),
         ..TEST_1
     })
     .await;
@@ -140,7 +140,7 @@ async fn ocsp_support_prose_matrix_malicious_server_1() {
         responder: Some(Status::Revoked),
         staples: false,
         must_staple: true,
-        refusal: Some("requires a stapled OCSP response"),
+        rejection: Some("requires a stapled OCSP response"),
     })
     .await;
 }
@@ -151,7 +151,7 @@ async fn ocsp_support_prose_matrix_malicious_server_2() {
         responder: None,
         staples: false,
         must_staple: true,
-        refusal: Some("requires a stapled OCSP response"),
+        rejection: Some("requires a stapled OCSP response"),
     })
     .await;
 }

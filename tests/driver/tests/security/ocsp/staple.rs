@@ -8,7 +8,7 @@ use super::*;
 static ONLY_TLS12: [&SupportedProtocolVersion; 1] = [&TLS12];
 
 #[tokio::test]
-async fn a_staple_that_proves_nothing_is_refused() {
+async fn an_invalid_staple_is_rejected() {
     let (authority, identity) = certified(&[]);
     let other_identity = Keys::Ecdsa.server(&authority, &[], false);
     let stranger = Authority::new();
@@ -73,12 +73,13 @@ async fn a_staple_that_proves_nothing_is_refused() {
         (failure(6), "unauthorized"),
     ] {
         let encrypted = Encrypted::stapling(&authority, &identity, staple.clone()).await;
-        let text = refusal(encrypted.attempt("").await);
+        let text = rejection(encrypted.attempt("").await);
         assert!(text.contains(expected), "{expected}: {text}");
         assert!(text.contains("tlsDisableCertificateRevocationCheck"), "{text}");
-        // Endpoints switched off say nothing about staples; a name that is not looked at, neither.
-        refusal(encrypted.attempt("tlsDisableOCSPEndpointCheck=true").await);
-        refusal(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
+        // Disabling endpoint checks does not disable stapled responses, nor does disabling the host
+        // name check.
+        rejection(encrypted.attempt("tlsDisableOCSPEndpointCheck=true").await);
+        rejection(encrypted.attempt("tlsAllowInvalidHostnames=true").await);
         let off = encrypted
             .attempt("tlsDisableCertificateRevocationCheck=true")
             .await;
@@ -87,15 +88,15 @@ async fn a_staple_that_proves_nothing_is_refused() {
     let mut forged = response(&authority, &identity, Status::Good, |response| {
         response.signer = Signer::Delegate(&delegate);
     });
-    // The last byte is one of the delegate's certificate.
+    // The last byte belongs to the certificate of the delegated responder.
     *forged.last_mut().expect("bytes") ^= 1;
     let encrypted = Encrypted::stapling(&authority, &identity, forged).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("was not issued for OCSP signing"), "{text}");
 }
 
 #[tokio::test]
-async fn every_form_of_a_good_response_is_understood() {
+async fn every_form_of_a_valid_response_is_accepted() {
     let (authority, identity) = certified(&[]);
     let delegate = Keys::Ecdsa.delegate(&authority);
     for sha256 in [false, true] {
@@ -112,7 +113,7 @@ async fn every_form_of_a_good_response_is_understood() {
                 encrypted.attempt("").await.expect("a connection");
                 let revoked = of(Status::Revoked);
                 let encrypted = Encrypted::stapling(&authority, &identity, revoked).await;
-                let text = refusal(encrypted.attempt("").await);
+                let text = rejection(encrypted.attempt("").await);
                 assert!(text.contains("(key compromise)"), "{text}");
             }
         }
@@ -120,17 +121,17 @@ async fn every_form_of_a_good_response_is_understood() {
 }
 
 #[tokio::test]
-async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
+async fn no_request_is_sent_for_a_staple_that_cannot_be_cached() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let good = response(&authority, &identity, Status::Good, |response| {
         response.next_update = None;
     });
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
-    let options = FrontOptions {
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
+    let options = TerminatorOptions {
         staple: good,
-        forgets_sessions: true,
-        ..FrontOptions::default()
+        disable_resumption: true,
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
     let settings = encrypted.settings("", LONG);
@@ -141,18 +142,18 @@ async fn a_staple_spares_the_question_even_if_it_cannot_be_remembered() {
 }
 
 #[tokio::test]
-async fn a_staple_that_does_not_know_leaves_it_to_the_responder() {
+async fn an_unknown_status_in_the_staple_is_resolved_by_the_responder() {
     let responder = Responder::start().await;
     let (authority, identity) = certified(&[&responder.url]);
     let unknown = response(&authority, &identity, Status::Unknown, |_| {});
-    responder.gives(response(&authority, &identity, Status::Revoked, |_| {}));
+    responder.set_response(response(&authority, &identity, Status::Revoked, |_| {}));
     let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("according to the OCSP responder"), "{text}");
 }
 
 #[tokio::test]
-async fn a_certificate_that_demands_a_staple_gets_along_with_one() {
+async fn a_must_staple_certificate_with_a_staple_is_accepted() {
     let authority = Authority::new();
     let identity = Keys::Ecdsa.server(&authority, &[], true);
     let good = response(&authority, &identity, Status::Good, |_| {});
@@ -163,45 +164,45 @@ async fn a_certificate_that_demands_a_staple_gets_along_with_one() {
 
     let unknown = response(&authority, &identity, Status::Unknown, |_| {});
     let encrypted = Encrypted::stapling(&authority, &identity, unknown).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("does not know the certificate"), "{text}");
 }
 
 #[tokio::test]
-async fn staples_come_with_tls_1_2_as_well() {
+async fn staples_are_checked_with_tls_1_2() {
     let (authority, identity) = certified(&[]);
     let revoked = response(&authority, &identity, Status::Revoked, |_| {});
-    let options = FrontOptions {
+    let options = TerminatorOptions {
         staple: revoked,
         versions: &ONLY_TLS12,
-        ..FrontOptions::default()
+        ..TerminatorOptions::default()
     };
     let encrypted = Encrypted::start(&authority, &identity, options).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("was revoked at"), "{text}");
 }
 
 #[tokio::test]
-async fn the_issuer_answers_and_no_authority_above_it() {
+async fn only_the_issuer_of_the_certificate_signs_responses() {
     let root = Authority::new();
     let issuer = root.subordinate();
     let identity = Keys::Ecdsa.server(&issuer, &[], false);
     let revoked = response(&issuer, &identity, Status::Revoked, |_| {});
     let encrypted = Encrypted::stapling(&root, &identity, revoked.clone()).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("was revoked at"), "{text}");
 
     let by_root = response(&issuer, &identity, Status::Good, |response| {
         response.signer = Signer::Authority(&root);
     });
     let encrypted = Encrypted::stapling(&root, &identity, by_root).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("is not signed by"), "{text}");
 
-    // The issuer is the trusted root itself, and the server does not show it.
-    let alone = identity.alone();
+    // The issuer is the trusted root, and the server does not send it.
+    let alone = identity.without_chain();
     let encrypted = Encrypted::stapling(&issuer, &alone, revoked).await;
-    let text = refusal(encrypted.attempt("").await);
+    let text = rejection(encrypted.attempt("").await);
     assert!(text.contains("was revoked at"), "{text}");
     let good = response(&issuer, &alone, Status::Good, |_| {});
     let encrypted = Encrypted::stapling(&issuer, &alone, good).await;

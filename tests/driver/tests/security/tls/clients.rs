@@ -2,7 +2,7 @@
 
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, FrontOptions, Identity, KEY_PASSWORD, TlsFront, expire},
+    tls::{Authority, Files, Identity, KEY_PASSWORD, TerminatorOptions, TlsTerminator, expire},
 };
 use marula_test_server::TestServer;
 use tokio_rustls::rustls::{
@@ -10,35 +10,35 @@ use tokio_rustls::rustls::{
     version::{TLS12, TLS13},
 };
 
-use super::{Encrypted, refusal, works};
+use super::{Encrypted, selection_error, works};
 
 static ONLY_TLS12: [&SupportedProtocolVersion; 1] = [&TLS12];
 static ONLY_TLS13: [&SupportedProtocolVersion; 1] = [&TLS13];
 
-/// A server that wants to see a certificate of `clients`.
-struct Demanding {
+/// A server that requires a client certificate of the authority `clients`.
+struct RequiresCertificate {
     clients: Authority,
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     ca_file: String,
     _server: TestServer,
 }
 
-impl Demanding {
+impl RequiresCertificate {
     async fn start(versions: &'static [&'static SupportedProtocolVersion]) -> Self {
         let (authority, clients) = (Authority::new(), Authority::new());
         let server = standalone().await.server;
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             clients: Some(&clients),
             versions,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         let identity = authority.issue(&["localhost"]);
-        let front = TlsFront::start_with(&identity, options, server.addresses()[0]).await;
+        let terminator = TlsTerminator::start_with(&identity, options, server.addresses()[0]).await;
         let files = Files::new();
         Self {
             clients,
-            front,
+            terminator,
             ca_file: files.write("ca.pem", &authority.pem()),
             files,
             _server: server,
@@ -46,65 +46,65 @@ impl Demanding {
     }
 
     fn uri(&self, options: &str) -> String {
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!(
             "mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={}&{options}",
             self.ca_file
         )
     }
 
-    fn showing(&self, pem: &str) -> String {
+    fn uri_with_certificate(&self, pem: &str) -> String {
         let file = self.files.write("client.pem", pem);
         self.uri(&format!("tlsCertificateKeyFile={file}"))
     }
 }
 
 #[tokio::test]
-async fn a_key_may_be_encrypted() {
-    let demanding = Demanding::start(&[]).await;
-    let uri = demanding.showing(&Identity::pem_with_encrypted_key(&demanding.clients));
+async fn a_client_key_may_be_encrypted() {
+    let server = RequiresCertificate::start(&[]).await;
+    let uri = server.uri_with_certificate(&Identity::pem_with_encrypted_key(&server.clients));
     works(&format!("{uri}&tlsCertificateKeyFilePassword={KEY_PASSWORD}")).await;
-    assert!(demanding.front.met().certificate);
+    assert!(server.terminator.counts().certificate);
 }
 
 #[tokio::test]
-async fn a_server_says_what_it_has_against_the_client() {
+async fn errors_contain_the_tls_alert_of_the_server() {
     for versions in [&ONLY_TLS12, &ONLY_TLS13] {
-        let demanding = Demanding::start(versions).await;
-        works(&demanding.showing(&demanding.clients.issue(&["a client"]).pem())).await;
+        let server = RequiresCertificate::start(versions).await;
+        works(&server.uri_with_certificate(&server.clients.issue(&["a client"]).pem())).await;
 
-        let text = refusal(&demanding.uri("")).await;
+        let text = selection_error(&server.uri("")).await;
         assert!(
             text.contains("received fatal alert: CertificateRequired"),
             "{text}"
         );
 
-        let expired = demanding.clients.issue_with(&["a client"], expire);
-        let text = refusal(&demanding.showing(&expired.pem())).await;
+        let expired = server.clients.issue_with(&["a client"], expire);
+        let text = selection_error(&server.uri_with_certificate(&expired.pem())).await;
         assert!(text.contains("CertificateExpired"), "{text}");
 
-        let stranger = Authority::new().issue(&["a client"]);
-        let text = refusal(&demanding.showing(&stranger.pem())).await;
+        let untrusted = Authority::new().issue(&["a client"]);
+        let text = selection_error(&server.uri_with_certificate(&untrusted.pem())).await;
         assert!(text.contains("UnknownCA"), "{text}");
     }
 }
 
 #[tokio::test]
-async fn both_versions_of_tls_are_spoken() {
+async fn tls_1_2_and_1_3_are_supported() {
     for versions in [&ONLY_TLS12, &ONLY_TLS13] {
         let authority = Authority::new();
         let server = standalone().await.server;
-        let options = FrontOptions {
+        let options = TerminatorOptions {
             versions,
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         let identity = authority.issue(&["localhost"]);
         let encrypted = Encrypted {
-            front: TlsFront::start_with(&identity, options, server.addresses()[0]).await,
-            ..Encrypted::well().await
+            terminator: TlsTerminator::start_with(&identity, options, server.addresses()[0]).await,
+            ..Encrypted::valid().await
         };
         let ca_file = encrypted.files.write("own.pem", &authority.pem());
         works(&encrypted.uri("localhost", &format!("tlsCAFile={ca_file}"))).await;
-        assert!(encrypted.front.met().encrypted >= 2);
+        assert!(encrypted.terminator.counts().encrypted >= 2);
     }
 }

@@ -1,45 +1,45 @@
-//! The identity of server and client: names in certificates.
+//! The verification of server and client certificates.
 
 use std::{error::Error as _, io};
 
 use marula_driver::{Client, Error, ErrorKind, NetworkPhase};
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, TlsFront},
+    tls::{Authority, Files, TlsTerminator},
 };
 
-use super::{Encrypted, refusal, works};
+use super::{Encrypted, selection_error, works};
 
 #[tokio::test]
 async fn a_server_with_a_certificate_of_the_authority_is_trusted() {
-    let encrypted = Encrypted::well().await;
+    let encrypted = Encrypted::valid().await;
     works(&encrypted.trusting("")).await;
-    let met = encrypted.front.met();
+    let counts = encrypted.terminator.counts();
     assert_eq!(
-        met.server_name.as_deref(),
+        counts.server_name.as_deref(),
         Some("localhost"),
-        "the name is asked for"
+        "the server name is sent"
     );
-    assert!(!met.certificate && met.encrypted >= 2, "{met:?}");
-    assert_eq!(met.refused, 0);
+    assert!(!counts.certificate && counts.encrypted >= 2, "{counts:?}");
+    assert_eq!(counts.refused, 0);
     let again = encrypted.uri("localhost", &format!("ssl=true&tlsCAFile={}", encrypted.ca_file));
     works(&again).await;
 }
 
 #[tokio::test]
-async fn an_address_in_the_certificate_is_as_good_as_a_name() {
+async fn a_certificate_for_an_ip_address_is_trusted() {
     let encrypted = Encrypted::start(|authority| authority.issue(&["127.0.0.1"])).await;
     works(&encrypted.uri("127.0.0.1", &format!("tlsCAFile={}", encrypted.ca_file))).await;
     assert_eq!(
-        encrypted.front.met().server_name,
+        encrypted.terminator.counts().server_name,
         None,
         "no server name is sent for an IP address"
     );
 }
 
 #[tokio::test]
-async fn another_authority_is_not_trusted() {
-    let encrypted = Encrypted::well().await;
+async fn a_certificate_of_another_authority_is_not_trusted() {
+    let encrypted = Encrypted::valid().await;
     let other = encrypted.files.write("other.pem", &Authority::new().pem());
     for uri in [
         encrypted.uri("localhost", &format!("tlsCAFile={other}")),
@@ -48,7 +48,7 @@ async fn another_authority_is_not_trusted() {
             &format!("tlsCAFile={other}&tlsAllowInvalidHostnames=true"),
         ),
     ] {
-        let text = refusal(&uri).await;
+        let text = selection_error(&uri).await;
         assert!(text.contains("could not be encrypted"), "{text}");
         assert!(
             text.contains("certificate")
@@ -65,10 +65,10 @@ async fn another_authority_is_not_trusted() {
     works(&encrypted.uri("localhost", &format!("tlsCAFile={other}&tlsInsecure=true"))).await;
 }
 
-/// A program distinguishes a certificate that is not trusted from a closed port.
+/// An application can distinguish an untrusted certificate from a closed port.
 #[tokio::test]
-async fn the_source_of_a_failed_selection_is_the_reason() {
-    let encrypted = Encrypted::well().await;
+async fn the_source_of_a_server_selection_error_is_its_cause() {
+    let encrypted = Encrypted::valid().await;
     let other = encrypted.files.write("other.pem", &Authority::new().pem());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
@@ -93,10 +93,10 @@ async fn the_source_of_a_failed_selection_is_the_reason() {
         let error = client
             .list_database_names()
             .await
-            .expect_err("there is no server");
+            .expect_err("no server is available");
         assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
         let source = error.source().and_then(|source| source.downcast_ref::<Error>());
-        let source = source.expect("the reason");
+        let source = source.expect("the cause");
         let ErrorKind::Network(network) = source.kind() else {
             panic!("{source:?}");
         };
@@ -109,9 +109,9 @@ async fn the_source_of_a_failed_selection_is_the_reason() {
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_name_is_refused() {
+async fn a_certificate_for_another_name_is_rejected() {
     let encrypted = Encrypted::start(|authority| authority.issue(&["other.example.com"])).await;
-    let text = refusal(&encrypted.trusting("")).await;
+    let text = selection_error(&encrypted.trusting("")).await;
     assert!(
         text.contains("certificate") && text.contains("other.example.com"),
         "{text}"
@@ -122,54 +122,55 @@ async fn a_certificate_for_another_name_is_refused() {
 }
 
 #[tokio::test]
-async fn an_expired_certificate_is_refused() {
+async fn an_expired_certificate_is_rejected() {
     let encrypted = Encrypted::start(|authority| authority.issue_expired(&["localhost"])).await;
     for options in ["", "tlsAllowInvalidHostnames=true"] {
-        let text = refusal(&encrypted.trusting(options)).await;
+        let text = selection_error(&encrypted.trusting(options)).await;
         assert!(text.contains("expired"), "{text}");
     }
     works(&encrypted.trusting("tlsInsecure=true")).await;
 }
 
 #[tokio::test]
-async fn options_switched_off_relax_nothing() {
+async fn options_set_to_false_do_not_disable_checks() {
     let encrypted = Encrypted::start(|authority| authority.issue(&["other.example.com"])).await;
     for options in [
         "tlsInsecure=false",
         "tlsAllowInvalidHostnames=false",
         "tlsAllowInvalidCertificates=false",
     ] {
-        let text = refusal(&encrypted.trusting(options)).await;
+        let text = selection_error(&encrypted.trusting(options)).await;
         assert!(text.contains("other.example.com"), "{options}: {text}");
     }
 }
 
 #[tokio::test]
-async fn the_client_shows_its_certificate() {
+async fn the_client_presents_its_certificate() {
     let authority = Authority::new();
     let clients = Authority::new();
     let server = standalone().await.server;
     let identity = authority.issue(&["localhost"]);
-    let front = TlsFront::demanding(&identity, &clients, server.addresses()[0]).await;
+    let terminator =
+        TlsTerminator::with_client_certificates(&identity, &clients, server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &authority.pem());
     let uri = |options: &str| {
-        let port = front.address.port();
+        let port = terminator.address.port();
         format!("mongodb://localhost:{port}/?tls=true&tlsCAFile={ca_file}&{options}")
     };
     let own = files.write("client.pem", &clients.issue(&["a client"]).pem());
     works(&uri(&format!("tlsCertificateKeyFile={own}"))).await;
-    assert!(front.met().certificate);
+    assert!(terminator.counts().certificate);
 
     let foreign = files.write("foreign.pem", &authority.issue(&["a client"]).pem());
     for options in [String::new(), format!("tlsCertificateKeyFile={foreign}")] {
-        let text = refusal(&uri(&options)).await;
-        assert!(text.contains("alert"), "the server says why: {text}");
+        let text = selection_error(&uri(&options)).await;
+        assert!(text.contains("alert"), "the server sends an alert: {text}");
     }
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_used_are_refused_by_name() {
+async fn invalid_files_are_rejected_by_name() {
     let files = Files::new();
     let identity = Authority::new().issue(&["a client"]);
     let certificate = files.write("certificate.pem", &identity.certificate_pem());
@@ -250,7 +251,7 @@ fn key_of(pem: &str) -> &str {
     &pem[begin..]
 }
 
-/// Switching revocation checks on does not go with switching the checks off.
+/// Enabling revocation checks cannot be combined with disabling other checks.
 async fn cannot_be_combined(a: &str, b: &str) {
     for given in ["true", "false"] {
         let uri = format!("mongodb://localhost/?tls=true&{a}=true&{b}={given}");

@@ -2,15 +2,15 @@
 
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Identity, TlsFront, expire},
+    tls::{Authority, Files, Identity, TlsTerminator, expire},
 };
 use marula_test_server::TestServer;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa};
 
-use super::{refusal, works};
+use super::{selection_error, works};
 
 struct Listed {
-    front: TlsFront,
+    terminator: TlsTerminator,
     files: Files,
     _server: TestServer,
 }
@@ -19,16 +19,16 @@ impl Listed {
     async fn start(identity: &Identity) -> Self {
         let server = standalone().await.server;
         Self {
-            front: TlsFront::start(identity, server.addresses()[0]).await,
+            terminator: TlsTerminator::start(identity, server.addresses()[0]).await,
             files: Files::new(),
             _server: server,
         }
     }
 
-    /// Of a client that trusts what stands in this text.
+    /// A connection string that trusts the certificates in this text.
     fn trusting(&self, pem: &str, options: &str) -> String {
         let file = self.files.write("ca.pem", pem);
-        let port = self.front.address.port();
+        let port = self.terminator.address.port();
         format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={file}&{options}")
     }
 }
@@ -38,7 +38,7 @@ fn an_authority(params: &mut CertificateParams) {
 }
 
 #[tokio::test]
-async fn a_listed_certificate_is_trusted_whoever_issued_it() {
+async fn a_listed_certificate_is_trusted_regardless_of_its_issuer() {
     for identity in [
         Identity::self_signed(&["localhost"], |_| {}),
         Identity::self_signed(&["localhost"], an_authority),
@@ -56,7 +56,7 @@ async fn a_listed_certificate_is_trusted_whoever_issued_it() {
 }
 
 #[tokio::test]
-async fn a_listed_certificate_must_be_in_force_fit_and_for_the_name() {
+async fn a_listed_certificate_must_be_valid_for_the_time_purpose_and_name() {
     for (identity, expected) in [
         (
             Identity::self_signed(&["localhost"], |params| {
@@ -86,7 +86,7 @@ async fn a_listed_certificate_must_be_in_force_fit_and_for_the_name() {
         ),
     ] {
         let listed = Listed::start(&identity).await;
-        let text = refusal(&listed.trusting(&identity.certificate_pem(), "")).await;
+        let text = selection_error(&listed.trusting(&identity.certificate_pem(), "")).await;
         assert!(text.to_lowercase().contains(expected), "{expected}: {text}");
     }
     let elsewhere = Identity::self_signed(&["other.example.com"], an_authority);
@@ -96,12 +96,12 @@ async fn a_listed_certificate_must_be_in_force_fit_and_for_the_name() {
 }
 
 #[tokio::test]
-async fn another_certificate_with_the_same_name_is_not_the_listed_one() {
+async fn another_certificate_with_the_same_name_is_not_trusted() {
     let shown = Identity::self_signed(&["localhost"], an_authority);
     let listed = Listed::start(&shown).await;
     let other = Identity::self_signed(&["localhost"], an_authority);
     for options in ["", "tlsAllowInvalidHostnames=true"] {
-        let text = refusal(&listed.trusting(&other.certificate_pem(), options)).await;
+        let text = selection_error(&listed.trusting(&other.certificate_pem(), options)).await;
         assert!(text.contains("certificate"), "{text}");
     }
 }

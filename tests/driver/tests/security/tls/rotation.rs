@@ -1,4 +1,4 @@
-//! Servers that replace their certificate while clients work.
+//! Servers whose certificate is replaced while clients use them.
 
 use std::sync::{
     Arc,
@@ -12,23 +12,23 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     standalone,
-    tls::{Authority, Files, Met, TlsFront},
+    tls::{Authority, Files, TlsCounts, TlsTerminator},
 };
 use tokio::{sync::watch, task::JoinSet};
 
-/// Thirty-two tasks that read for as long as they are let.
+/// Thirty-two tasks that read until they are stopped.
 struct Readers {
-    /// How often each of them has read.
+    /// The number of reads of each task.
     done: Arc<watch::Sender<Vec<usize>>>,
     stop: Arc<AtomicBool>,
     tasks: JoinSet<()>,
 }
 
-/// What they are to expect.
+/// Which errors are expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Errors {
     None,
-    /// The server cannot be had for a while: one retry may not suffice.
+    /// The server is unreachable for a while, so one retry may not suffice.
     OfUnavailability,
 }
 
@@ -57,7 +57,8 @@ impl Readers {
         Self { done, stop, tasks }
     }
 
-    /// Waits until each of them has read ten times more. Then none is at its second attempt for what happened before.
+    /// Waits until each task has read ten times more, so that no retry of an earlier failure is in
+    /// progress.
     async fn until_read(&mut self) {
         let before = self.done.borrow().clone();
         let mut done = self.done.subscribe();
@@ -75,13 +76,13 @@ impl Readers {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
+async fn replacing_a_certificate_of_the_same_authority_causes_no_errors() {
     let authority = Authority::new();
     let server = standalone().await.server;
-    let front = TlsFront::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
+    let terminator = TlsTerminator::start(&authority.issue(&["localhost"]), server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &authority.pem());
-    let port = front.address.port();
+    let port = terminator.address.port();
     let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={ca_file}");
     let client = Client::connect(uri).await.expect("a client");
     let things = client.database("d").collection::<Document>("things");
@@ -90,23 +91,25 @@ async fn certificates_of_the_same_authority_are_exchanged_unnoticed() {
     let mut readers = Readers::start(&client, Errors::None);
     for _ in 0..5 {
         readers.until_read().await;
-        let full_handshakes = |met: &Met| met.encrypted - met.resumed;
-        let before = full_handshakes(&front.met());
-        front.exchange(&authority.issue(&["localhost"]));
-        front.until(|met| full_handshakes(met) > before).await;
+        let full_handshakes = |counts: &TlsCounts| counts.encrypted - counts.resumed;
+        let before = full_handshakes(&terminator.counts());
+        terminator.set_identity(&authority.issue(&["localhost"]));
+        terminator
+            .wait_until(|counts| full_handshakes(counts) > before)
+            .await;
     }
     readers.until_read().await;
     readers.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_new_authority_is_refused_until_the_old_one_is_back() {
+async fn a_certificate_of_a_new_authority_is_rejected_until_it_is_replaced() {
     let (old, new) = (Authority::new(), Authority::new());
     let server = standalone().await.server;
-    let front = TlsFront::start(&old.issue(&["localhost"]), server.addresses()[0]).await;
+    let terminator = TlsTerminator::start(&old.issue(&["localhost"]), server.addresses()[0]).await;
     let files = Files::new();
     let ca_file = files.write("ca.pem", &old.pem());
-    let port = front.address.port();
+    let port = terminator.address.port();
     let uri = format!("mongodb://localhost:{port}/?directConnection=true&tls=true&tlsCAFile={ca_file}");
     let client = Client::connect(&uri).await.expect("a client");
     let impatient = Client::connect(format!("{uri}&serverSelectionTimeoutMS=1"))
@@ -117,7 +120,7 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
 
     let mut readers = Readers::start(&client, Errors::OfUnavailability);
     readers.until_read().await;
-    front.exchange(&new.issue(&["localhost"]));
+    terminator.set_identity(&new.issue(&["localhost"]));
     for client in [&client, &impatient] {
         let text = wait_for_description(client, |text| text.contains("UnknownIssuer")).await;
         assert!(text.contains("could not be encrypted"), "{text}");
@@ -129,14 +132,15 @@ async fn a_new_authority_is_refused_until_the_old_one_is_back() {
         .expect_err("an untrusted server");
     assert!(format!("{error:#}").contains("UnknownIssuer"), "{error:#}");
 
-    // The file is read when the client is made: one that is made now trusts the new authority, an older one does not.
+    // The file is read when the client is created: a new client trusts the new authority, an
+    // existing one does not.
     let _ = files.write("ca.pem", &new.pem());
     super::works(&uri).await;
     let text = wait_for_description(&client, |text| text.contains("(Unknown: ")).await;
     assert!(text.contains("UnknownIssuer"), "{text}");
 
-    // The client comes to terms with it by itself.
-    front.exchange(&old.issue(&["localhost"]));
+    // The existing client reconnects when the old certificate is back.
+    terminator.set_identity(&old.issue(&["localhost"]));
     readers.until_read().await;
     readers.finish().await;
 }

@@ -1,4 +1,4 @@
-//! Operations over encrypted connections.
+//! Operations over TLS connections.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use marula_driver::{
 use super::Encrypted;
 
 #[tokio::test]
-async fn large_and_many_messages_arrive_whole() {
-    let encrypted = Encrypted::well().await;
+async fn large_messages_are_transferred_over_tls() {
+    let encrypted = Encrypted::valid().await;
     let client = Client::connect(encrypted.trusting("")).await.expect("a client");
     let things = client.database("d").collection::<Document>("things");
-    // Much more than a record of TLS, or than a socket takes at once.
+    // Much larger than a TLS record and than the socket buffers.
     let documents: Vec<Document> = (0..40)
         .map(|n| doc! { "_id": n, "filler": "x".repeat(500_000 + n as usize) })
         .collect();
@@ -31,7 +31,7 @@ async fn large_and_many_messages_arrive_whole() {
     while cursor.advance().await.expect("a batch") {
         found.push(cursor.deserialize_current().expect("a document"));
     }
-    assert!(found == documents, "what was read is not what was written");
+    assert!(found == documents, "the documents differ");
     for n in 0..200 {
         let one = things
             .find_one(doc! { "_id": n % 40 })
@@ -42,8 +42,8 @@ async fn large_and_many_messages_arrive_whole() {
 }
 
 #[tokio::test]
-async fn many_tasks_share_encrypted_connections() {
-    let encrypted = Encrypted::well().await;
+async fn many_tasks_share_tls_connections() {
+    let encrypted = Encrypted::valid().await;
     let client = Client::connect(encrypted.trusting("maxPoolSize=4"))
         .await
         .expect("a client");
@@ -65,18 +65,18 @@ async fn many_tasks_share_encrypted_connections() {
     }
     let things = client.database("d").collection::<Document>("things");
     assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 320);
-    // Four of the pool, two of the monitor.
+    // Four connections of the pool, two of the monitor.
     assert!(
-        encrypted.front.met().encrypted <= 6,
+        encrypted.terminator.counts().encrypted <= 6,
         "{:?}",
-        encrypted.front.met()
+        encrypted.terminator.counts()
     );
     drop(encrypted.server);
 }
 
 #[tokio::test]
-async fn an_idle_connection_knows_that_it_was_cut_and_nothing_else() {
-    let encrypted = Encrypted::well().await;
+async fn an_idle_tls_connection_is_closed_only_if_the_peer_closed_it() {
+    let encrypted = Encrypted::valid().await;
     let options = ClientOptions::parse(&encrypted.trusting("")).expect("options");
     let settings = ConnectionSettings {
         tls: Some(TlsConfig::new(&options.tls).expect("files")),
@@ -85,12 +85,12 @@ async fn an_idle_connection_knows_that_it_was_cut_and_nothing_else() {
     let mut connection = Connection::establish(&options.hosts[0], &settings)
         .await
         .expect("a connection");
-    // Tickets, which servers send after the handshake, are not unexpected data.
+    // Session tickets, which servers send after the handshake, are not unexpected data.
     for _ in 0..100 {
         assert!(!connection.has_perished());
         tokio::task::yield_now().await;
     }
-    encrypted.front.cut_all();
+    encrypted.terminator.close_all();
     while !connection.has_perished() {
         tokio::task::yield_now().await;
     }

@@ -1,10 +1,11 @@
-//! The twin of a compressor whose feature is off. It is never offered, so its errors do not occur.
+//! Replaces a compressor whose feature is disabled. It is not offered to servers, so its errors do
+//! not occur.
 
 use std::fmt;
 
 use super::Codec;
 
-/// A compressor whose feature is off.
+/// A compressor whose feature is disabled.
 pub(super) struct Missing;
 
 #[cfg(not(feature = "snappy"))]
@@ -14,13 +15,13 @@ pub(super) use Missing as Zlib;
 #[cfg(not(feature = "zstd"))]
 pub(super) use Missing as Zstd;
 
-/// The feature of the compressor is off.
+/// The feature of the compressor is disabled.
 #[derive(Debug)]
 pub(super) struct FeatureOff;
 
 impl fmt::Display for FeatureOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the feature of this name is off")
+        f.write_str("the feature of this compressor is disabled")
     }
 }
 

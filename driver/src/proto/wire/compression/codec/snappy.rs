@@ -1,4 +1,4 @@
-//! Snappy, its format without frames.
+//! Snappy in its raw format, without framing.
 
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
@@ -6,20 +6,20 @@ use std::fmt;
 
 use super::Codec;
 
-/// Three bytes can repeat at most 64 earlier ones.
-const MOST_PER_BYTE: usize = 22;
+/// The maximum expansion: a copy element of three bytes yields at most 64 bytes.
+const MAX_EXPANSION: usize = 22;
 
-/// Snappy.
+/// The compressor `snappy`.
 pub(super) struct Snappy;
 
-/// Why content cannot be compressed or decompressed.
+/// An error of compression or decompression.
 #[derive(Debug)]
 pub(super) enum SnappyError {
     /// The error of the library.
     Library(snap::Error),
-    /// `uncompressedSize` of the message is wrong.
+    /// `uncompressedSize` differs from the size in the content.
     WrongSize { found: usize, claimed: usize },
-    /// The claimed size is more than the format can reach.
+    /// `uncompressedSize` exceeds the maximum expansion.
     Expansion { content: usize, claimed: usize },
 }
 
@@ -28,10 +28,13 @@ impl fmt::Display for SnappyError {
         match self {
             Self::Library(error) => error.fmt(f),
             Self::WrongSize { found, claimed } => {
-                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+                write!(
+                    f,
+                    "it decompresses to {found} bytes, but uncompressedSize is {claimed}"
+                )
             }
             Self::Expansion { content, claimed } => {
-                write!(f, "{content} bytes cannot become {claimed}")
+                write!(f, "{content} bytes cannot decompress to {claimed} bytes")
             }
         }
     }
@@ -66,7 +69,7 @@ impl Codec for Snappy {
                 claimed: size,
             });
         }
-        if size > content.len().saturating_mul(MOST_PER_BYTE) {
+        if size > content.len().saturating_mul(MAX_EXPANSION) {
             return Err(SnappyError::Expansion {
                 content: content.len(),
                 claimed: size,

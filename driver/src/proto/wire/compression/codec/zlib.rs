@@ -1,4 +1,4 @@
-//! Zlib: deflate with its header and checksum.
+//! Zlib: deflate with a zlib header and a checksum.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -6,28 +6,28 @@ use std::fmt;
 
 use super::Codec;
 
-/// Two bits can repeat at most 258 earlier bytes.
-const MOST_PER_BYTE: usize = 1_032;
+/// The maximum expansion of deflate: two bits repeat at most 258 bytes.
+const MAX_EXPANSION: usize = 1_032;
 
-/// Zlib.
+/// The compressor `zlib`.
 pub(super) struct Zlib;
 
-/// Why content cannot be compressed or decompressed.
+/// An error of compression or decompression.
 #[derive(Debug)]
 pub(super) enum ZlibError {
     /// The error of the library.
     Library(String),
-    /// `uncompressedSize` of the message is wrong.
+    /// `uncompressedSize` differs from the size of the content.
     WrongSize { found: usize, claimed: usize },
-    /// The claimed size is more than the format can reach.
+    /// `uncompressedSize` exceeds the maximum expansion.
     Expansion { content: usize, claimed: usize },
-    /// It decompresses to more bytes than claimed.
+    /// The content decompresses to more than `uncompressedSize` bytes.
     TooLarge { claimed: usize },
     /// The compressed bytes exceed the bound.
     TargetTooSmall,
     /// Bytes follow the end of the stream.
     TrailingBytes(usize),
-    /// The stream ends too early.
+    /// The stream ends before its last block.
     Truncated,
 }
 
@@ -36,13 +36,19 @@ impl fmt::Display for ZlibError {
         match self {
             Self::Library(error) => error.fmt(f),
             Self::WrongSize { found, claimed } => {
-                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+                write!(
+                    f,
+                    "it decompresses to {found} bytes, but uncompressedSize is {claimed}"
+                )
             }
             Self::Expansion { content, claimed } => {
-                write!(f, "{content} bytes cannot become {claimed}")
+                write!(f, "{content} bytes cannot decompress to {claimed} bytes")
             }
             Self::TooLarge { claimed } => {
-                write!(f, "it decompresses to more bytes, and claims {claimed}")
+                write!(
+                    f,
+                    "it decompresses to more than {claimed} bytes, its uncompressedSize"
+                )
             }
             Self::TargetTooSmall => f.write_str("the compressed bytes exceed the bound of the format"),
             Self::TrailingBytes(count) => write!(f, "{count} bytes follow its end"),
@@ -69,7 +75,8 @@ impl Codec for Zlib {
     }
 
     fn bound(size: usize) -> usize {
-        // Of the library's stored blocks and of codes that fit badly; generous, since it is memory that is kept anyway.
+        // Covers stored blocks and inefficient codes. Generous, because the buffer is kept between
+        // messages.
         size + size / 8 + 256
     }
 
@@ -83,7 +90,7 @@ impl Codec for Zlib {
     }
 
     fn check(content: &[u8], size: usize) -> Result<(), ZlibError> {
-        if size > content.len().saturating_mul(MOST_PER_BYTE) {
+        if size > content.len().saturating_mul(MAX_EXPANSION) {
             return Err(ZlibError::Expansion {
                 content: content.len(),
                 claimed: size,

@@ -1,4 +1,4 @@
-//! Zstandard, at its own default level.
+//! Zstandard at level 3, its default.
 
 use zstd::{
     DEFAULT_COMPRESSION_LEVEL,
@@ -10,15 +10,15 @@ use std::{fmt, io};
 
 use super::Codec;
 
-/// Zstandard.
+/// The compressor `zstd`.
 pub(super) struct Zstd;
 
-/// Why content cannot be compressed or decompressed.
+/// An error of compression or decompression.
 #[derive(Debug)]
 pub(super) enum ZstdError {
     /// The error of the library.
     Library(io::Error),
-    /// `uncompressedSize` of the message is wrong.
+    /// `uncompressedSize` differs from the size in the frame header.
     WrongSize { found: u64, claimed: usize },
     /// The frame header is malformed.
     InvalidFrame,
@@ -29,7 +29,10 @@ impl fmt::Display for ZstdError {
         match self {
             Self::Library(error) => error.fmt(f),
             Self::WrongSize { found, claimed } => {
-                write!(f, "it decompresses to {found} bytes, and claims {claimed}")
+                write!(
+                    f,
+                    "it decompresses to {found} bytes, but uncompressedSize is {claimed}"
+                )
             }
             Self::InvalidFrame => f.write_str("its frame header is malformed"),
         }
@@ -65,7 +68,7 @@ impl Codec for Zstd {
 
     fn check(content: &[u8], size: usize) -> Result<(), ZstdError> {
         match get_frame_content_size(content) {
-            // A frame need not state its size, and nothing limits how much a few bytes can become.
+            // A frame need not contain its size, and the expansion of zstd has no limit.
             Ok(None) => Ok(()),
             Ok(Some(stated)) if u64::try_from(size) == Ok(stated) => Ok(()),
             Ok(Some(stated)) => Err(ZstdError::WrongSize {

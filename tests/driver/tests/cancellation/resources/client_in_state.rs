@@ -1,4 +1,4 @@
-//! A client in a given state, and the checks after its end.
+//! Brings a client into a given state, ends it, and checks that nothing is left.
 
 use std::time::Duration;
 
@@ -7,44 +7,44 @@ use marula_driver_tests::{PoolTally, Proxied, Proxy, Topology, tasks};
 use marula_test_server::{TestServer, TestServerBuilder};
 use tokio::task::JoinHandle;
 
-/// Catches hangs only.
-const HANG: Duration = Duration::from_secs(60);
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// How a client ends.
+/// How the client ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// Its operations are dropped, then its last handle.
     Dropped,
-    /// It is shut down while its operations wait; they end by themselves.
+    /// It is shut down while operations wait; the operations end with an error.
     ShutDown,
 }
 
-/// A deployment behind proxies, and a client through them.
-pub(crate) struct Place {
+/// A deployment behind proxies, and a client connected through them.
+pub(crate) struct ClientInState {
     deployment: Proxied,
     pub(crate) tally: PoolTally,
     client: Client,
     operations: Vec<JoinHandle<Result<(), Error>>>,
 }
 
-impl Place {
-    /// The proxy that operations go through.
+impl ClientInState {
+    /// The proxy that the operations use.
     pub(crate) fn proxy(&self) -> &Proxy {
         self.deployment.writable()
     }
 
-    /// The client has not come so far.
+    /// Checks that the client has not sent this command.
     pub(crate) fn assert_no_request(&self, command: &str) {
         assert_eq!(self.proxy().requests(command), 0, "{command} was sent already");
     }
 
-    /// The oldest ping ends with an error.
+    /// Waits until the oldest ping fails.
     pub(crate) async fn first_ping_fails(&mut self) {
         let ping = self.operations.remove(0).await.expect("no panic");
-        ping.expect_err("it was lost");
+        ping.expect_err("the connection was closed");
     }
 
-    /// Starts this many pings, each in a task of its own.
+    /// Starts `count` pings, each in its own task.
     pub(crate) fn begin_pings(&mut self, count: usize) {
         for _ in 0..count {
             let admin = self.client.database("admin");
@@ -55,19 +55,19 @@ impl Place {
     }
 }
 
-/// What leads to a moment.
-pub(crate) struct Way {
+/// The state in which the client ends, without the part that depends on the client.
+pub(crate) struct State {
     pub(crate) server: fn() -> TestServerBuilder,
-    /// Of the connection string; a user before `@` and options.
+    /// The user, followed by `@`, and the options of the connection string.
     pub(crate) user: &'static str,
     pub(crate) options: String,
-    /// Before the client is made, for each proxy.
+    /// Prepares each proxy before the client is created.
     pub(crate) prepare: fn(&Proxy),
-    /// Where the moment exists.
+    /// The topologies in which the state exists.
     pub(crate) topologies: Vec<Topology>,
 }
 
-impl Way {
+impl State {
     pub(crate) fn new(options: &str, prepare: fn(&Proxy)) -> Self {
         Self {
             server: TestServer::builder,
@@ -78,67 +78,68 @@ impl Way {
         }
     }
 
-    /// A moment that only monitors, or a pool that they can pause, come to.
-    pub(crate) fn of_monitored(mut self) -> Self {
+    /// Limits the state to topologies with monitors, which also pause pools.
+    pub(crate) fn only_monitored(mut self) -> Self {
         self.topologies.retain(|topology| topology.is_monitored());
         self
     }
 }
 
-/// Ends clients when they have reached the moment.
-pub(crate) async fn nothing_is_left(way: Way, reach: impl AsyncFn(&mut Place)) {
-    for topology in &way.topologies {
+/// Ends clients in the state that `reach` establishes, and checks that no task or connection is
+/// left.
+pub(crate) async fn nothing_is_left(state: State, reach: impl AsyncFn(&mut ClientInState)) {
+    for topology in &state.topologies {
         for end in [End::Dropped, End::ShutDown] {
-            let all = end_there(&way, &reach, *topology, end);
-            tokio::time::timeout(HANG, all)
+            let all = end_in_state(&state, &reach, *topology, end);
+            tokio::time::timeout(TIME_LIMIT, all)
                 .await
-                .unwrap_or_else(|_| panic!("{topology:?}, {end:?}: something is left"));
+                .unwrap_or_else(|_| panic!("{topology:?}, {end:?}: a task or connection is left"));
         }
     }
 }
 
-async fn end_there(way: &Way, reach: &impl AsyncFn(&mut Place), topology: Topology, end: End) {
-    let deployment = Proxied::start(topology, (way.server)()).await;
+async fn end_in_state(state: &State, reach: &impl AsyncFn(&mut ClientInState), topology: Topology, end: End) {
+    let deployment = Proxied::start(topology, (state.server)()).await;
     for proxy in &deployment.proxies {
-        (way.prepare)(proxy);
+        (state.prepare)(proxy);
     }
     let alive = tasks::alive();
-    let uri = deployment.uri(way.user, &way.options);
+    let uri = deployment.uri(state.user, &state.options);
     let mut options = ClientOptions::parse(&uri).expect("a connection string");
     let tally = PoolTally::default();
     tally.listen(&mut options);
     let client = Client::with_options(options).expect("a client");
-    let mut place = Place {
+    let mut client_in_state = ClientInState {
         deployment,
         tally,
         client,
         operations: Vec::new(),
     };
-    reach(&mut place).await;
-    assert!(tasks::alive() > alive, "the moment was missed");
-    let Place {
+    reach(&mut client_in_state).await;
+    assert!(tasks::alive() > alive, "the client has no task in this state");
+    let ClientInState {
         deployment,
         tally,
         client,
         operations,
-    } = place;
+    } = client_in_state;
     match end {
         End::Dropped => {
             for operation in operations {
                 operation.abort();
                 match operation.await {
                     Err(error) => assert!(error.is_cancelled(), "{error}"),
-                    // Without a monitor, a failed connection fails the operation instead of its server.
+                    // Without a monitor, a failed connection establishment fails the operation.
                     Ok(outcome) => {
-                        assert!(!topology.is_monitored(), "it cannot have ended");
-                        outcome.expect_err("it cannot have succeeded");
+                        assert!(!topology.is_monitored(), "the operation cannot have ended");
+                        outcome.expect_err("the operation cannot have succeeded");
                     }
                 }
             }
         }
         End::ShutDown => {
             client.shutdown().await;
-            // What was sent can be awaited to its end.
+            // The futures of running operations complete.
             for proxy in &deployment.proxies {
                 proxy.pass_everything();
                 proxy.end_waits();

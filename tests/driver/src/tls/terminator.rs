@@ -1,4 +1,4 @@
-//! A listener with TLS.
+//! A proxy that terminates TLS.
 
 use std::{
     net::SocketAddr,
@@ -22,61 +22,65 @@ use tokio_rustls::{
 
 use super::{Authority, Identity};
 
-/// What a front does beside showing its certificate.
+/// Options of a proxy besides its certificate.
 #[derive(Default)]
-pub struct FrontOptions<'a> {
-    /// Clients must show a certificate of this authority.
+pub struct TerminatorOptions<'a> {
+    /// The authority of client certificates. `None`: no client certificate is requested.
     pub clients: Option<&'a Authority>,
-    /// The OCSP response that it staples; empty: none.
+    /// The OCSP response that is stapled. Empty: none.
     pub staple: Vec<u8>,
-    /// The versions of TLS that it speaks; empty: all.
+    /// The supported versions of TLS. Empty: all.
     pub versions: &'static [&'static SupportedProtocolVersion],
-    /// It remembers no sessions: every handshake is a full one.
-    pub forgets_sessions: bool,
+    /// Whether session resumption is disabled.
+    pub disable_resumption: bool,
 }
 
-/// What a front has met.
+/// Counts of handshakes, and facts of the last one.
 #[derive(Clone, Debug, Default)]
-pub struct Met {
-    /// Handshakes that succeeded.
+pub struct TlsCounts {
+    /// Successful handshakes.
     pub encrypted: usize,
-    /// Those that did not.
+    /// Failed handshakes.
     pub refused: usize,
-    /// The name that the client asked for last.
+    /// The server name (SNI) of the last handshake.
     pub server_name: Option<String>,
     /// Handshakes that resumed a session.
     pub resumed: usize,
-    /// Whether the last client showed a certificate.
+    /// Whether the last client presented a certificate.
     pub certificate: bool,
 }
 
-/// Listens on loopback with TLS and passes on what it decrypts, until it is dropped.
-pub struct TlsFront {
-    /// Where it listens.
+/// Listens on a loopback port with TLS and forwards the decrypted bytes, until it is dropped.
+pub struct TlsTerminator {
+    /// The address of the listening socket.
     pub address: SocketAddr,
-    met: Arc<watch::Sender<Met>>,
+    counts: Arc<watch::Sender<TlsCounts>>,
     cut: Arc<watch::Sender<()>>,
     acceptor: Arc<Mutex<TlsAcceptor>>,
     task: JoinHandle<()>,
 }
 
-impl TlsFront {
-    /// Stands in front of `target`.
+impl TlsTerminator {
+    /// Starts a proxy in front of `target`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port is available.
     pub async fn start(identity: &Identity, target: SocketAddr) -> Self {
-        Self::start_with(identity, FrontOptions::default(), target).await
+        Self::start_with(identity, TerminatorOptions::default(), target).await
     }
 
-    /// As [`start`](Self::start); clients must show a certificate of this authority.
+    /// As [`start`](Self::start); clients must present a certificate of this authority.
     ///
     /// # Panics
-    /// When no port can be had.
-    pub async fn demanding(identity: &Identity, clients: &Authority, target: SocketAddr) -> Self {
-        let options = FrontOptions {
+    /// If no port is available.
+    pub async fn with_client_certificates(
+        identity: &Identity,
+        clients: &Authority,
+        target: SocketAddr,
+    ) -> Self {
+        let options = TerminatorOptions {
             clients: Some(clients),
-            ..FrontOptions::default()
+            ..TerminatorOptions::default()
         };
         Self::start_with(identity, options, target).await
     }
@@ -84,21 +88,22 @@ impl TlsFront {
     /// As [`start`](Self::start), with options.
     ///
     /// # Panics
-    /// When no port can be had.
-    pub async fn start_with(identity: &Identity, options: FrontOptions<'_>, target: SocketAddr) -> Self {
+    /// If no port is available.
+    pub async fn start_with(identity: &Identity, options: TerminatorOptions<'_>, target: SocketAddr) -> Self {
         let acceptor = Arc::new(Mutex::new(acceptor(identity, &options)));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let met = Arc::new(watch::Sender::new(Met::default()));
+        let counts = Arc::new(watch::Sender::new(TlsCounts::default()));
         let cut = Arc::new(watch::Sender::new(()));
-        let (own_met, own_cut, own_acceptor) = (Arc::clone(&met), Arc::clone(&cut), Arc::clone(&acceptor));
+        let (own_counts, own_cut, own_acceptor) =
+            (Arc::clone(&counts), Arc::clone(&cut), Arc::clone(&acceptor));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let acceptor = own_acceptor
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
-                let relay = relay(stream, acceptor, target, Arc::clone(&own_met));
+                let relay = relay(stream, acceptor, target, Arc::clone(&own_counts));
                 let mut cut = own_cut.subscribe();
                 tokio::spawn(async move {
                     tokio::select! {
@@ -110,49 +115,46 @@ impl TlsFront {
         });
         Self {
             address,
-            met,
+            counts,
             cut,
             acceptor,
             task,
         }
     }
 
-    /// Shows this certificate from now on, and cuts all connections.
-    pub fn exchange(&self, identity: &Identity) {
-        let new = acceptor(identity, &FrontOptions::default());
+    /// Replaces the certificate, and closes all connections.
+    pub fn set_identity(&self, identity: &Identity) {
+        let new = acceptor(identity, &TerminatorOptions::default());
         *self.acceptor.lock().unwrap_or_else(PoisonError::into_inner) = new;
-        self.cut_all();
+        self.close_all();
     }
 
-    /// Waits until this holds.
-    ///
-    /// # Panics
-    /// Never: the front knows what it has met as long as it is there.
-    pub async fn until(&self, holds: impl FnMut(&Met) -> bool) {
-        let mut met = self.met.subscribe();
-        met.wait_for(holds).await.expect("the front");
+    /// Waits until `holds` returns true.
+    pub async fn wait_until(&self, holds: impl FnMut(&TlsCounts) -> bool) {
+        let mut counts = self.counts.subscribe();
+        counts.wait_for(holds).await.expect("the sender is in the proxy");
     }
 
-    /// What has come in so far.
+    /// The counts so far.
     #[must_use]
-    pub fn met(&self) -> Met {
-        self.met.borrow().clone()
+    pub fn counts(&self) -> TlsCounts {
+        self.counts.borrow().clone()
     }
 
-    /// Cuts all connections.
-    pub fn cut_all(&self) {
+    /// Closes all connections.
+    pub fn close_all(&self) {
         self.cut.send_replace(());
     }
 }
 
-impl Drop for TlsFront {
+impl Drop for TlsTerminator {
     fn drop(&mut self) {
         self.task.abort();
-        self.cut_all();
+        self.close_all();
     }
 }
 
-fn acceptor(identity: &Identity, options: &FrontOptions<'_>) -> TlsAcceptor {
+fn acceptor(identity: &Identity, options: &TerminatorOptions<'_>) -> TlsAcceptor {
     let provider = Arc::new(default_provider());
     let versions = match options.versions {
         [] => DEFAULT_VERSIONS,
@@ -176,16 +178,21 @@ fn acceptor(identity: &Identity, options: &FrontOptions<'_>) -> TlsAcceptor {
     let mut config = builder
         .with_single_cert_with_ocsp(chain, key, options.staple.clone())
         .expect("a certificate with its key");
-    if options.forgets_sessions {
+    if options.disable_resumption {
         config.send_tls13_tickets = 0;
         config.session_storage = Arc::new(NoServerSessionStorage {});
     }
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn relay(stream: TcpStream, acceptor: TlsAcceptor, target: SocketAddr, met: Arc<watch::Sender<Met>>) {
+async fn relay(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    target: SocketAddr,
+    counts: Arc<watch::Sender<TlsCounts>>,
+) {
     let Ok(mut encrypted) = acceptor.accept(stream).await else {
-        met.send_modify(|met| met.refused += 1);
+        counts.send_modify(|counts| counts.refused += 1);
         return;
     };
     let session = encrypted.get_ref().1;
@@ -194,11 +201,11 @@ async fn relay(stream: TcpStream, acceptor: TlsAcceptor, target: SocketAddr, met
         session.server_name().map(str::to_owned),
         session.peer_certificates().is_some(),
     );
-    met.send_modify(|met| {
-        met.encrypted += 1;
-        met.resumed += usize::from(resumed);
-        met.server_name = name;
-        met.certificate = certificate;
+    counts.send_modify(|counts| {
+        counts.encrypted += 1;
+        counts.resumed += usize::from(resumed);
+        counts.server_name = name;
+        counts.certificate = certificate;
     });
     if let Ok(mut plain) = TcpStream::connect(target).await {
         let _ = copy_bidirectional(&mut encrypted, &mut plain).await;

@@ -1,4 +1,4 @@
-//! Reauthentication of connections in use (ReauthenticationRequired).
+//! Reauthentication of established connections (ReauthenticationRequired).
 
 use marula_driver::{
     Client, ErrorKind,
@@ -8,7 +8,7 @@ use marula_driver::{
 use marula_driver_tests::{CommandRecorder, Encrypted};
 use marula_test_server::TestServer;
 
-use crate::authentication::{create_user, guarded, started, uri_of};
+use crate::authentication::{create_user, started, uri_of, with_root_user};
 
 const REQUIRED: i32 = 391;
 
@@ -32,10 +32,10 @@ fn kinds(recorder: &CommandRecorder) -> Vec<String> {
     recorder.take().iter().map(kind).collect()
 }
 
-/// Neither reads nor writes need be retryable, and the connection stays the same.
+/// Commands that are not retryable are repeated as well, and the connection stays the same.
 #[tokio::test]
-async fn a_user_logs_in_again_and_the_command_is_repeated() {
-    let server = started(guarded()).await;
+async fn a_command_is_repeated_after_reauthentication() {
+    let server = started(with_root_user()).await;
     create_user(&server, "old", "old", &["SCRAM-SHA-1"]).await;
     for user in ["root:hunter2", "old:old"] {
         let recorder = CommandRecorder::default();
@@ -70,8 +70,8 @@ async fn a_user_logs_in_again_and_the_command_is_repeated() {
 }
 
 #[tokio::test]
-async fn it_is_done_once() {
-    let server = started(guarded()).await;
+async fn a_command_is_repeated_once() {
+    let server = started(with_root_user()).await;
     let uri = format!("{}?retryReads=false&appName=again", server.uri());
     let client = Client::connect(&uri).await.unwrap();
     let things = client.database("db").collection::<Document>("things");
@@ -83,10 +83,10 @@ async fn it_is_done_once() {
     things.find_one(doc! {}).await.unwrap();
 }
 
-/// The authentication error is returned, and its connection is not used again.
+/// The authentication error is returned, and its connection is closed.
 #[tokio::test]
-async fn a_login_that_fails_the_second_time_fails_the_command() {
-    let server = started(guarded()).await;
+async fn a_failed_reauthentication_fails_the_command() {
+    let server = started(with_root_user()).await;
     let uri = format!("{}?retryReads=false&appName=again&maxPoolSize=1", server.uri());
     let client = Client::connect(&uri).await.unwrap();
     let things = client.database("db").collection::<Document>("things");
@@ -97,11 +97,11 @@ async fn a_login_that_fails_the_second_time_fails_the_command() {
     assert!(matches!(error.kind(), ErrorKind::Authentication(_)), "{error:?}");
     assert_eq!(error.code(), Some(REQUIRED));
     things.find_one(doc! {}).await.unwrap();
-    assert!(server.connections_created() > created, "a fresh connection");
+    assert!(server.connections_created() > created, "a new connection");
 }
 
 #[tokio::test]
-async fn a_certificate_is_shown_again() {
+async fn x509_reauthenticates() {
     let builder = TestServer::builder().x509_user(Encrypted::CLIENT_SUBJECT);
     let deployment = Encrypted::start(builder).await;
     let options = "authMechanism=MONGODB-X509&appName=again&retryReads=false";
@@ -117,9 +117,10 @@ async fn a_certificate_is_shown_again() {
     assert_eq!(deployment.server.commands_seen("authenticate"), 1);
 }
 
-/// Without credentials there is no reauthentication: the command is retried once, and its error is returned.
+/// Without credentials no reauthentication is possible: the command is retried once, and its error
+/// is returned.
 #[tokio::test]
-async fn a_client_without_a_user_is_told_what_the_server_said() {
+async fn without_credentials_the_server_error_is_returned() {
     let server = TestServer::builder().start().await.unwrap();
     let client = Client::connect(format!("{}?appName=again", server.uri()))
         .await

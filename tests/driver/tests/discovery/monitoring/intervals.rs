@@ -40,7 +40,7 @@ async fn server_discovery_and_monitoring_prose_8_minimum_heartbeat_frequency() {
     stop_failing(&setup).await;
 }
 
-/// The instants at which awaited answers came: about one every 500 ms, and no other ones.
+/// The times of awaited replies: one about every 500 ms, and no others.
 #[tokio::test]
 async fn server_discovery_and_monitoring_prose_streaming() {
     for server in [
@@ -51,29 +51,30 @@ async fn server_discovery_and_monitoring_prose_streaming() {
         let server = server.start().await.unwrap();
         let log = Log::default();
         let _client = log.client(&with(&server.uri(), "heartbeatFrequencyMS=500"), |_| {});
-        let first = log.after(0, |entry| awaited_answer(entry).is_some()).await;
-        let watched = log.entries()[first - 1].clone();
-        let (address, _) = awaited_answer(&watched).expect("found so");
-        let ours = |entry: &Entry| awaited_answer(entry).is_some_and(|(from, _)| from == address);
+        let first = log.after(0, |entry| awaited_reply(entry).is_some()).await;
+        let recorded = log.entries()[first - 1].clone();
+        let (address, _) = awaited_reply(&recorded).expect("filtered by the search");
+        let from_server = |entry: &Entry| awaited_reply(entry).is_some_and(|(from, _)| from == address);
         let start = Instant::now();
         let mut place = first;
         for _ in 0..4 {
-            place = log.after(place, ours).await;
+            place = log.after(place, from_server).await;
         }
         let took = start.elapsed();
-        // The server waits 500 ms for each; a reader that was late for the first has less to wait for.
+        // The server waits 500 ms for each reply; if the first is read late, the distance to the
+        // next is shorter.
         let limits = Duration::from_millis(1500)..Duration::from_secs(5);
         assert!(limits.contains(&took), "{took:?}");
         assert!(
             log.entries()[first..place]
                 .iter()
                 .all(|entry| !entry.is_failed_check()),
-            "a stream goes on"
+            "streaming continues"
         );
     }
 }
 
-fn awaited_answer(entry: &Entry) -> Option<(marula_driver::ServerAddress, Duration)> {
+fn awaited_reply(entry: &Entry) -> Option<(marula_driver::ServerAddress, Duration)> {
     match entry {
         Entry::Sdam(SdamEvent::ServerHeartbeatSucceeded {
             address,
@@ -94,10 +95,10 @@ async fn server_discovery_and_monitoring_prose_rtt() {
     let client = log.client(&uri, |_| {});
     let things = client.database("d").collection::<Document>("c");
     things.find_one(doc! {}).await.unwrap();
-    // Two seconds, says the specification: as many heartbeats.
+    // The specification waits two seconds; this is the same number of heartbeats.
     let mut place = 0;
     for _ in 0..4 {
-        place = log.after(place, |entry| awaited_answer(entry).is_some()).await;
+        place = log.after(place, |entry| awaited_reply(entry).is_some()).await;
     }
     let mut described = 0;
     for entry in log.entries() {
