@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_vector_is_refused() {
+    fn bytes_other_than_a_vector_are_rejected() {
         for (data, error) in [
             (&[][..], VectorError::Header),
             (&[3], VectorError::Header),

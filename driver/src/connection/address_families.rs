@@ -30,7 +30,7 @@ pub(super) async fn ask_for_both(
     for answer in [first, second].into_iter().flatten() {
         match answer {
             Ok(addresses) => found.extend(addresses),
-            // A name server that gave no answer is told rather than one that knows nothing.
+            // The error of a name server that did not answer is reported before an empty answer.
             Err(LookupError::NoRecords(_)) => {}
             Err(error) => failure = Some(error),
         }

@@ -53,7 +53,8 @@ fn nonce() -> std::result::Result<Nonce, AuthenticationFailure> {
 }
 
 impl Connection {
-    /// Goes on with a login that the reply to the hello has answered. Arbiters hold no users, so nobody logs in there.
+    /// Continues the authentication that the reply to the hello began. Arbiters have no users: connections to them are not
+    /// authenticated.
     pub(super) async fn log_in(&mut self, login: Login, settings: &LoginSettings) -> Result<()> {
         if self.hello.is_replica_set_member() && self.hello.arbiter_only {
             return Ok(());

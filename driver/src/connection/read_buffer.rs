@@ -83,7 +83,7 @@ impl ReadBuffer {
         }
         let affordable = (filled * 2).max(TRUSTED);
         let target = wanted.min(affordable).max(INITIAL);
-        // One byte more than wanted: a read that leaves room has emptied the socket, which spares a look for more.
+        // One byte more than requested: a read that does not fill the buffer has emptied the socket, so no second read is needed.
         self.bytes.reserve_exact(target.saturating_sub(filled) + 1);
     }
 

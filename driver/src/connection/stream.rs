@@ -26,7 +26,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Reads once to the end of `buffer`, as much as it has room for, and returns the number of bytes; an orderly end of
+    /// Reads once to the end of `buffer`, up to its capacity, and returns the number of bytes; an orderly end of
     /// the stream is an error.
     pub(super) fn poll_read(
         &mut self,
@@ -81,7 +81,7 @@ impl Stream {
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    // The futures remember nothing between polls; they read without the room being zeroed before.
+    // The futures keep no state between polls. They read into capacity that is not zeroed first.
     fn poll_read_some(&mut self, cx: &mut Context<'_>, buffer: &mut Vec<u8>) -> Poll<io::Result<usize>> {
         match self {
             Self::Tcp(stream) => pin!(stream.read_buf(buffer)).poll(cx),

@@ -254,7 +254,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// `$readPreference`, by the rules of the Server Selection specification: a server selected for its address alone is
-    /// asked with `primaryPreferred`, so that a secondary answers; standalone servers are told nothing.
+    /// asked with `primaryPreferred`, so that a secondary answers; standalone servers receive no read preference.
     fn write_read_preference(
         &self,
         criteria: Criteria<'_>,

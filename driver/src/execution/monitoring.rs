@@ -92,7 +92,7 @@ impl<'a> CommandMonitor<'a> {
         self.ended = true;
         let duration = self.sent.elapsed();
         let reply = match reply {
-            // A reply that is no document could not have said `ok: 1`.
+            // A reply with `ok: 1` is a document.
             Some(bytes) => RawDocument::from_bytes(bytes)
                 .map(ToOwned::to_owned)
                 .unwrap_or_default(),

@@ -14,7 +14,7 @@ use crate::{
 };
 use server::Server;
 
-/// Hears everything a pool says, and clears the pool if told to, as the deployment does.
+/// Records the notifications of a pool, and clears the pool if configured to, as the topology does.
 #[derive(Default)]
 struct Listener {
     received: Mutex<Vec<(u64, Error)>>,
@@ -210,7 +210,7 @@ async fn closing_refuses_requests_and_closes_connections_as_they_come_back() {
     drop(in_use);
     server.open(0).await;
     pool.ready();
-    assert!(closed(check_out(&pool).await), "closed is for good");
+    assert!(closed(check_out(&pool).await), "a closed pool stays closed");
     assert_eq!(counts(&pool).total, 0);
 }
 

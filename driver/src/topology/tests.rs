@@ -39,7 +39,7 @@ fn settings() -> TopologySettings {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_server_that_left() {
+async fn operations_do_not_wait_for_a_removed_server() {
     let topology = Topology::start(settings());
     let gone = ServerAddress::tcp("gone", 1);
     let error = topology

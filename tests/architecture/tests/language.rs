@@ -82,6 +82,18 @@ struct Exception {
 const EXCEPTIONS: &[Exception] = &[
     Exception {
         path: "",
+        found: "",
+        line: "here is no ",
+        reason: "\"there is no …\" states that something does not exist",
+    },
+    Exception {
+        path: "",
+        found: "",
+        line: "there_is_no_",
+        reason: "the same, in a name",
+    },
+    Exception {
+        path: "",
         found: "is no longer",
         line: "",
         reason: "a change over time, not a negated noun",

@@ -42,6 +42,27 @@ fn allowed_lints(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// Attributes that cannot be `expect`: (path, lint or all of them, reason).
+const PERMITTED: [(&str, &str, &str); 3] = [
+    (
+        "driver/src/lib.rs",
+        "unreachable_pub",
+        "checked in the build with `internals`, where the items are public",
+    ),
+    ("macros/src/expand/mod.rs", "", "part of the generated code"),
+    (
+        "tests/odm/tests/operations/ids.rs",
+        "dead_code",
+        "in a macro, and only some of its expansions use the function",
+    ),
+];
+
+fn is_permitted(path: &str, lint: &str) -> bool {
+    PERMITTED
+        .iter()
+        .any(|(file, name, _)| *file == path && (name.is_empty() || *name == lint))
+}
+
 #[test]
 fn lints_for_unused_items_are_not_allowed() {
     let mut wrong = Vec::new();
@@ -52,7 +73,7 @@ fn lints_for_unused_items_are_not_allowed() {
         .filter(|file| !file.path.ends_with("architecture/tests/style.rs"))
     {
         for (line, lint) in allowed_lints(&file.text) {
-            if NEVER_ALLOWED.contains(&lint.as_str()) {
+            if NEVER_ALLOWED.contains(&lint.as_str()) && !is_permitted(&file.path, &lint) {
                 wrong.push(format!(
                     "{}:{line}: allow({lint}): delete the item, or use #[expect({lint}, reason = \"…\")] on it",
                     file.path

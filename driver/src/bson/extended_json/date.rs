@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn text_other_than_a_date_is_rejected() {
         for text in [
             "",
             "1970",

@@ -152,7 +152,7 @@ fn wrong_texts_in_wrappers_are_refused() {
 }
 
 #[test]
-fn the_outermost_object_of_a_document_is_no_wrapper() {
+fn the_outermost_object_of_a_document_is_not_a_type_wrapper() {
     let text = r#"{"$minKey": 1}"#;
     assert_eq!(from_extended_json(text).unwrap(), doc! { "$minKey": 1 });
     assert_eq!(value_from_extended_json(text).unwrap(), Bson::MinKey);

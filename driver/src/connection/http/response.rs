@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_response_is_refused() {
+    fn bytes_other_than_a_response_are_rejected() {
         let long_head = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(20_000));
         let many_headers = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: y\r\n".repeat(65));
         let long_body = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(101));

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_no_address() {
+    fn urls_that_cannot_be_requested_are_rejected() {
         for text in [
             "",
             "a.example",

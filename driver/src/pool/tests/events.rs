@@ -119,7 +119,7 @@ async fn a_pool_is_cleared_before_the_failed_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn an_interruption_wakes_whoever_waits_for_a_reply() {
+async fn an_interruption_wakes_operations_that_wait_for_a_reply() {
     let server = Server::start().await;
     let (settings, received) = listening(SETTINGS);
     let pool = ready_pool(&server, settings);
@@ -140,7 +140,7 @@ async fn an_interruption_wakes_whoever_waits_for_a_reply() {
         take(&received),
         ["cleared true", "1 in", "1 closed: stale, false"]
     );
-    // One that nobody waits on fails when it is used next.
+    // A connection without a waiting operation fails at its next use.
     assert!(!pinned.is_reusable());
     drop(pinned);
     assert_eq!(take(&received), ["2 in", "2 closed: stale, false"]);

@@ -1,4 +1,4 @@
-//! A server that does what a test tells it: it knows `hello`, and answers every other command with `ok: 1`.
+//! A scripted server: it replies to `hello`, and to every other command with `ok: 1`.
 
 use std::{
     io,
@@ -47,7 +47,7 @@ impl Server {
         server
     }
 
-    /// A server that accepts sockets and answers no handshake until told.
+    /// A server that accepts connections and replies to handshakes only when the test permits it.
     pub(super) async fn start_silent() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = ServerAddress::tcp("127.0.0.1", listener.local_addr().unwrap().port());
@@ -83,7 +83,7 @@ impl Server {
         self.script.silent.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until so many requests were left unanswered.
+    /// Waits until this number of requests is unanswered.
     pub(super) async fn unanswered(&self, count: usize) {
         let mut unanswered = self.script.unanswered.subscribe();
         unanswered.wait_for(|now| *now == count).await.unwrap();
@@ -95,13 +95,13 @@ impl Server {
         self.open(0).await;
     }
 
-    /// Waits until so many sockets are open.
+    /// Waits until this number of sockets is open.
     pub(super) async fn open(&self, count: usize) {
         let mut open = self.script.open.subscribe();
         open.wait_for(|(now, _)| *now == count).await.unwrap();
     }
 
-    /// Waits until so many handshakes are unanswered.
+    /// Waits until this number of handshakes is unanswered.
     pub(super) async fn handshaking(&self, count: usize) {
         let mut handshaking = self.script.handshaking.subscribe();
         handshaking.wait_for(|(now, _)| *now == count).await.unwrap();

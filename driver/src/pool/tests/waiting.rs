@@ -23,7 +23,7 @@ async fn requests_are_served_in_the_order_of_their_arrival() {
         tasks.push(tokio::spawn(async move {
             let connection = check_out(&own).await.unwrap();
             order.lock().unwrap().push(number);
-            // Whoever asks again is the last.
+            // A repeated request is the last in the queue.
             tokio::task::yield_now().await;
             drop(connection);
         }));
@@ -252,7 +252,7 @@ async fn connections_are_counted_by_what_they_are_in_use_for() {
     let mut of_transaction = check_out(&pool).await.unwrap();
     let of_operation = check_out(&pool).await.unwrap();
     drop(check_out(&pool).await.unwrap());
-    assert_eq!(in_use(), (0, 0, 3), "an idle one is in use by nobody");
+    assert_eq!(in_use(), (0, 0, 3), "an idle connection is not in use");
     of_cursor.set_check_out_reason(CheckOutReason::Cursor);
     of_transaction.set_check_out_reason(CheckOutReason::Transaction);
     assert_eq!(in_use(), (1, 1, 1));

@@ -209,7 +209,7 @@ fn the_first_waiting_request_gets_the_error_of_a_failed_establishment() {
     wait(&mut pool, 'c', now);
     assert!(
         !pool.has_actions(),
-        "so it does for maxConnecting, or the events would tell of one too many"
+        "it counts towards maxConnecting, as in the events"
     );
     pool.establish_failed(failing, &"refused", now);
     let fail = Action::Fail {

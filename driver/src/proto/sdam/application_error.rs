@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_an_older_generation_is_no_news() {
+    fn an_error_of_an_older_generation_is_ignored() {
         let error = network(io::ErrorKind::ConnectionReset);
         for phase in [Phase::BeforeHandshakeCompletes, Phase::AfterHandshakeCompletes] {
             let failure = ApplicationError {

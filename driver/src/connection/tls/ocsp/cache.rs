@@ -24,13 +24,13 @@ pub(super) struct Cache {
 /// A response that is valid until `next_update`.
 #[derive(Debug)]
 pub(super) struct Known {
-    verdict: Result<(), RevocationError>,
+    outcome: Result<(), RevocationError>,
     this_update: u64,
     next_update: u64,
 }
 
 /// The result for the connection. `None` if the response is not conclusive.
-pub(super) fn verdict(answer: &Answer, source: &Source) -> Option<Result<(), RevocationError>> {
+pub(super) fn outcome(answer: &Answer, source: &Source) -> Option<Result<(), RevocationError>> {
     match answer.status {
         Status::Good => Some(Ok(())),
         Status::Revoked { at, reason } => Some(Err(RevocationError::Revoked {
@@ -46,7 +46,7 @@ impl Cache {
     /// The result of a cached response that is valid now.
     pub(super) fn get(&self, id: &CertId, now: u64) -> Option<Result<(), RevocationError>> {
         let known = self.answers.get(id)?;
-        (known.this_update <= now && now < known.next_update).then(|| known.verdict.clone())
+        (known.this_update <= now && now < known.next_update).then(|| known.outcome.clone())
     }
 
     /// Whether the last lookup had no answer, less than [`FAILURE_TTL`] ago.
@@ -60,13 +60,13 @@ impl Cache {
     /// Inserts a conclusive response with a `nextUpdate`. It replaces a response with an earlier `nextUpdate`; a revocation also
     /// replaces an older response with a later one.
     pub(super) fn insert(&mut self, id: &CertId, answer: &Answer, source: &Source, now: u64) {
-        let (Some(next_update), Some(verdict)) = (answer.next_update, verdict(answer, source)) else {
+        let (Some(next_update), Some(outcome)) = (answer.next_update, outcome(answer, source)) else {
             return;
         };
         self.failures.remove(id);
         if let Some(known) = self.answers.get(id) {
             let fresher = next_update > known.next_update
-                || (verdict.is_err() && known.verdict.is_ok() && answer.this_update >= known.this_update);
+                || (outcome.is_err() && known.outcome.is_ok() && answer.this_update >= known.this_update);
             if !fresher {
                 return;
             }
@@ -86,7 +86,7 @@ impl Cache {
         self.answers.insert(
             id.clone(),
             Known {
-                verdict,
+                outcome,
                 this_update: answer.this_update,
                 next_update,
             },

@@ -11,7 +11,7 @@ use tokio::{sync::OnceCell, task::JoinSet};
 
 use super::{
     Revocation,
-    cache::verdict,
+    cache::outcome,
     error::{RevocationError, Source},
     now,
     response::{Answer, MAX_RESPONSE, Status, verify},
@@ -91,9 +91,9 @@ impl Revocation {
             let Ok(Some((answer, source))) = answered else {
                 continue;
             };
-            if let Some(verdict) = verdict(&answer, &source) {
+            if let Some(outcome) = outcome(&answer, &source) {
                 self.cache().insert(&subject.id, &answer, &source, now());
-                return verdict;
+                return outcome;
             }
         }
         self.cache().insert_failure(&subject.id, now());

@@ -32,7 +32,7 @@ use tokio_rustls::rustls::{
 use webpki::{EndEntityCert, KeyUsage};
 
 use crate::types::deadline::Deadline;
-use cache::{Cache, verdict};
+use cache::{Cache, outcome};
 pub(super) use error::RevocationError;
 use error::Source;
 use lookup::Lookups;
@@ -162,8 +162,8 @@ impl Revocation {
         let answer =
             response::verify(staple, subject, now, self.algorithms).map_err(RevocationError::Stapled)?;
         self.cache().insert(&subject.id, &answer, &Source::Staple, now);
-        match verdict(&answer, &Source::Staple) {
-            Some(verdict) => verdict.map(|()| true),
+        match outcome(&answer, &Source::Staple) {
+            Some(outcome) => outcome.map(|()| true),
             None if subject.must_staple => Err(RevocationError::NothingSettled),
             None => Ok(false),
         }

@@ -79,8 +79,8 @@ fn the_request_is_the_one_that_openssl_makes() {
 
 #[test]
 fn responses_state_the_status() {
-    for good in [GOOD, GOOD_SHA256, GOOD_BY_DELEGATE] {
-        let answer = verified(good, MADE).unwrap();
+    for response in [GOOD, GOOD_SHA256, GOOD_BY_DELEGATE] {
+        let answer = verified(response, MADE).unwrap();
         assert_eq!(answer.status, Status::Good);
         assert_eq!(answer.this_update, MADE);
         assert_eq!(answer.next_update, Some(MADE + 30 * DAY));

@@ -84,7 +84,7 @@ fn a_connection_is_created_ready_and_checked_out() {
 }
 
 #[test]
-fn trying_without_success_is_no_check_out() {
+fn an_unsuccessful_try_emits_no_check_out_event() {
     let now = Instant::now();
     let mut pool = emitting(NO_LIMITS);
     pool.ready();
@@ -251,7 +251,7 @@ fn a_service_is_cleared_alone() {
         ..CLEAR
     };
     events(&mut pool);
-    assert!(!pool.clear(clear(9), now), "nobody is connected to it");
+    assert!(!pool.clear(clear(9), now), "it has no connections");
     assert!(pool.clear(clear(1), now));
     assert_eq!(pool.state(), PoolState::Ready, "the others are not concerned");
     let generations = [1, 2].map(|number| pool.generation(Some(service(number))));

@@ -260,7 +260,7 @@ impl World {
                     waiter,
                     why: Refusal::Failed(error),
                 } => assert_eq!((self.failing.take(), error), (Some(waiter), "refused")),
-                Action::Interrupt { .. } | Action::Emit(_) => panic!("nobody asked for that"),
+                Action::Interrupt { .. } | Action::Emit(_) => panic!("an action that was not requested"),
                 Action::Fail { waiter, why } => {
                     let expected = if self.state == PoolState::Closed {
                         Refusal::Closed
