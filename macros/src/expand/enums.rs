@@ -13,7 +13,7 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
         ident, fields_ident, ..
     } = model;
     let type_ = accessors_type(model, fields_ident);
-    let traits = field_traits(model, &buffered::constant_of_variants(variants));
+    let traits = field_traits(model, &TokenStream::new());
     let checks = buffered::check_variants(variants);
     let types = variants.iter().map(|v| content_type(model, v));
     let methods = variants.iter().map(|v| {

@@ -79,7 +79,19 @@ fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
         ty: field.ty.clone(),
         kind,
         read,
+        read_by_type: read_by_type(field),
     })
+}
+
+/// Whether the type's own `Deserialize` reads the field.
+fn read_by_type(field: &Field) -> bool {
+    !field.serde.unread && !field.serde.read_with
+}
+
+/// The types of the fields that are read by their own `Deserialize`.
+pub(super) fn read_types(fields: &[Field]) -> Vec<syn::Type> {
+    let read = fields.iter().filter(|f| read_by_type(f));
+    read.map(|f| f.ty.clone()).collect()
 }
 
 /// The name that serde writes.
