@@ -12,7 +12,10 @@ pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
 pub use crate::model::Model;
-pub use crate::path::buffered::{ContainsUuid, Depth, Flag, MaxDepth, NoUuids, Parts, Uuids};
+pub use crate::path::buffered::{
+    ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
+    Parts, Uuids,
+};
 pub use crate::path::field::{Embedded, Field, Opaque};
 pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,

@@ -4,13 +4,18 @@
 //! for Binary subtype 4 that `uuid::Uuid` reads. Each derived type has a constant that states whether it contains a UUID at any
 //! depth, and the types of buffered fields are checked by it.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, PathArguments, Type};
 
 use crate::expand::at;
 use crate::model::{Accessor, AccessorKind, Content, Model, Variant};
+
+/// The depths of the checks in `__private_v1`, in the order in which the compiler must compute the constants.
+const DEPTHS: [&str; 8] = [
+    "Depth4", "Depth8", "Depth12", "Depth16", "Depth20", "Depth24", "Depth28", "Depth32",
+];
 
 /// The constant that states whether the type contains a `uuid::Uuid`.
 pub(super) fn contains_uuid(model: &Model) -> TokenStream {
@@ -98,9 +103,10 @@ fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
 }
 
 fn check(ty: &Type) -> TokenStream {
-    let condition = condition(ty, &quote!(__m::MaxDepth));
+    let depths = DEPTHS.map(|depth| syn::Ident::new(depth, Span::call_site()));
+    let conditions = depths.iter().map(|depth| condition(ty, &quote!(__m::#depth)));
     let message = message(ty);
-    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!#condition, #message);)
+    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!(false #(|| #conditions)*), #message);)
 }
 
 /// The advice for a UUID in the field itself, or for one inside its type.

@@ -82,14 +82,8 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {
-                super::AccessorKind::Typed => Content::Newtype {
-                    ty: field.ty.clone(),
-                    stored_by_type: true,
-                },
-                super::AccessorKind::As(ty) => Content::Newtype {
-                    ty,
-                    stored_by_type: false,
-                },
+                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
+                super::AccessorKind::As(ty) => Content::Newtype(ty),
                 _ => Content::None,
             },
             _ => Content::None,

@@ -119,11 +119,7 @@ pub(crate) enum Content {
         ident: Ident,
         accessors: Vec<Accessor>,
     },
-    Newtype {
-        ty: Type,
-        /// Whether the value is stored in the form of its own type.
-        stored_by_type: bool,
-    },
+    Newtype(Type),
 }
 
 /// The root of a collection's documents.

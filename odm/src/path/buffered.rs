@@ -5,7 +5,8 @@
 //! the next replacement of the document would delete the stored value. The derives therefore reject such types.
 //!
 //! The constants of recursive types would depend on themselves, so each has a [`Depth`], which is one less for the fields of a
-//! struct or an enum. A UUID below [`MaxDepth`] nested structs is not found.
+//! struct or an enum. The checks use increasing depths: the constants of one depth are known when those of the next depth are
+//! computed, so that the compiler does not exceed its recursion limit. A UUID below 32 nested structs is not found.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
@@ -49,10 +50,24 @@ pub struct Bottom(());
 #[derive(Debug)]
 pub struct Level<N>(PhantomData<fn() -> N>);
 
-type Levels<N> = Level<Level<Level<Level<Level<Level<Level<Level<N>>>>>>>>;
+type FourLevels<N> = Level<Level<Level<Level<N>>>>;
 
-/// The depth of the checks: 32.
-pub type MaxDepth = Levels<Levels<Levels<Levels<Bottom>>>>;
+/// The first depth of the checks.
+pub type Depth4 = FourLevels<Bottom>;
+/// The depth after [`Depth4`].
+pub type Depth8 = FourLevels<Depth4>;
+/// The depth after [`Depth8`].
+pub type Depth12 = FourLevels<Depth8>;
+/// The depth after [`Depth12`].
+pub type Depth16 = FourLevels<Depth12>;
+/// The depth after [`Depth16`].
+pub type Depth20 = FourLevels<Depth16>;
+/// The depth after [`Depth20`].
+pub type Depth24 = FourLevels<Depth20>;
+/// The depth after [`Depth24`].
+pub type Depth28 = FourLevels<Depth24>;
+/// The last depth of the checks.
+pub type Depth32 = FourLevels<Depth28>;
 
 /// `false`.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use marula::prelude::*;
 use marula::{Document, Embedded, bson};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
