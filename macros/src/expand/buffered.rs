@@ -113,18 +113,43 @@ fn check(ty: &Type) -> TokenStream {
 fn message(ty: &Type) -> String {
     const REASON: &str = "serde buffers the fields of internally tagged and untagged enums and of flattened types in a form that \
                           `uuid::Uuid` does not read";
-    let name: String = ty.to_token_stream().to_string().split_whitespace().collect();
+    let name = |ty: &Type| {
+        ty.to_token_stream()
+            .to_string()
+            .split_whitespace()
+            .collect::<String>()
+    };
     if is_uuid(ty) || optional_or_array(ty).is_some_and(is_uuid) {
-        format!(
+        return format!(
             "{REASON}: use `marula::bson::Uuid`, or add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and \
-             `#[document(as = {name})]` to the field"
-        )
-    } else {
-        format!(
-            "`{name}` contains a `uuid::Uuid`, and {REASON}: use `marula::bson::Uuid` for the field inside `{name}`, or, if that \
-             field is a `Uuid`, an `Option<Uuid>` or a `Vec<Uuid>`, add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and \
-             `#[document(as = ..)]` with its type to it"
-        )
+             `#[document(as = {})]` to the field",
+            name(ty)
+        );
+    }
+    let inner = innermost(ty);
+    if is_uuid(inner) {
+        return format!("{REASON}: use `marula::bson::Uuid`");
+    }
+    let inner = name(inner);
+    format!(
+        "`{inner}` contains a `uuid::Uuid`, and {REASON}: inside `{inner}` use `marula::bson::Uuid`, or, for a field of type `Uuid`, \
+         `Option<Uuid>` or `Vec<Uuid>`, add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and `#[document(as = ..)]` with its \
+         type"
+    )
+}
+
+/// The last type argument, of the last type argument, and so on: the type of the values in containers.
+fn innermost(ty: &Type) -> &Type {
+    let Type::Path(path) = ty else { return ty };
+    let Some(last) = path.path.segments.last() else {
+        return ty;
+    };
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.last() {
+            Some(GenericArgument::Type(inner)) => innermost(inner),
+            _ => ty,
+        },
+        _ => ty,
     }
 }
 

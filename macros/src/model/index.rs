@@ -170,7 +170,7 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let hashed = is(|k| matches!(k, KeyKind::Hashed));
     let wildcard = is(|k| matches!(k, KeyKind::Wildcard));
     if let (Some(span), Some(_)) = (index.sparse, &index.partial) {
-        sink.at(span, "`sparse` and `partial` exclude one another; a partial filter with `exists()` does what `sparse` does");
+        sink.at(span, "`sparse` and `partial` cannot be combined; a partial filter with `exists()` has the effect of `sparse`");
     }
     if let Some((_, span)) = index.ttl {
         let plain = matches!(
@@ -252,7 +252,7 @@ fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
             Some(other) if other != segment => {
                 sink.on(
                     segment,
-                    format!("`{other}` and `{segment}` are both arrays: one index cannot hold two"),
+                    format!("`{other}` and `{segment}` are both arrays: a compound index can contain at most one array"),
                 );
             }
             _ => first = Some(segment),

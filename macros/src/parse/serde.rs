@@ -137,8 +137,8 @@ fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
     })
 }
 
-/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so the
-/// two must agree, and both must be there.
+/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so both names are required
+/// and must be equal.
 fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result<Option<Name>> {
     if meta.input.peek(Token![=]) {
         return literal(meta).map(Some);
@@ -161,7 +161,7 @@ fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result
         sink.at(
             span,
             format!(
-                "`{attribute}` gives different names for serializing and deserializing: what is written could not be read back"
+                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be read"
             ),
         );
     }

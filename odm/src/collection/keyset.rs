@@ -140,7 +140,8 @@ fn values_of(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
             let value = lookup(document, path).filter(token::can_be_key);
             value.ok_or_else(|| {
                 Error::argument(format!(
-                    "a document of the page has no value, null or an array at `{path}`, a key of the sort"
+                    "a document of the page has no value at `{path}` that can be a sort key (missing, null, an array or a regular \
+                     expression)"
                 ))
             })
         })

@@ -6,7 +6,7 @@
 
 use crate::bson::{Bson, Document, doc};
 
-/// Whether a stage can give the document an id.
+/// Whether a stage can set `_id`.
 pub(super) fn gives_id(stage: &Document) -> bool {
     let sets_id = |fields: &Bson| fields.as_document().is_some_and(|f| f.contains_key("_id"));
     stage.iter().any(|(operator, fields)| match operator.as_str() {

@@ -1,4 +1,5 @@
 use marula::bson::doc;
+use marula::prelude::*;
 use marula::{Collection, Document, Update};
 use serde::{Deserialize, Serialize};
 

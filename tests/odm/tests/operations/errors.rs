@@ -185,7 +185,7 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         },
         Error::MissingId {
             collection: namespace.clone(),
-            reason: "the id that the call was given is `None`",
+            reason: "the id argument is `None`",
         },
         orders
             .find(|o| o.number().eq(99))

@@ -380,7 +380,7 @@ async fn a_null_id_counts_as_missing() {
         (things.find_by_id(nothing).await.unwrap_err(), "use a filter"),
     ] {
         let text = error.to_string();
-        assert!(text.contains("that the call was given is `None`"), "{text}");
+        assert!(text.contains("argument is `None`"), "{text}");
         assert!(text.contains(advice) && !text.contains("has no id"), "{text}");
     }
     for error in [

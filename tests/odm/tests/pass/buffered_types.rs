@@ -70,7 +70,24 @@ struct Everything {
     direct: Direct,
 }
 
+/// A flattened `Option` that could not be read would be `None`.
 #[test]
-fn they_compile() {
+fn flattened_uuids_are_read_back() {
+    let id = Uuid::from_u128(7);
+    let value = Everything {
+        _id: id,
+        ids: Some(Ids {
+            driver: bson::Uuid::from_bytes(id.into_bytes()),
+            one: id,
+            maybe: Some(id),
+            all: vec![id],
+            by_id: HashMap::from([(id, 1)]),
+        }),
+        expression: Expression::All { parts: Vec::new() },
+        direct: Direct::Id(id),
+    };
+    let stored = bson::to_document(&value).expect("encoded");
+    let read: Everything = bson::from_document(&stored).expect("decoded");
+    assert!(read.ids.is_some_and(|ids| ids.all == [id] && ids.by_id.contains_key(&id)));
     let _ = Everything::fields();
 }
