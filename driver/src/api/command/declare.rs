@@ -44,7 +44,8 @@
 //! Options with the mark `statement` are fields of the statement in an `update` or `delete`
 //! command.
 
-/// Defines the type of a command's options: `define_options { /// Documentation. pub struct FindOptions; }`.
+/// Defines the type of a command's options: `define_options { /// Documentation. pub struct
+/// FindOptions; }`.
 macro_rules! define_options {
     ({ $(#[$meta:meta])* $visibility:vis struct $Options:ident; }
         $(
