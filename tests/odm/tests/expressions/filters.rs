@@ -355,10 +355,11 @@ fn uuids_of_both_types_are_values_of_each_others_fields() {
 
     let id = Uuid::from_u128(7);
     let driver = BsonUuid::from_bytes(id.into_bytes());
+    let (known, known_driver) = (&id, &driver);
     let u = Uuids::fields();
     let pairs = [
         (u.driver().eq(id), u.driver().eq(driver)),
-        (u.driver().eq(&id), u.driver().eq(&driver)),
+        (u.driver().eq(known), u.driver().eq(known_driver)),
         (u.optional().eq(id), u.optional().eq(driver)),
         (u.optional().eq(Some(&id)), u.optional().eq(Some(&driver))),
         (u.all().eq([id]), u.all().eq([driver])),

@@ -88,6 +88,9 @@ fn flattened_uuids_are_read_back() {
     };
     let stored = bson::to_document(&value).expect("encoded");
     let read: Everything = bson::from_document(&stored).expect("decoded");
-    assert!(read.ids.is_some_and(|ids| ids.all == [id] && ids.by_id.contains_key(&id)));
+    assert!(
+        read.ids
+            .is_some_and(|ids| ids.all == [id] && ids.by_id.contains_key(&id))
+    );
     let _ = Everything::fields();
 }
