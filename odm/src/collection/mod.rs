@@ -335,7 +335,7 @@ impl<D: Model> Collection<D> {
 
     /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is `None`.
     ///
-    /// If there is no such document, nothing is written and `matched_count` is 0; with [`required`](Replace::required) this is an
+    /// If it does not exist, nothing is written and `matched_count` is 0; with [`required`](Replace::required) this is an
     /// error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
