@@ -68,7 +68,7 @@ mod symbol;
 /// ```
 ///
 /// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize` writes text. A derive
-/// has only the name of a type: a type alias of such a date is not recognised and is stored as text, and a type of another crate with
+/// has only the name of a type: a type alias of such a date is not recognized and is stored as text, and a type of another crate with
 /// the same name (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
 ///
 /// An index lists its keys, `-` for descending, and its options: `unique`, `sparse`, `hidden`, `name = "…"`,
@@ -86,15 +86,19 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// representation. A variant with fields has an accessor; filters on its fields match this variant only, and updates of them
 /// change only values of this variant. Every variant of an enum with data has an `is_…()` filter.
 ///
-/// A variant without a tag (`untagged`, `other`) cannot be recognised in a stored value: it has no `is_…()`
+/// A variant without a tag (`untagged`, `other`) cannot be recognized in a stored value: it has no `is_…()`
 /// filter, and filters on its fields and updates of them fail with `InvalidFilter` and `InvalidUpdate`. Sorts and indexes can
 /// use its fields, which they share with other variants that store the same names.
 ///
 /// An enum of unit variants is one value: `status().eq(Status::Open)`.
 ///
-/// A `uuid::Uuid` in a variant of an enum with `tag` or `untagged`, or in a flattened struct, is a compile error: serde buffers such
-/// fields in a form that it does not read. Use `marula::bson::Uuid`, or `#[serde(with = "marula::bson::uuid_as_binary")]` with
-/// `#[document(as = Uuid)]`.
+/// A `uuid::Uuid` at any depth inside a variant of an enum with `tag` or `untagged`, or inside a flattened field, is a compile error:
+/// serde buffers such values in a form that `uuid::Uuid` does not read, and a flattened `Option` would be read as `None`. Use
+/// `marula::bson::Uuid`, or, for a field of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`, `#[serde(with =
+/// "marula::bson::uuid_as_binary")]` and `#[document(as = …)]` with its type.
+///
+/// Not checked are the private fields of types of other crates, a `Deserialize` that is implemented by hand, functions given by
+/// `#[serde(with = "…")]`, and types nested more than 32 deep.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)

@@ -16,6 +16,8 @@ pub(crate) const INDEX_VALUES: [&str; 7] = [
     "collation",
     "partial",
 ];
+/// Items of `index(…)` without a value.
+pub(crate) const INDEX_FLAGS: [&str; 4] = ["unique", "sparse", "hidden", "wildcard"];
 /// Keys of `index(…)` with the syntax of a call.
 pub(crate) const INDEX_KEYS: [&str; 4] = ["text", "geo", "hashed", "wildcard"];
 /// Sources of ids.

@@ -12,6 +12,10 @@ pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
 pub use crate::model::Model;
+pub use crate::path::buffered::{
+    ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
+    Parts, Uuids,
+};
 pub use crate::path::field::{Embedded, Field, Opaque};
 pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
@@ -56,27 +60,6 @@ pub trait NoRawIds<'a> {
 }
 
 impl<'a, T> NoRawIds<'a> for &Probe<'a, T> {}
-
-/// The constants of a field with typed paths; those of [`NoTypedPaths`] for other types.
-#[derive(Debug)]
-pub struct Constants<T>(PhantomData<fn() -> T>);
-
-impl<T: Field> Constants<T> {
-    /// See [`Field::READ_FROM_BYTES`].
-    pub const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
-    /// See [`Field::HAS_FIELD_READ_FROM_BYTES`].
-    pub const HAS_FIELD_READ_FROM_BYTES: bool = T::HAS_FIELD_READ_FROM_BYTES;
-}
-
-/// Used where `T` has no typed paths, which is a compile error at its field: an inherent constant is found before that of a trait.
-pub trait NoTypedPaths {
-    /// `false`.
-    const READ_FROM_BYTES: bool = false;
-    /// `false`.
-    const HAS_FIELD_READ_FROM_BYTES: bool = false;
-}
-
-impl<T> NoTypedPaths for Constants<T> {}
 
 /// Selects an implementation by whether `S` generates ids of type `I`, as [`Probe`] does.
 #[derive(Debug, Default)]

@@ -22,6 +22,10 @@ pub enum Error {
     /// An error of the driver: from the server, from the network, or a timeout.
     Driver(driver::Error),
     /// A write violates a unique index (`E11000 duplicate key error`).
+    ///
+    /// If several writes of an `insert_many` failed, `index` and `key` are those of the first duplicate key. `source` has the error
+    /// of each write in [`write_errors`](driver::Error::write_errors): its index in the call, and the duplicate value as
+    /// [`key_value`](driver::WriteError::key_value).
     Duplicate {
         /// The name of the index, if the server's message contains it.
         index: Option<String>,
@@ -151,7 +155,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Driver(e) => e.fmt(f),
-            Error::Duplicate { index, key, .. } => {
+            Error::Duplicate { index, key, source } => {
                 f.write_str("a document with the same key exists")?;
                 if let Some(index) = index {
                     write!(f, " in the unique index `{index}`")?;
@@ -160,7 +164,10 @@ impl fmt::Display for Error {
                     let fields: Vec<&str> = key.keys().map(String::as_str).collect();
                     write!(f, " (fields {})", fields.join(", "))?;
                 }
-                Ok(())
+                match source.kind() {
+                    driver::ErrorKind::BulkWrite(bulk) => convert::failed_writes(f, &bulk.write_errors),
+                    _ => Ok(()),
+                }
             }
             Error::Decode {
                 collection,

@@ -4,9 +4,9 @@ use crate::bson::{ObjectId, Uuid as BsonUuid};
 
 /// A source of ids of type `I`.
 #[diagnostic::on_unimplemented(
-    message = "ids of type `{I}` are not made by `{Self}`",
-    label = "no source of ids of this type",
-    note = "use a `uuid::Uuid` or an `ObjectId`, or `#[document(id = manual)]` and give ids yourself"
+    message = "the id source `{Self}` does not generate ids of type `{I}`",
+    label = "no id source for this type",
+    note = "use a `uuid::Uuid` or an `ObjectId`, or set ids in the application with `#[document(id = manual)]`"
 )]
 pub trait IdSource<I> {
     /// Generates an id.

@@ -84,6 +84,36 @@ scalars! {
     uuid::Uuid: |v| Ok(Bson::Binary(Binary { subtype: BinarySubtype::Uuid, bytes: v.as_bytes().to_vec() }));
 }
 
+macro_rules! uuids {
+    ($($value:ty => $field:ty;)*) => { $(
+        /// Both types are stored as Binary subtype 4.
+        impl IntoValue<$field> for $value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$value>::into_value(self)
+            }
+        }
+        impl IntoValue<$field> for &$value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$value>::into_value(*self)
+            }
+        }
+        impl IntoValue<Option<$field>> for $value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$value>::into_value(self)
+            }
+        }
+        impl IntoValue<Option<$field>> for &$value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$value>::into_value(*self)
+            }
+        }
+    )* };
+}
+uuids! {
+    uuid::Uuid => BsonUuid;
+    BsonUuid => uuid::Uuid;
+}
+
 macro_rules! widened {
     ($($t:ty)*) => { $(
         /// Every value of the type is exact as a Double.

@@ -1,85 +1,174 @@
-//! Types that serde cannot read from its buffer: refused at compile time where they would be read from it.
+//! Rejects a `uuid::Uuid` where serde would read it from its buffer.
 //!
-//! For flattened fields, internally tagged and untagged enums serde copies values into a buffer first. The buffer has no form for
-//! Binary subtype 4 that `uuid::Uuid` reads.
+//! For flattened fields and for internally tagged and untagged enums serde copies values into a buffer first. The buffer has no form
+//! for Binary subtype 4 that `uuid::Uuid` reads. Each derived type has a constant that states whether it contains a UUID at any
+//! depth, and the types of buffered fields are checked by it.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
-use syn::Type;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
+use syn::{GenericArgument, PathArguments, Type};
 
 use crate::expand::at;
-use crate::model::{Accessor, AccessorKind, Content, Place, Variant};
+use crate::model::{Accessor, AccessorKind, Content, Model, Variant};
 
-const MESSAGE: &str = "a `uuid::Uuid` cannot be read here, since serde buffers the fields of tagged and untagged enums and of \
-                       flattened structs: use `marula::bson::Uuid`, or add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and \
-                       `#[document(as = Uuid)]` to the field";
+/// The depths of the checks in `__private_v1`, in the order in which the compiler must compute the constants.
+const DEPTHS: [&str; 8] = [
+    "Depth4", "Depth8", "Depth12", "Depth16", "Depth20", "Depth24", "Depth28", "Depth32",
+];
 
-/// The constant that states whether one of the fields is read from plain bytes.
-pub(super) fn constant<'a>(accessors: impl IntoIterator<Item = &'a Accessor>) -> TokenStream {
-    let conditions = accessors.into_iter().filter_map(condition);
+/// The constant that states whether the type contains a `uuid::Uuid`.
+pub(super) fn contains_uuid(model: &Model) -> TokenStream {
+    let ident = &model.ident;
+    let conditions = model.read_types.iter().map(|ty| condition(ty, &quote!(__N)));
     quote! {
-        const HAS_FIELD_READ_FROM_BYTES: bool = false #(|| #conditions)*;
+        pub struct __Parts<__N>(::core::marker::PhantomData<__N>);
+        impl<__N: __m::Depth> __m::Flag for __Parts<__N> {
+            const SET: bool = false #(|| #conditions)*;
+        }
+        impl __m::Parts for #ident {
+            type Any<__N: __m::Depth> = __Parts<__N>;
+        }
+        impl<__N: __m::Depth> __m::ContainsUuid<__N> for #ident {
+            const FOUND: bool = <<__N as __m::Depth>::Of<#ident> as __m::Flag>::SET;
+        }
     }
 }
 
-/// The constant of an enum: that of all its variants.
-pub(super) fn constant_of_variants(variants: &[Variant]) -> TokenStream {
-    let conditions = variants.iter().flat_map(|variant| match &variant.content {
-        Content::Fields { accessors, .. } => accessors.iter().filter_map(condition).collect(),
-        Content::Newtype {
-            ty,
-            stored_by_type: true,
-        } => vec![of_value(ty)],
-        _ => Vec::new(),
-    });
-    quote! {
-        const HAS_FIELD_READ_FROM_BYTES: bool = false #(|| #conditions)*;
-    }
+/// Checks of the flattened fields.
+pub(super) fn check_flattened<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> TokenStream {
+    let flattened = accessors.filter(|a| a.read_by_type && matches!(a.kind, AccessorKind::Flat));
+    flattened.map(|a| check(&a.ty)).collect()
 }
 
-/// Checks of the flattened fields of a struct.
-pub(super) fn check_flattened(accessors: &[Accessor]) -> TokenStream {
-    let flattened = accessors.iter().filter(|a| matches!(a.kind, AccessorKind::Flat));
-    flattened.map(|a| check(&a.ty, &of_fields(&a.ty))).collect()
-}
-
-/// Checks of the variants that serde reads from its buffer.
+/// Checks of what serde reads from its buffer in an enum.
 pub(super) fn check_variants(variants: &[Variant]) -> TokenStream {
-    let buffered = variants
+    variants
         .iter()
-        .filter(|v| matches!(v.place, Place::Beside { .. } | Place::Untagged));
-    buffered
-        .flat_map(|variant| match &variant.content {
-            Content::Fields { accessors, .. } => accessors
-                .iter()
-                .filter_map(|a| Some(check(&a.ty, &condition(a)?)))
-                .collect(),
-            Content::Newtype {
-                ty,
-                stored_by_type: true,
-            } => vec![check(ty, &of_value(ty)), check(ty, &of_fields(ty))],
-            _ => Vec::new(),
+        .map(|variant| match &variant.content {
+            _ if variant.buffered => variant.read_types.iter().map(check).collect(),
+            Content::Fields { accessors, .. } => check_flattened(accessors.iter()),
+            _ => TokenStream::new(),
         })
         .collect()
 }
 
-fn condition(accessor: &Accessor) -> Option<TokenStream> {
-    match accessor.kind {
-        AccessorKind::Typed => Some(of_value(&accessor.ty)),
-        AccessorKind::Flat => Some(of_fields(&accessor.ty)),
-        AccessorKind::As(_) | AccessorKind::Opaque => None,
+/// Whether the type contains a UUID. The arguments of generic types of other crates are checked too.
+fn condition(ty: &Type, depth: &TokenStream) -> TokenStream {
+    let mut parts = vec![ty];
+    arguments(ty, &mut parts);
+    quote!((false #(|| <__m::Uuids<#parts, #depth>>::FOUND)*))
+}
+
+/// The types of which values are in a value of the type, as far as its name shows.
+fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
+    let mut add = |inner: &'a Type| {
+        out.push(inner);
+        arguments(inner, out);
+    };
+    match ty {
+        Type::Array(array) => add(&array.elem),
+        Type::Group(group) => arguments(&group.elem, out),
+        Type::Paren(paren) => arguments(&paren.elem, out),
+        Type::Tuple(tuple) => tuple.elems.iter().for_each(add),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else {
+                return;
+            };
+            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+                return;
+            };
+            let name = last.ident.to_string();
+            // The keys of maps are stored as text, which is read from the buffer.
+            let keys = usize::from(name.ends_with("Map"));
+            if name == "PhantomData" {
+                return;
+            }
+            let types = arguments.args.iter().filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            // An unsized type is the content of a pointer to a slice.
+            for ty in types.skip(keys) {
+                match ty {
+                    Type::Slice(slice) => add(&slice.elem),
+                    Type::TraitObject(_) | Type::Infer(_) => {}
+                    Type::Path(path) if path.path.is_ident("str") => {}
+                    _ => add(ty),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
-fn of_value(ty: &Type) -> TokenStream {
-    quote!(<__m::Constants<#ty>>::READ_FROM_BYTES)
+fn check(ty: &Type) -> TokenStream {
+    let depths = DEPTHS.map(|depth| syn::Ident::new(depth, Span::call_site()));
+    let conditions = depths.iter().map(|depth| condition(ty, &quote!(__m::#depth)));
+    let message = message(ty);
+    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!(false #(|| #conditions)*), #message);)
 }
 
-fn of_fields(ty: &Type) -> TokenStream {
-    quote!(<__m::Constants<#ty>>::HAS_FIELD_READ_FROM_BYTES)
+/// The advice for a UUID in the field itself, or for one inside its type.
+fn message(ty: &Type) -> String {
+    const REASON: &str = "serde buffers the fields of internally tagged and untagged enums and of flattened types in a form that \
+                          `uuid::Uuid` does not read";
+    let name = |ty: &Type| {
+        ty.to_token_stream()
+            .to_string()
+            .split_whitespace()
+            .collect::<String>()
+    };
+    if is_uuid(ty) || optional_or_array(ty).is_some_and(is_uuid) {
+        return format!(
+            "{REASON}: use `marula::bson::Uuid`, or add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and \
+             `#[document(as = {})]` to the field",
+            name(ty)
+        );
+    }
+    let inner = innermost(ty);
+    if is_uuid(inner) {
+        return format!("{REASON}: use `marula::bson::Uuid`");
+    }
+    let inner = name(inner);
+    format!(
+        "`{inner}` contains a `uuid::Uuid`, and {REASON}: inside `{inner}` use `marula::bson::Uuid`, or, for a field of type `Uuid`, \
+         `Option<Uuid>` or `Vec<Uuid>`, add `#[serde(with = \"marula::bson::uuid_as_binary\")]` and `#[document(as = ..)]` with its \
+         type"
+    )
 }
 
-fn check(ty: &Type, condition: &TokenStream) -> TokenStream {
-    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!#condition, #MESSAGE);)
+/// The last type argument, of the last type argument, and so on: the type of the values in containers.
+fn innermost(ty: &Type) -> &Type {
+    let Type::Path(path) = ty else { return ty };
+    let Some(last) = path.path.segments.last() else {
+        return ty;
+    };
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.last() {
+            Some(GenericArgument::Type(inner)) => innermost(inner),
+            _ => ty,
+        },
+        _ => ty,
+    }
+}
+
+fn is_uuid(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Uuid"))
+}
+
+/// The content of an `Option` or a `Vec`.
+fn optional_or_array(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    if last.ident != "Option" && last.ident != "Vec" {
+        return None;
+    }
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        },
+        _ => None,
+    }
 }

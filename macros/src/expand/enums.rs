@@ -13,7 +13,7 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
         ident, fields_ident, ..
     } = model;
     let type_ = accessors_type(model, fields_ident);
-    let traits = field_traits(model, &buffered::constant_of_variants(variants));
+    let traits = field_traits(model, &TokenStream::new());
     let checks = buffered::check_variants(variants);
     let types = variants.iter().map(|v| content_type(model, v));
     let methods = variants.iter().map(|v| {
@@ -54,7 +54,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let path = match (&variant.place, &variant.content) {
         (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.0, #tag)),
         // The content of a newtype variant is in the outer document, which has further fields.
-        (Place::Beside { tag_name, tag }, Content::Newtype { .. }) => {
+        (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
             quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
         }
         (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.0, #tag_name, #tag)),
@@ -77,7 +77,7 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
             quote!(#ident<__R, <__M as __m::Mode>::Optional>),
             quote!(#ident(#path)),
         ),
-        Content::Newtype { ty, .. } => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
+        Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
     quote_spanned! {at(method.span())=>
         /// The content of this variant. Filters on it match this variant only, and updates change only values of this variant.

@@ -21,9 +21,8 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         }
     };
     let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
-    let read_from_bytes = buffered::constant(accessors);
-    let checks = buffered::check_flattened(accessors);
-    let traits = field_traits(model, &quote!(#read_from_bytes #stored_names #raw_ids));
+    let checks = buffered::check_flattened(accessors.iter());
+    let traits = field_traits(model, &quote!(#stored_names #raw_ids));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -111,7 +110,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     } = accessor;
     let doc = match kind {
         AccessorKind::Flat => {
-            format!("The fields of `{ident}`, which stand among those of the outer document.")
+            format!("The fields of `{ident}`, which are fields of the outer document.")
         }
         _ => format!("The field stored as `{name}`."),
     };

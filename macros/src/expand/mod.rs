@@ -29,6 +29,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         Body::Plain => values::plain(ident),
         Body::Enum(variants) => enums::enumeration(model, variants),
     };
+    let contains_uuid = buffered::contains_uuid(model);
     let rest = match &model.root {
         Some(root) => root::root(model, root),
         None => values::into_value(ident),
@@ -41,8 +42,9 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         )]
         const _: () = {
             use #krate::__private_v1 as __m;
-            use __m::NoTypedPaths as _;
+            use __m::NoUuids as _;
             #field
+            #contains_uuid
             #rest
         };
     }

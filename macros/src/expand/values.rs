@@ -35,17 +35,9 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let raw_ids = member
         .as_ref()
         .map(|member| raw_ids(std::slice::from_ref(member)));
-    // Only if the value is stored in the form of its type.
-    let read_from_bytes = member.as_ref().map(|_| {
-        quote! {
-            const READ_FROM_BYTES: bool = <__m::Constants<#inner>>::READ_FROM_BYTES;
-            const HAS_FIELD_READ_FROM_BYTES: bool = <__m::Constants<#inner>>::HAS_FIELD_READ_FROM_BYTES;
-        }
-    });
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
-            #read_from_bytes
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }

@@ -20,7 +20,7 @@ const DATES_IN: [(&str, &[&str]); 3] = [
 ];
 
 /// The name of a date whose `Serialize` writes text, if the type is one or contains one in an `Option`, an array or a box.
-/// Recognised by its name, since a derive has no type information.
+/// Recognized by its name, since a derive has no type information.
 pub(super) fn stored_as_text(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => {
@@ -62,6 +62,6 @@ fn is_date(last: &PathSegment, before: &[&PathSegment]) -> bool {
 pub(super) fn advice(date: &str) -> String {
     format!(
         "`opaque` stores a `{date}` as text, which no date operator, no range and no TTL index reads as a date: convert it with \
-         `#[serde(with = \"…\")]` and say `#[document(as = marula::bson::DateTime)]`; if text is meant, say `#[document(as = String)]`"
+         `#[serde(with = \"…\")]` and `#[document(as = marula::bson::DateTime)]`; to store text, use `#[document(as = String)]`"
     )
 }

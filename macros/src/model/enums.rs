@@ -82,14 +82,8 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {
-                super::AccessorKind::Typed => Content::Newtype {
-                    ty: field.ty.clone(),
-                    stored_by_type: true,
-                },
-                super::AccessorKind::As(ty) => Content::Newtype {
-                    ty,
-                    stored_by_type: false,
-                },
+                super::AccessorKind::Typed => Content::Newtype(field.ty.clone()),
+                super::AccessorKind::As(ty) => Content::Newtype(ty),
                 _ => Content::None,
             },
             _ => Content::None,
@@ -99,8 +93,29 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     Variant {
         accessor: method(&name, variant.ident.span()),
         is: Ident::new(&format!("is_{name}"), variant.ident.span()),
+        buffered: is_buffered(parsed),
+        read_types: read_types(variant),
         place,
         content,
+    }
+}
+
+/// Whether serde reads the variants of the enum from a buffer. One untagged variant is enough: serde tries the tagged ones first.
+fn is_buffered(parsed: &Parsed) -> bool {
+    let serde = &parsed.serde;
+    let untagged = |variants: &[parse::Variant]| variants.iter().any(|v| v.serde.untagged);
+    serde.untagged
+        || (serde.tag.is_some() && serde.content.is_none())
+        || matches!(&parsed.body, parse::Body::Enum(variants) if untagged(variants))
+}
+
+/// The types whose own `Deserialize` reads a part of the variant.
+pub(super) fn read_types(variant: &parse::Variant) -> Vec<syn::Type> {
+    match &variant.shape {
+        Shape::Named(fields) | Shape::Tuple(fields) if !variant.serde.unread && !variant.serde.read_with => {
+            fields::read_types(fields)
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -47,8 +47,8 @@ pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
         sink.at(
             span,
             format!(
-                "the field{name} is not stored, but is asked for when a document is read: what is written could not be read back; \
-                 add `#[serde(default)]`, or skip it on both sides with `#[serde(skip)]`"
+                "the field{name} is not stored, but is required when a document is read, so that stored documents could not be \
+                 read; add `#[serde(default)]`, or skip the field on both sides with `#[serde(skip)]`"
             ),
         );
     }
@@ -79,7 +79,19 @@ fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
         ty: field.ty.clone(),
         kind,
         read,
+        read_by_type: read_by_type(field),
     })
+}
+
+/// Whether the type's own `Deserialize` reads the field.
+fn read_by_type(field: &Field) -> bool {
+    !field.serde.unread && !field.serde.read_with
+}
+
+/// The types of the fields that are read by their own `Deserialize`.
+pub(super) fn read_types(fields: &[Field]) -> Vec<syn::Type> {
+    let read = fields.iter().filter(|f| read_by_type(f));
+    read.map(|f| f.ty.clone()).collect()
 }
 
 /// The name that serde writes.
@@ -95,7 +107,7 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         if attributes.opaque.is_some() || attributes.stored_as.is_some() {
             sink.at(
                 span,
-                "a flattened field has no value of its own that `opaque` or `as` could describe",
+                "`opaque` and `as` are not allowed on a flattened field, which has no value of its own",
             );
         }
         return AccessorKind::Flat;
@@ -119,7 +131,7 @@ pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
         sink.at(
             *span,
             format!(
-                "`{attribute}` hides how the field{name} is stored; say it with `#[document(as = Type)]`, or mark the field \
+                "`{attribute}` determines how the field{name} is stored; state the stored type with `#[document(as = Type)]`, or mark the field \
                  `#[document(opaque)]`"
             ),
         );
@@ -138,7 +150,7 @@ pub(super) fn check_name(name: &Name, sink: &Sink) {
     } else if value.starts_with('$') {
         "a name that starts with `$` has no path"
     } else if value.contains('\0') {
-        "a name cannot hold a NUL"
+        "a name cannot contain NUL"
     } else {
         return;
     };

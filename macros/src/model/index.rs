@@ -114,13 +114,25 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
 fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &Sink) -> bool {
     let mut known = true;
     for path in attribute.keys.iter().filter_map(|k| k.path.as_ref()) {
-        known &= check_first(path, fields, &parsed.ident.to_string(), sink);
+        known &= check_first(
+            path,
+            fields,
+            &parsed.ident.to_string(),
+            &symbol::INDEX_FLAGS,
+            sink,
+        );
     }
     known
 }
 
-/// Reports a path whose first segment is not a stored field.
-pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink: &Sink) -> bool {
+/// Reports a path whose first segment is not a stored field. `flags`: the items that can stand in place of a path.
+pub(super) fn check_first(
+    path: &FieldPath,
+    fields: &[Field],
+    owner: &str,
+    flags: &[&'static str],
+    sink: &Sink,
+) -> bool {
     let Some(first) = path.segments.first() else {
         return false;
     };
@@ -138,7 +150,8 @@ pub(super) fn check_first(path: &FieldPath, fields: &[Field], owner: &str, sink:
                 .iter()
                 .filter_map(|f| f.ident.as_ref().map(|i| i.unraw().to_string()))
                 .collect();
-            let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str));
+            let flags = flags.iter().copied().filter(|_| path.segments.len() == 1);
+            let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str).chain(flags));
             let of = if owner.is_empty() {
                 String::new()
             } else {
@@ -157,7 +170,7 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let hashed = is(|k| matches!(k, KeyKind::Hashed));
     let wildcard = is(|k| matches!(k, KeyKind::Wildcard));
     if let (Some(span), Some(_)) = (index.sparse, &index.partial) {
-        sink.at(span, "`sparse` and `partial` exclude one another; a partial filter with `exists()` does what `sparse` does");
+        sink.at(span, "`sparse` and `partial` cannot be combined; a partial filter with `exists()` has the effect of `sparse`");
     }
     if let Some((_, span)) = index.ttl {
         let plain = matches!(
@@ -239,7 +252,7 @@ fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
             Some(other) if other != segment => {
                 sink.on(
                     segment,
-                    format!("`{other}` and `{segment}` are both arrays: one index cannot hold two"),
+                    format!("`{other}` and `{segment}` are both arrays: a compound index can contain at most one array"),
                 );
             }
             _ => first = Some(segment),

@@ -26,6 +26,8 @@ pub(crate) struct Model {
     /// The name of the generated accessors.
     pub(crate) fields_ident: Ident,
     pub(crate) body: Body,
+    /// The types whose own `Deserialize` reads a part of a value.
+    pub(crate) read_types: Vec<Type>,
     /// The additions of `Document`.
     pub(crate) root: Option<Root>,
 }
@@ -51,6 +53,8 @@ pub(crate) struct Accessor {
     pub(crate) kind: AccessorKind,
     /// Whether serde reads the field under its stored name.
     pub(crate) read: bool,
+    /// Whether the type's own `Deserialize` reads the field.
+    pub(crate) read_by_type: bool,
 }
 
 #[expect(
@@ -84,6 +88,10 @@ pub(crate) struct Variant {
     pub(crate) is: Ident,
     pub(crate) place: Place,
     pub(crate) content: Content,
+    /// Whether serde reads the content from a buffer.
+    pub(crate) buffered: bool,
+    /// The types whose own `Deserialize` reads a part of the content.
+    pub(crate) read_types: Vec<Type>,
 }
 
 /// Where the content of a variant is stored, and how a filter matches the variant.
@@ -111,11 +119,7 @@ pub(crate) enum Content {
         ident: Ident,
         accessors: Vec<Accessor>,
     },
-    Newtype {
-        ty: Type,
-        /// Whether the value is stored in the form of its own type.
-        stored_by_type: bool,
-    },
+    Newtype(Type),
 }
 
 /// The root of a collection's documents.
@@ -153,7 +157,20 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
             .unwrap_or_else(|| syn::parse_quote!(::marula)),
         fields_ident,
         body,
+        read_types: read_types(parsed),
         root,
+    }
+}
+
+/// The types whose own `Deserialize` reads a part of a value of the type.
+fn read_types(parsed: &Parsed) -> Vec<Type> {
+    if parsed.serde.conversion.is_some() {
+        return parsed.serde.read_as.iter().cloned().collect();
+    }
+    match &parsed.body {
+        parse::Body::Named(fields) | parse::Body::Tuple(fields) => fields::read_types(fields),
+        parse::Body::Enum(variants) => variants.iter().flat_map(enums::read_types).collect(),
+        parse::Body::Empty => Vec::new(),
     }
 }
 

@@ -138,5 +138,5 @@ fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
         return None;
     }
     let path = FieldPath { segments: found };
-    check_first(&path, fields, "", sink).then_some(path)
+    check_first(&path, fields, "", &[], sink).then_some(path)
 }

@@ -45,7 +45,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                     .join("::");
                 let on_field = symbol::FIELD.contains(&name.as_str());
                 let hint = if on_field {
-                    "; it belongs on a field".to_owned()
+                    "; it is an attribute of a field".to_owned()
                 } else {
                     did_you_mean(&name, known.iter().copied())
                 };
@@ -66,9 +66,9 @@ fn check_collection(name: &syn::LitStr, sink: &Sink) {
     let reason = if value.is_empty() {
         "the name of a collection cannot be empty"
     } else if value.contains('$') || value.contains('\0') {
-        "the name of a collection cannot hold `$` or NUL"
+        "the name of a collection cannot contain `$` or NUL"
     } else if value.starts_with("system.") {
-        "collections named `system.…` belong to the server"
+        "names that start with `system.` are reserved for the server"
     } else {
         return;
     };
@@ -76,8 +76,8 @@ fn check_collection(name: &syn::LitStr, sink: &Sink) {
 }
 
 /// Reports `#[document(…)]` in a place where it has no effect.
-pub(super) fn refuse(attributes: &[Attribute], place: &str, sink: &Sink) {
+pub(super) fn reject(attributes: &[Attribute], place: &str, sink: &Sink) {
     for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
-        sink.on(attribute, format!("`#[document(…)]` has no meaning on {place}"));
+        sink.on(attribute, format!("`#[document(…)]` is not allowed on {place}"));
     }
 }

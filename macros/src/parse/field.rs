@@ -55,7 +55,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
                     .collect::<Vec<_>>()
                     .join("::");
                 let hint = if symbol::ROOT.contains(&name.as_str()) {
-                    "; it belongs on the type".to_owned()
+                    "; it is an attribute of the type".to_owned()
                 } else {
                     did_you_mean(&name, symbol::FIELD)
                 };
@@ -66,11 +66,11 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
         Ok(())
     });
     if let (Some(span), Some(_)) = (out.opaque, &out.stored_as) {
-        sink.at(span, "`opaque` and `as` exclude one another");
+        sink.at(span, "`opaque` and `as` cannot be combined");
         out.opaque = None;
     }
     if let (Some(span), Some(_)) = (out.index, out.unique) {
-        sink.at(span, "`unique` is an index already");
+        sink.at(span, "`unique` already declares an index");
         out.index = None;
     }
     out
@@ -87,7 +87,7 @@ fn id_source(meta: &syn::meta::ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<
             let hint = did_you_mean(other, symbol::ID_SOURCES);
             sink.on(
                 &source,
-                format!("unknown source of ids `{other}`{hint} (there are `uuid_v7`, `uuid_v4`, `object_id`, `manual`)"),
+                format!("unknown source of ids `{other}`{hint} (expected `uuid_v7`, `uuid_v4`, `object_id` or `manual`)"),
             );
             IdSource::Manual
         }

@@ -187,7 +187,7 @@ fn value(input: ParseStream<'_>, option: &Ident, index: &mut IndexAttribute, sin
 
 fn not_empty(text: LitStr, sink: &Sink) -> LitStr {
     if text.value().is_empty() || text.value().contains('\0') {
-        sink.on(&text, "this cannot be empty or hold a NUL");
+        sink.on(&text, "the text must not be empty or contain NUL");
     }
     text
 }

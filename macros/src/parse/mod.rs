@@ -143,7 +143,7 @@ fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
             Shape::Tuple(fields.unnamed.iter().map(|f| field(f, false, sink)).collect())
         }
     };
-    container::refuse(&variant.attrs, "a variant", sink);
+    container::reject(&variant.attrs, "a variant", sink);
     Variant {
         ident: variant.ident.clone(),
         serde: serde::field(&variant.attrs, sink),

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, LitStr, Token};
+use syn::{Attribute, LitStr, Token, Type};
 
 use crate::case::Rule;
 use crate::diagnostics::Sink;
@@ -28,6 +28,8 @@ pub(crate) struct SerdeContainer {
     pub(crate) default: bool,
     /// The attribute that replaces the form by that of another type: `from`, `into`, `try_from`.
     pub(crate) conversion: Option<(String, Span)>,
+    /// The type of `from` or `try_from`, which is read in place of this one.
+    pub(crate) read_as: Option<Type>,
 }
 
 /// Serde's attributes of a field or a variant.
@@ -45,6 +47,8 @@ pub(crate) struct SerdeField {
     pub(crate) default: bool,
     /// `with` or one of its halves.
     pub(crate) with: Option<(String, Span)>,
+    /// `with` or `deserialize_with`: read by a function and not by the type's own `Deserialize`.
+    pub(crate) read_with: bool,
     /// The variant for all unknown tags.
     pub(crate) other: bool,
     /// A variant without a tag in a tagged enum.
@@ -79,7 +83,10 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
                 out.default = true;
             }
             "from" | "into" | "try_from" => {
-                skip_value(meta)?;
+                let other = literal(meta)?;
+                if name != "into" {
+                    out.read_as = syn::parse_str(&other.value).ok();
+                }
                 out.conversion = Some((name, span));
             }
             _ => skip_value(meta)?,
@@ -110,6 +117,7 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
             "untagged" => out.untagged = true,
             "with" | "serialize_with" | "deserialize_with" => {
                 skip_value(meta)?;
+                out.read_with |= name != "serialize_with";
                 if out.with.is_none() {
                     out.with = Some((name, span));
                 }
@@ -129,8 +137,8 @@ fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
     })
 }
 
-/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so the
-/// two must agree, and both must be there.
+/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so both names are required
+/// and must be equal.
 fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result<Option<Name>> {
     if meta.input.peek(Token![=]) {
         return literal(meta).map(Some);
@@ -153,7 +161,7 @@ fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result
         sink.at(
             span,
             format!(
-                "`{attribute}` gives different names for serializing and deserializing: what is written could not be read back"
+                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be read"
             ),
         );
     }

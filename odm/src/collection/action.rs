@@ -1,4 +1,4 @@
-//! What the actions share: setters of the driver's options, and `IntoFuture`.
+//! Macros of the actions: setters for the driver's options, and `IntoFuture`.
 
 /// Setters for the options of a driver's action, from the list that the driver declares them in: `driver::__find_options! {
 /// forward_options { options: FindOptions } }`. Options with the mark `driver` have no setter here, those with the mark `cursor`
@@ -14,7 +14,7 @@ macro_rules! forward_options {
         )*
     ) => {
         forward_options! { @setter $field
-            /// Sets all options at once, in place of those that were set before.
+            /// Sets all options. Replaces those that were set before.
             with_options: plain $Options
         }
         forward_options! { @filter $field [$($without)?]
@@ -62,9 +62,10 @@ macro_rules! forward_options {
 }
 pub(super) use forward_options;
 
-/// `IntoFuture` of an action that has `async fn run(self)`, or a function like it, which hands over to the driver's future at
-/// once: that one is in a box of its own, and need not carry the action along. The future is boxed, which keeps the futures of
-/// applications small.
+/// `IntoFuture` of an action that has `async fn run(self)`, or a function `run` that returns a future.
+///
+/// A function can make the driver's future before it returns its own, which then does not contain the action. The future is boxed,
+/// so that the futures of applications do not contain it.
 macro_rules! awaitable {
     ([$($generics:tt)*] $action:ty => $output:ty) => {
         impl<$($generics)*> IntoFuture for $action {

@@ -1,4 +1,4 @@
-//! From stored bytes to models, with errors that name the document.
+//! Decodes models. The errors contain the collection, the `_id` and the path of the field.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,16 +12,16 @@ use crate::driver::Namespace;
 use crate::error::{Error, Result};
 use crate::model::Model;
 
-/// Decodes a document; an error names the collection, the `_id` and the field.
+/// Decodes a document. The error contains the collection, the `_id` and the path of the field.
 pub(super) fn decode<D: Model>(namespace: &Namespace, raw: &RawDocument) -> Result<D> {
     from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
 }
 
-/// A model that the driver reads straight from the reply, where [`decode`] would need a copy of the document. One that does
-/// not decode is no failure of the driver's.
+/// A model that the driver decodes directly from the reply; [`decode`] would need a copy of the document. A decode error is kept as
+/// a value, since it is not an error of the driver.
 pub(super) struct Found<D>(std::result::Result<D, Box<Undecoded>>);
 
-/// Why a document does not decode, and which one.
+/// A decode error, with the `_id` of the document.
 pub(super) struct Undecoded {
     id: Option<Box<Bson>>,
     source: DecodeError,
@@ -60,7 +60,7 @@ fn undecoded(bytes: &[u8], source: DecodeError) -> Box<Undecoded> {
 }
 
 impl<D> Found<D> {
-    /// The model, or an error that names the document.
+    /// The model. The error contains the collection and the `_id`.
     pub(super) fn into_result(self, namespace: &Namespace) -> Result<D> {
         self.0.map_err(|undecoded| undecoded.in_collection(namespace))
     }

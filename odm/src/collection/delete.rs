@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
 
-/// Deletes documents; awaited, it gives their number. See [`Collection::delete_one`].
+/// Deletes documents; awaited, it returns their number. See [`Collection::delete_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Delete<'a, D> {
     collection: &'a Collection<D>,
@@ -31,13 +31,14 @@ impl<'a, D: Model> Delete<'a, D> {
 
     crate::driver::__delete_options! { forward_options { action: DeleteOptions } }
 
-    /// The number of deleted documents, which is not 0: [`Error::NotFound`](crate::Error::NotFound) when no document matches.
+    /// The number of deleted documents, at least 1.
     ///
-    /// Needs a write concern other than `w: 0`: the server sends no counts for an unacknowledged write, so the call always
-    /// fails with [`Error::NotFound`](crate::Error::NotFound), although the write may have had its effect.
+    /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
+    /// [`Error::NotFound`](crate::Error::NotFound), even if documents were deleted.
     ///
     /// # Errors
-    /// Also an invalid filter; what the driver reports.
+    /// [`Error::NotFound`](crate::Error::NotFound) if no document matches, [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+    /// and [`Error::Driver`](crate::Error::Driver) for errors of the driver.
     pub fn required(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
         let collection = self.collection;
         let deleting = self.into_future();

@@ -12,10 +12,10 @@ use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
 use crate::model::Model;
 
-/// Documents as they come from the server, a batch at a time: a `Stream`, and [`try_next`](Documents::try_next) without
-/// one. Dropped before its end it frees the cursor on the server in the background.
+/// The documents of a cursor: a `Stream`, also readable by [`try_next`](Documents::try_next).
 ///
-/// A document that does not decode is an error item; the next one can still be read.
+/// Batches are requested as they are read. If the value is dropped before its end, the cursor on the server is killed in the
+/// background. A document that cannot be decoded is an error item, after which further documents can be read.
 #[must_use = "documents are fetched as they are read"]
 pub struct Documents<D> {
     cursor: Cursor<RawDocumentBuf>,
@@ -32,10 +32,11 @@ impl<D: Model> Documents<D> {
         }
     }
 
-    /// The next document, or `None` at the end. Decoded straight from the received bytes.
+    /// The next document, or `None` at the end. Decoded from the received bytes without a copy.
     ///
     /// # Errors
-    /// What the driver reports, after which the stream has ended; a document that does not decode.
+    /// [`Error::Driver`](crate::Error::Driver) for errors of the driver, which end the stream;
+    /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded.
     pub async fn try_next(&mut self) -> Result<Option<D>> {
         if self.cursor.advance().await? {
             decode(&self.namespace, self.cursor.current()?).map(Some)
@@ -44,11 +45,10 @@ impl<D: Model> Documents<D> {
         }
     }
 
-    /// The next document if there is one now: from the batch at hand, or by one `getMore` at most. `None` at the end, and where
-    /// the server sends an empty batch before it.
+    /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end, and if that batch is empty.
     ///
     /// # Errors
-    /// As [`try_next`](Documents::try_next).
+    /// Those of [`try_next`](Documents::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<D>> {
         if self.cursor.advance_if_any().await? {
             decode(&self.namespace, self.cursor.current()?).map(Some)
@@ -60,7 +60,7 @@ impl<D: Model> Documents<D> {
     /// All remaining documents.
     ///
     /// # Errors
-    /// The first error.
+    /// The first error of [`try_next`](Documents::try_next).
     pub async fn try_collect(mut self) -> Result<Vec<D>> {
         let mut documents = Vec::new();
         while let Some(document) = self.try_next().await? {
@@ -69,7 +69,7 @@ impl<D: Model> Documents<D> {
         Ok(documents)
     }
 
-    /// The driver's cursor, for the raw documents.
+    /// The driver's cursor, which returns the raw documents.
     pub fn into_cursor(self) -> Cursor<RawDocumentBuf> {
         self.cursor
     }

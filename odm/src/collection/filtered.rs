@@ -1,4 +1,4 @@
-//! Calls with a filter that is a value, where those of the collection take a closure.
+//! The calls of a collection that take a filter, for a [`Filter`] value in place of a closure.
 
 use crate::collection::{
     Collection, Count, Delete, Distinct, Exists, Find, FindOne, FindOneAndDelete, FindOneAndReplace,
@@ -10,8 +10,8 @@ use crate::path::AsPath;
 use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 
-/// The documents of a collection that match a filter: every call of the collection that takes a filter, for one that was made
-/// before. See [`Collection::filter`].
+/// The documents of a collection that match a [`Filter`] value. Has every call of the collection that takes a filter. See
+/// [`Collection::filter`].
 #[must_use = "nothing is sent before one of the calls is awaited"]
 #[derive(Debug)]
 pub struct Filtered<'a, D> {
@@ -24,27 +24,27 @@ impl<'a, D: Model> Filtered<'a, D> {
         Filtered { collection, filter }
     }
 
-    /// As [`Collection::find`].
+    /// See [`Collection::find`].
     pub fn find(self) -> Find<'a, D> {
         self.collection.find(|_| self.filter)
     }
 
-    /// As [`Collection::find_one`].
+    /// See [`Collection::find_one`].
     pub fn find_one(self) -> FindOne<'a, D> {
         self.collection.find_one(|_| self.filter)
     }
 
-    /// As [`Collection::count`].
+    /// See [`Collection::count`].
     pub fn count(self) -> Count<'a, D> {
         self.collection.count(|_| self.filter)
     }
 
-    /// As [`Collection::exists`].
+    /// See [`Collection::exists`].
     pub fn exists(self) -> Exists<'a, D> {
         self.collection.exists(|_| self.filter)
     }
 
-    /// As [`Collection::distinct`].
+    /// See [`Collection::distinct`].
     pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         self,
         field: impl FnOnce(Fields<D>) -> A,
@@ -52,32 +52,32 @@ impl<'a, D: Model> Filtered<'a, D> {
         self.collection.distinct(field, |_| self.filter)
     }
 
-    /// As [`Collection::update_one`].
+    /// See [`Collection::update_one`].
     pub fn update_one<U: IntoUpdate<D>>(self, update: impl FnOnce(Fields<D>) -> U) -> UpdateOne<'a, D> {
         self.collection.update_one(|_| self.filter, update)
     }
 
-    /// As [`Collection::update_many`].
+    /// See [`Collection::update_many`].
     pub fn update_many<U: IntoUpdate<D>>(self, update: impl FnOnce(Fields<D>) -> U) -> UpdateMany<'a, D> {
         self.collection.update_many(|_| self.filter, update)
     }
 
-    /// As [`Collection::replace_one`].
+    /// See [`Collection::replace_one`].
     pub fn replace_one(self, document: &'a D) -> Replace<'a, D> {
         self.collection.replace_one(|_| self.filter, document)
     }
 
-    /// As [`Collection::delete_one`].
+    /// See [`Collection::delete_one`].
     pub fn delete_one(self) -> Delete<'a, D> {
         self.collection.delete_one(|_| self.filter)
     }
 
-    /// As [`Collection::delete_many`].
+    /// See [`Collection::delete_many`].
     pub fn delete_many(self) -> Delete<'a, D> {
         self.collection.delete_many(|_| self.filter)
     }
 
-    /// As [`Collection::find_one_and_update`].
+    /// See [`Collection::find_one_and_update`].
     pub fn find_one_and_update<U: IntoUpdate<D>>(
         self,
         update: impl FnOnce(Fields<D>) -> U,
@@ -85,12 +85,12 @@ impl<'a, D: Model> Filtered<'a, D> {
         self.collection.find_one_and_update(|_| self.filter, update)
     }
 
-    /// As [`Collection::find_one_and_replace`].
+    /// See [`Collection::find_one_and_replace`].
     pub fn find_one_and_replace(self, document: &D) -> FindOneAndReplace<'a, D> {
         self.collection.find_one_and_replace(|_| self.filter, document)
     }
 
-    /// As [`Collection::find_one_and_delete`].
+    /// See [`Collection::find_one_and_delete`].
     pub fn find_one_and_delete(self) -> FindOneAndDelete<'a, D> {
         self.collection.find_one_and_delete(|_| self.filter)
     }

@@ -1,4 +1,4 @@
-//! `find`, and the ways to read what it finds.
+//! `find`: options, and the methods that run the query.
 
 use std::pin::Pin;
 
@@ -15,15 +15,14 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
 
-/// Puts the future of a whole query, with the cursor and its next batch, into a box, which keeps the futures of applications
-/// small.
+/// Boxes the future of a query, so that the futures of applications do not contain the cursor and its batch.
 fn boxed<'a, T>(
     query: impl Future<Output = Result<T>> + Send + 'a,
 ) -> Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>> {
     Box::pin(query)
 }
 
-/// A query. Awaited it reads all documents, as [`all`](Find::all) does. See [`Collection::find`].
+/// A query. Awaited, it reads all documents, as [`all`](Find::all) does. See [`Collection::find`].
 #[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
@@ -48,7 +47,7 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// Another condition that the documents must match, such as one that is stored.
+    /// Adds a filter, which the documents must also match.
     ///
     /// ```no_run
     /// # use marula::{Document, Filter, prelude::*};
@@ -65,18 +64,17 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// The order of the documents: a key, a tuple of keys, or a `Vec` of them, made one type by
-    /// [`.erased()`](crate::sort::SortKey::erased).
+    /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same type after
+    /// [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
-    /// The driver's action with all that was set, unchecked from here on: for projections and options without a typed
-    /// setter.
+    /// The driver's action with the filter and the options: for projections, and for options without a typed setter.
     ///
     /// # Errors
-    /// An invalid filter.
+    /// [`Error::InvalidFilter`]; [`Error::Encode`] for a value of the filter.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
         Ok(self
             .collection
@@ -85,13 +83,13 @@ impl<'a, D: Model> Find<'a, D> {
             .with_options(self.options))
     }
 
-    /// Reads the documents as they come.
+    /// Runs the query and returns a stream of the documents.
     ///
     /// # Errors
-    /// An invalid filter; what the driver reports.
+    /// [`Error::InvalidFilter`]; [`Error::Driver`] for errors of the driver.
     pub fn stream(self) -> impl Future<Output = Result<Documents<D>>> + Send + use<'a, D> {
         let namespace = self.collection.namespace().clone();
-        // Not in the future, which would have to hold the query beside the driver's action.
+        // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
         async move { Ok(Documents::new(finding?.await?, namespace)) }
     }
@@ -99,24 +97,26 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads all documents.
     ///
     /// # Errors
-    /// An invalid filter; a document that does not decode; what the driver reports.
+    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
+    /// driver.
     pub async fn all(self) -> Result<Vec<D>> {
         boxed(async move { self.stream().await?.try_collect().await }).await
     }
 
-    /// Reads the first document, if there is one.
+    /// Reads the first document. `None` if no document matches.
     ///
     /// # Errors
-    /// An invalid filter; a document that does not decode; what the driver reports.
+    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
+    /// driver.
     pub async fn first(self) -> Result<Option<D>> {
         boxed(async move { self.limit(1).stream().await?.try_next().await }).await
     }
 
-    /// Reads the one document that matches.
+    /// Reads the only document that matches.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when none matches, [`Error::MoreThanOne`] when a second one does; an invalid filter; a
-    /// document that does not decode; what the driver reports.
+    /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does; otherwise those of
+    /// [`all`](Find::all).
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
         let reading = boxed(async move {
@@ -133,24 +133,27 @@ impl<'a, D: Model> Find<'a, D> {
         }
     }
 
-    /// Reads a page by its number, from 0, and counts all matching documents. Give a sort that leaves no ties open, or
-    /// pages can overlap. Its cost grows with the number of the page: for long lists see [`keyset`](Find::keyset).
+    /// Reads a page by its number, from 0, and counts all matching documents.
+    ///
+    /// Set a sort in which no two documents are equal, for example with `_id` as the last key; otherwise pages can overlap. The
+    /// server reads and skips all earlier pages: for long lists use [`keyset`](Find::keyset).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the size is 0; an invalid filter; a document that does not decode; what the driver
-    /// reports.
+    /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`; otherwise those of
+    /// [`all`](Find::all).
     pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
         boxed(Page::read(self, number, size)).await
     }
 
-    /// Reads a page that begins where another ended: `after` is the [`next`](KeysetPage::next) or
-    /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page. `_id` is added to the keys, so that no
-    /// two documents have the same place. Replaces a sort, a limit and a skip that were set.
+    /// Reads the page after or before another page: `after` is the [`next`](KeysetPage::next) or
+    /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page.
+    ///
+    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a sort, a limit and a skip that were
+    /// set.
     ///
     /// # Errors
-    /// [`Error::InvalidPageToken`] when the token is not one of this sort; [`Error::InvalidArgument`] when the size is 0, or a
-    /// document of the page has no value for a key; an invalid filter; a document that does not decode; what the driver
-    /// reports.
+    /// [`Error::InvalidPageToken`] if the token belongs to another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`,
+    /// or if a document of the page has no value for a key; otherwise those of [`all`](Find::all).
     pub async fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,
@@ -162,7 +165,7 @@ impl<'a, D: Model> Find<'a, D> {
     }
 }
 
-/// All documents, as [`Find::all`].
+/// Reads all documents, as [`Find::all`] does.
 impl<'a, D: Model> IntoFuture for Find<'a, D> {
     type Output = Result<Vec<D>>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;

@@ -1,6 +1,6 @@
 //! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
 
-use crate::bson::{Document, RawDocumentBuf};
+use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::decode;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
-use crate::update::Update;
+use crate::update::{DocumentItem, Update};
 
 /// An action that returns one document.
 macro_rules! find_and_modify {
@@ -47,20 +47,23 @@ macro_rules! find_and_modify {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// The order that decides which matching document is taken. Default: no particular order.
+            /// The order of the matching documents, the first of which is changed. Default: no particular order.
             pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
                 self.options = self.options.sort(keys(D::fields()).into_sort());
                 self
             }
 
-            /// The document; [`Error::NotFound`](crate::Error::NotFound) if no document matches.
+            /// The document.
             ///
             $(#[$required])*
-            /// Needs a write concern other than `w: 0`: the server sends no document for an unacknowledged write, so the call
-            /// always fails with this error.
+            /// Requires an acknowledged write concern. With `w: 0` the server returns no document, and the call always fails with
+            /// [`Error::NotFound`](crate::Error::NotFound).
             ///
             /// # Errors
-            /// Also an invalid filter or update; a document that does not decode; what the driver reports.
+            /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
+            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), [`Error::InvalidUpdate`](crate::Error::InvalidUpdate),
+            /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded, and
+            /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
             pub fn required(self) -> impl Future<Output = Result<D>> + Send + use<'a, D> {
                 let collection = self.collection;
                 let found = self.into_future();
@@ -85,8 +88,9 @@ find_and_modify! {
     /// Updates one document and returns it; awaited, it returns `None` if no document matches. See
     /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
-    /// An upsert that inserts has no document from before the change, and fails with this error although it had its effect:
-    /// ask for the document after it with [`return_document`](Self::return_document).
+    /// An upsert that inserts has no document from before the change: it fails with
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
+    /// [`return_document`](Self::return_document).
     ///
     required
 }
@@ -95,8 +99,9 @@ find_and_modify! {
     /// Replaces one document and returns it; awaited, it returns `None` if no document matches. See
     /// [`Collection::find_one_and_replace`].
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
-    /// An upsert that inserts has no document from before the change, and fails with this error although it had its effect:
-    /// ask for the document after it with [`return_document`](Self::return_document).
+    /// An upsert that inserts has no document from before the change: it fails with
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
+    /// [`return_document`](Self::return_document).
     ///
     required
 }
@@ -108,7 +113,7 @@ find_and_modify! {
     required
 }
 
-/// The document that takes the place of another.
+/// The document that replaces the stored one.
 pub(super) struct Replacement {
     document: Result<RawDocumentBuf>,
     lacks_id: bool,
@@ -124,19 +129,20 @@ impl<D: Model> From<&D> for Replacement {
 }
 
 impl<'a, D: Model> FindOneAndUpdate<'a, D> {
-    /// Insert a document if none matches. Default: false.
+    /// Inserts a document if no document matches. Default: false.
     ///
-    /// Its id is that of the filter or of the update, otherwise a new one by the model's source of ids.
-    /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these;
-    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if a field of an enum variant is changed, because another
-    /// variant in its place would make the upsert insert a second document.
+    /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
+    /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
+    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with another
+    /// variant does not match, and the upsert would insert a second document.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
     }
 
     /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
-    pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
+    pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
+        let filters = filters.into_iter().map(DocumentItem::into_document);
         self.options = self.options.add_array_filters(filters);
         self
     }
@@ -156,9 +162,10 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
 }
 
 impl<'a, D: Model> FindOneAndReplace<'a, D> {
-    /// Insert the replacement if no document matches. Default: false.
+    /// Inserts the replacement if no document matches. Default: false.
     ///
-    /// Its id is that of the replacement or of the filter. [`Error::MissingId`](crate::Error::MissingId) if neither has one.
+    /// Its id is that of the replacement or of the filter. The call fails with [`Error::MissingId`](crate::Error::MissingId) if
+    /// neither has one.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self

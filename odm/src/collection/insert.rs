@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
 
-/// Inserts a document. Await it; see [`Collection::insert_one`].
+/// Inserts a document. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
@@ -20,7 +20,7 @@ pub struct InsertOne<'a, D> {
     options: InsertOneOptions,
 }
 
-/// Inserts documents. Await it; see [`Collection::insert_many`].
+/// Inserts documents. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
@@ -41,7 +41,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
     async fn run(self) -> Result<InsertOneResult> {
         if self.document.lacks_id() {
-            // Boxed, so that the future of inserts with an id does not have its size.
+            // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
                 let document = with_new_id(self.collection, self.document)?;
                 send_one(&self.collection.inner, &document, self.options).await
@@ -82,7 +82,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
 
     async fn run(self) -> Result<InsertManyResult> {
         if self.documents.iter().any(Model::lacks_id) {
-            // Boxed, so that the future of inserts with ids does not have its size.
+            // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents

@@ -1,4 +1,5 @@
-//! Pages by the keys of their first and last documents: their cost does not grow with their number.
+//! Keyset pagination: a page is selected by the sort keys of the last document of the page before it, so that the server skips no
+//! documents.
 
 use crate::bson::{Bson, Document, RawDocument, doc};
 use crate::collection::decode::decode;
@@ -8,15 +9,15 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
 
-/// A page of documents, and the tokens of its neighbours.
+/// A page of documents, with the tokens of the next and the previous page.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct KeysetPage<D> {
     /// The documents of the page.
     pub items: Vec<D>,
-    /// The token of the page after this one; none at the end. It holds the keys of a document, encoded but not encrypted.
+    /// The token of the next page. `None` if this is the last page. It contains the keys of a document, encoded but not encrypted.
     pub next: Option<String>,
-    /// The token of the page before this one; none at the beginning.
+    /// The token of the previous page. `None` if this is the first page.
     pub previous: Option<String>,
 }
 
@@ -28,7 +29,7 @@ pub(super) async fn read<D: Model>(
 ) -> Result<KeysetPage<D>> {
     if size == 0 || size == u32::MAX {
         return Err(Error::argument(
-            "a page has at least one document, and less than 2^32 - 1",
+            "the page size must be at least 1 and less than 4294967295",
         ));
     }
     if !keys.contains_key("_id") {
@@ -38,8 +39,8 @@ pub(super) async fn read<D: Model>(
     let forward = start.as_ref().is_none_or(|t| t.direction == Direction::Forward);
     let filter = find.filter.clone().map(|filter| match &start {
         None => filter,
-        Some(token) if filter.is_empty() => Conditions::Tree(beyond(&keys, token)),
-        Some(token) => Conditions::Tree(doc! { "$and": [filter.into_tree(), beyond(&keys, token)] }),
+        Some(token) if filter.is_empty() => Conditions::Tree(after_keys(&keys, token)),
+        Some(token) => Conditions::Tree(doc! { "$and": [filter.into_tree(), after_keys(&keys, token)] }),
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
@@ -51,7 +52,7 @@ pub(super) async fn read<D: Model>(
     let mut cursor = query.into_driver()?.await?;
     let wanted = usize::try_from(size).unwrap_or(usize::MAX);
     let mut items = Vec::new();
-    let mut places = Vec::new();
+    let mut key_values = Vec::new();
     let mut more = false;
     while cursor.advance().await? {
         if items.len() == wanted {
@@ -60,20 +61,20 @@ pub(super) async fn read<D: Model>(
         }
         let raw = cursor.current()?;
         items.push(decode::<D>(&namespace, raw)?);
-        places.push(place(&keys, raw)?);
+        key_values.push(values_of(&keys, raw)?);
     }
     if !forward {
         items.reverse();
-        places.reverse();
+        key_values.reverse();
     }
-    // Where the page was come to from, there is a page.
-    let (before, behind) = if forward {
+    // The page that the token came from exists: it is the previous page if the token is a `next` token, and vice versa.
+    let (has_previous, has_next) = if forward {
         (start.is_some(), more)
     } else {
         (more, start.is_some())
     };
-    let edge = |place: Option<&Vec<Bson>>, direction| {
-        place
+    let token = |document: Option<&Vec<Bson>>, direction| {
+        document
             .map(|values| {
                 token::print(
                     &Token {
@@ -86,13 +87,13 @@ pub(super) async fn read<D: Model>(
             .transpose()
     };
     Ok(KeysetPage {
-        next: if behind {
-            edge(places.last(), Direction::Forward)?
+        next: if has_next {
+            token(key_values.last(), Direction::Forward)?
         } else {
             None
         },
-        previous: if before {
-            edge(places.first(), Direction::Backward)?
+        previous: if has_previous {
+            token(key_values.first(), Direction::Backward)?
         } else {
             None
         },
@@ -110,8 +111,8 @@ fn descends(direction: &Bson) -> bool {
     matches!(direction, Bson::Int32(..0))
 }
 
-/// The documents beyond a place: greater in the first key, or equal in it and greater in the second, and so on.
-fn beyond(keys: &Document, token: &Token) -> Document {
+/// The filter of the documents after the token's keys: greater in the first key, or equal in it and greater in the second, and so on.
+fn after_keys(keys: &Document, token: &Token) -> Document {
     let backward = token.direction == Direction::Backward;
     let mut alternatives = Vec::new();
     let mut equal = Document::new();
@@ -132,14 +133,15 @@ fn beyond(keys: &Document, token: &Token) -> Document {
     }
 }
 
-/// The values of the keys in a document.
-fn place(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
+/// The values of the sort keys in a document.
+fn values_of(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
     keys.keys()
         .map(|path| {
             let value = lookup(document, path).filter(token::can_be_key);
             value.ok_or_else(|| {
                 Error::argument(format!(
-                    "the page ends at a document without a single value at `{path}`, a key of its sort"
+                    "a document of the page has no value at `{path}` that can be a sort key (missing, null, an array or a regular \
+                     expression)"
                 ))
             })
         })
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_depends_on_the_directions() {
+    fn filter_of_the_next_documents_follows_the_directions() {
         let keys = doc! { "at": -1, "n": 1, "_id": 1 };
         let token = |direction| Token {
             direction,
@@ -173,31 +175,31 @@ mod tests {
             { "at": { "$eq": 5 }, "n": { "$gt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$gt": 7 } },
         ] };
-        assert_eq!(beyond(&keys, &token(Direction::Forward)), forward);
+        assert_eq!(after_keys(&keys, &token(Direction::Forward)), forward);
         let backward = doc! { "$or": [
             { "at": { "$gt": 5 } },
             { "at": { "$eq": 5 }, "n": { "$lt": 6 } },
             { "at": { "$eq": 5 }, "n": { "$eq": 6 }, "_id": { "$lt": 7 } },
         ] };
-        assert_eq!(beyond(&keys, &token(Direction::Backward)), backward);
+        assert_eq!(after_keys(&keys, &token(Direction::Backward)), backward);
         let one = Token {
             direction: Direction::Forward,
             values: vec![Bson::Int32(5)],
         };
-        assert_eq!(beyond(&doc! { "_id": 1 }, &one), doc! { "_id": { "$gt": 5 } });
+        assert_eq!(after_keys(&doc! { "_id": 1 }, &one), doc! { "_id": { "$gt": 5 } });
         assert_eq!(reversed(&keys), doc! { "at": 1, "n": -1, "_id": -1 });
     }
 
     #[test]
-    fn places_are_read_below_documents() {
+    fn key_values_are_read_from_embedded_documents() {
         let raw =
             crate::bson::to_raw_document(&doc! { "a": { "b": 3 }, "_id": 1, "l": [1], "z": null }).unwrap();
         assert_eq!(
-            place(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(),
+            values_of(&doc! { "a.b": 1, "_id": 1 }, &raw).unwrap(),
             [Bson::Int32(3), Bson::Int32(1)]
         );
         for path in ["a.c", "x.y", "l", "z"] {
-            assert!(place(&doc! { path: 1 }, &raw).is_err(), "{path}");
+            assert!(values_of(&doc! { path: 1 }, &raw).is_err(), "{path}");
         }
     }
 }

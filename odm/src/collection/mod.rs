@@ -1,4 +1,4 @@
-//! Typed collections: CRUD calls on models, and the way from them to the driver.
+//! Typed collections: the CRUD operations of a model.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -42,9 +42,10 @@ pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
 ///
-/// Cloning is cheap, and nothing is sent when a handle is made. Every call is a value that collects options and is
-/// awaited; dropped before that it does nothing, dropped while it waits it may or may not have had its effect on the
-/// server.
+/// Cheap to clone. Creating a handle sends nothing.
+///
+/// Each method returns an action, which has setters for options and sends its command when it is awaited. An action that is dropped
+/// before it is awaited has no effect. If its future is dropped while it runs, the server may or may not execute the command.
 ///
 /// ```no_run
 /// use marula::bson::DateTime;
@@ -122,7 +123,7 @@ impl<D> Collection<D> {
         }
     }
 
-    /// The driver's collection, for what has no typed call: its documents are read and written as `D`.
+    /// The driver's collection, for operations without a typed method. Its documents are read and written as `D`.
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {
         self.inner.clone_with_type()
@@ -140,8 +141,7 @@ impl<D> Collection<D> {
         self.inner.namespace()
     }
 
-    /// The same documents in a collection of another name, such as one for each tenant, with the same concerns and read
-    /// preference.
+    /// The collection of this name with the same model, concerns and read preference: for example one collection for each tenant.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self::from_driver(&self.inner.with_name(name))
@@ -179,9 +179,9 @@ impl<D> Collection<D> {
     }
 }
 
-const NULL_ARGUMENT: &str = "the id that the call was given is `None`, which is the id of no document; pass the id of a stored \
+const NULL_ARGUMENT: &str = "the id argument is `None`, which no stored document has as its id; pass the id of a stored \
                              document, or use a filter";
-const NULL_IN_REPLACEMENT: &str = "the id of the document that the call was given is `None`, so nothing shows which document to \
+const NULL_IN_REPLACEMENT: &str = "the id of the document argument is `None`, so it does not identify the document to \
                                    replace; set it, or use `replace_one(..)` with a filter";
 
 /// A filter from a closure over the model's fields.
@@ -190,7 +190,7 @@ fn filter_of<D: Model>(filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Result<Co
 }
 
 impl<D: Model> Collection<D> {
-    /// The filter of one id. Null is no id of a document that the ODM has written.
+    /// The filter of one id. Null is rejected: the ODM writes no document with the id null.
     fn id_filter(&self, id: Result<Bson, ValueError>, none: &'static str) -> Result<Conditions> {
         match id.map_err(|e| Error::encode("_id", e))? {
             Bson::Null => Err(self.missing_id(none)),
@@ -198,30 +198,32 @@ impl<D: Model> Collection<D> {
         }
     }
 
-    /// Inserts a document; awaited, it gives the id.
+    /// Inserts a document; awaited, it returns the id.
     ///
-    /// An id that is not an `Option` must have been set, such as by [`Model::new_id`]. Where it is an `Option` that is `None`,
-    /// the inserted document gets a new id by the model's source of ids, which comes back as
-    /// [`inserted_id`](crate::driver::InsertOneResult::inserted_id), and [`Error::MissingId`] says that there is no source.
+    /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the id is an `Option` that is
+    /// `None`, the inserted document has a new id from the model's id source, returned as
+    /// [`inserted_id`](crate::driver::InsertOneResult::inserted_id). The call fails with [`Error::MissingId`] if the model has no
+    /// source.
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents, in order until one fails unless [`ordered`](InsertMany::ordered) says otherwise; awaited, it gives
-    /// the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
+    /// Inserts documents; awaited, it returns the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
+    ///
+    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered) is set to false.
     pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
         InsertMany::new(self, documents)
     }
 
-    /// Finds documents that match; [`collection.filter(f).find()`](Collection::filter) takes a filter that was made before.
+    /// Finds the documents that match. For a [`Filter`] value use [`collection.filter(f).find()`](Collection::filter).
     ///
-    /// End with [`all`](Find::all), [`one`](Find::one), [`stream`](Find::stream),
+    /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one), [`stream`](Find::stream),
     /// [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
     }
 
-    /// The calls with a filter that was made before, such as one that is stored or that a function returns.
+    /// The operations with a [`Filter`] value in place of a closure.
     ///
     /// ```no_run
     /// # use marula::{Document, Filter, prelude::*};
@@ -243,39 +245,40 @@ impl<D: Model> Collection<D> {
         Find::new(self, Ok(Conditions::none()))
     }
 
-    /// Finds one document; awaited, it gives `None` when nothing matches.
+    /// Finds one document; awaited, it returns `None` if no document matches.
     pub fn find_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOne<'_, D> {
         FindOne::new(self, filter_of(filter))
     }
 
-    /// Finds the document of an id.
+    /// Finds the document with this id.
     pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
         FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
     }
 
-    /// Counts the documents that match, exactly.
+    /// Counts the documents that match, with an aggregation.
     pub fn count(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Count<'_, D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the collection's metadata: fast, and possibly wrong after an unclean shutdown or on a
-    /// sharded cluster.
+    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean shutdown, and on a sharded cluster
+    /// with orphaned documents.
     pub fn estimated_count(&self) -> EstimatedCount<'_> {
         EstimatedCount::new(self)
     }
 
     /// Whether a document matches.
     ///
-    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with what the driver reports.
+    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with [`Error::Driver`] for errors of the
+    /// driver.
     pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
         Exists::new(self, filter_of(filter))
     }
 
-    /// The distinct values of a field among the documents that match. For an array name its elements: `o.tags().any()`.
+    /// The distinct values of a field in the documents that match. For an array give the path of its elements: `o.tags().any()`.
     ///
-    /// Through an enum variant these are the values of documents that hold the variant. Awaited, the call fails with
-    /// [`Error::InvalidFilter`] for a path that cannot be sent, and with [`Error::InvalidArgument`] for a variant with a tag
-    /// inside an array: `distinct` cannot select elements.
+    /// For a field of an enum variant only documents with this variant are read. Awaited, the call fails with
+    /// [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a variant with a tag inside an array,
+    /// because `distinct` cannot select elements.
     pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         &self,
         field: impl FnOnce(Fields<D>) -> A,
@@ -286,8 +289,8 @@ impl<D: Model> Collection<D> {
 
     /// Updates the first document that matches.
     ///
-    /// No document need match: see [`required`](UpdateOne::required). Like every write it refuses a filter that was put
-    /// together from no conditions, with [`Error::InvalidFilter`]; see [`Filter::everything`].
+    /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for every write, a filter that was
+    /// combined from no conditions is rejected with [`Error::InvalidFilter`]; see [`Filter::everything`].
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -296,7 +299,7 @@ impl<D: Model> Collection<D> {
         UpdateOne::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Updates the document of an id. There need not be one: see [`required`](UpdateOne::required).
+    /// Updates the document with this id. It is not an error if there is none; see [`required`](UpdateOne::required).
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
@@ -309,8 +312,10 @@ impl<D: Model> Collection<D> {
         )
     }
 
-    /// Updates all documents that match. For every document of the collection the filter must be [`Filter::everything`]: one
-    /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
+    /// Updates all documents that match.
+    ///
+    /// To update all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
+    /// rejected with [`Error::InvalidFilter`].
     pub fn update_many<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -328,10 +333,10 @@ impl<D: Model> Collection<D> {
         Replace::new(self, filter_of(filter), document)
     }
 
-    /// Replaces the stored document of the same id. [`Error::MissingId`] when the id is `None`.
+    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is `None`.
     ///
-    /// Nothing is written when there is no such document: the result then says `matched_count: 0`, and
-    /// [`required`](Replace::required) makes it an error.
+    /// If it does not exist, nothing is written and `matched_count` is 0; with [`required`](Replace::required) this is an
+    /// error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
             self,
@@ -345,16 +350,15 @@ impl<D: Model> Collection<D> {
         Delete::new(self, filter_of(filter), false)
     }
 
-    /// Deletes the document of an id. There need not be one: see [`required`](Delete::required).
+    /// Deletes the document with this id. It is not an error if there is none; see [`required`](Delete::required).
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
 
-    /// Deletes all documents that match; [`collection.filter(f).delete_many()`](Collection::filter) takes a filter that was made
-    /// before.
+    /// Deletes all documents that match. For a [`Filter`] value use [`collection.filter(f).delete_many()`](Collection::filter).
     ///
-    /// For every document of the collection the filter must be [`Filter::everything`]: one
-    /// that was put together from no conditions is refused with [`Error::InvalidFilter`].
+    /// To delete all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
+    /// rejected with [`Error::InvalidFilter`].
     ///
     /// ```no_run
     /// # use marula::{Document, Error, Filter, prelude::*};

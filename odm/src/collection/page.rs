@@ -1,11 +1,11 @@
-//! Pages by number.
+//! Pagination by page number, with `skip` and `limit`.
 
 use crate::collection::find::Find;
 use crate::driver::options::CountDocumentsOptions;
 use crate::error::{Error, Result};
 use crate::model::Model;
 
-/// A page of documents, and how many there are in all.
+/// A page of documents, with the number of all matching documents.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<D> {
@@ -13,9 +13,10 @@ pub struct Page<D> {
     pub items: Vec<D>,
     /// The number of the page, from 0.
     pub number: u64,
-    /// The most documents of a page.
+    /// Maximum number of documents of a page.
     pub size: u32,
-    /// How many documents match, on all pages. Counted apart, so it can differ from what the pages held when it was.
+    /// Number of matching documents on all pages. Counted by a command of its own: concurrent writes can make it differ from the
+    /// pages.
     pub total: u64,
 }
 
@@ -26,7 +27,7 @@ impl<D: Model> Page<D> {
             .filter(|s| i64::try_from(*s).is_ok());
         let (Some(skip), 1..) = (skip, size) else {
             return Err(Error::argument(
-                "a page has at least one document, and a number that is not beyond all bounds",
+                "the page size must be at least 1, and the number times the size at most 9223372036854775807",
             ));
         };
         let total = find
@@ -48,7 +49,7 @@ impl<D: Model> Page<D> {
         })
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.total.div_ceil(self.size.max(1).into())

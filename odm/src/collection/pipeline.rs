@@ -1,12 +1,12 @@
 //! The id of the document that an upsert with an aggregation pipeline may insert.
 //!
-//! A server keeps the `_id` of an existing document where a stage of the pipeline drops it, and gives an inserted document
-//! without `_id` an `ObjectId`. No stage can distinguish the two cases once `_id` is dropped, so the stages that drop it are
-//! rewritten to keep it: a last stage then adds an id to the inserted document only.
+//! If a stage of the pipeline removes `_id`, a server keeps the `_id` of an existing document, and adds an `ObjectId` to an inserted
+//! one. No later stage can distinguish the two cases, so the stages that remove `_id` are rewritten to keep it. A last stage then
+//! adds an id to the inserted document only.
 
 use crate::bson::{Bson, Document, doc};
 
-/// Whether a stage can give the document an id.
+/// Whether a stage can set `_id`.
 pub(super) fn gives_id(stage: &Document) -> bool {
     let sets_id = |fields: &Bson| fields.as_document().is_some_and(|f| f.contains_key("_id"));
     stage.iter().any(|(operator, fields)| match operator.as_str() {
@@ -35,9 +35,9 @@ fn root_gives_id(root: &Bson) -> bool {
     }
 }
 
-/// Adds an id for the document that the upsert may insert, without a change of what the pipeline does to an existing one.
+/// Adds an id for the document that the upsert may insert. The effect of the pipeline on an existing document does not change.
 ///
-/// An `ObjectId` is what the server adds by itself, so the pipeline stays as it is.
+/// For an `ObjectId` the pipeline does not change, since the server adds one itself.
 pub(super) fn add_id(stages: &mut Vec<Document>, id: Bson) {
     if matches!(id, Bson::ObjectId(_)) {
         return;
@@ -49,7 +49,7 @@ pub(super) fn add_id(stages: &mut Vec<Document>, id: Bson) {
     *stages = kept;
 }
 
-/// The stage without the removal of `_id`; none for a stage that does nothing else.
+/// The stage without the removal of `_id`. `None` for a stage that does nothing else.
 fn keep_id(mut stage: Document) -> Option<Document> {
     for operator in ["$replaceWith", "$replaceRoot", "$project", "$unset"] {
         let Some(argument) = stage.get_mut(operator) else {
@@ -82,8 +82,8 @@ fn keep_id(mut stage: Document) -> Option<Document> {
     Some(stage)
 }
 
-/// The expression for a new document, with the `_id` of the old one where the new one has none. What is not a document stays
-/// as it is, and the server refuses it.
+/// The expression for a new document, with the `_id` of the old one if the new one has none. A value that is not a document does
+/// not change, and the server rejects it.
 fn with_id(root: &Bson) -> Bson {
     Bson::Document(doc! { "$let": {
         "vars": { "root": root.clone() },

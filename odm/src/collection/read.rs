@@ -1,4 +1,4 @@
-//! `find_one`, `count`, `estimated_count` and `distinct`.
+//! `find_one`, `exists`, `count`, `estimated_count` and `distinct`.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use crate::model::{Fields, Model};
 use crate::path::{RawPath, check_path};
 use crate::sort::IntoSort;
 
-/// Finds one document. Await it; see [`Collection::find_one`].
+/// Finds one document. See [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct FindOne<'a, D> {
     collection: &'a Collection<D>,
@@ -37,7 +37,7 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
-    /// Which of several matching documents is found.
+    /// The order of the matching documents, the first of which is returned. Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
@@ -45,18 +45,19 @@ impl<'a, D: Model> FindOne<'a, D> {
         self
     }
 
-    /// The document as the server stores it.
+    /// The document as stored, not decoded.
     ///
     /// # Errors
-    /// An invalid filter; what the driver reports.
+    /// [`Error::InvalidFilter`]; [`Error::Driver`] for errors of the driver.
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
         Ok(self.action?.await?)
     }
 
-    /// The document; [`Error::NotFound`] when nothing matches.
+    /// The document.
     ///
     /// # Errors
-    /// Also an invalid filter; a document that does not decode; what the driver reports.
+    /// [`Error::NotFound`] if no document matches; [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded;
+    /// [`Error::Driver`] for errors of the driver.
     pub async fn required(self) -> Result<D> {
         let collection = self.collection;
         self.await?.ok_or_else(|| collection.not_found())
@@ -78,11 +79,11 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
     }
 }
 
-/// What awaiting a [`FindOne`] polls: the driver's future, which is in a box already and needs no second one.
+/// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of its output.
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model> {
     collection: &'a Collection<D>,
-    /// Or the error of the filter, until it is returned.
+    /// The driver's future, or the error of the filter until it is returned.
     finding: std::result::Result<<action::FindOne<'a, Found<D>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
 
@@ -97,14 +98,14 @@ impl<D: Model> Future for FindOneFuture<'_, D> {
                 let model = found.map(|found| found.into_result(collection.namespace()));
                 Poll::Ready(model.transpose())
             }
-            Err(refused) => refused
+            Err(error) => error
                 .take()
                 .map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
         }
     }
 }
 
-/// Checks whether a document matches. Await it; see [`Collection::exists`].
+/// Checks whether a document matches. See [`Collection::exists`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Exists<'a, D> {
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
@@ -122,7 +123,7 @@ impl<'a, D: Model> Exists<'a, D> {
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
     fn run(self) -> impl Future<Output = Result<bool>> + Send + use<'a, D> {
-        // The id alone, so that the document is not transferred.
+        // Only the id, so that the document is not transferred.
         let sending = self
             .action
             .map(|action| action.projection(doc! { "_id": 1 }).into_future());
@@ -130,7 +131,7 @@ impl<'a, D: Model> Exists<'a, D> {
     }
 }
 
-/// Counts documents. Await it; see [`Collection::count`].
+/// Counts documents. See [`Collection::count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Count<'a, D> {
     action: Result<action::CountDocuments<'a>>,
@@ -153,7 +154,7 @@ impl<'a, D: Model> Count<'a, D> {
     }
 }
 
-/// Counts all documents from metadata. Await it; see [`Collection::estimated_count`].
+/// Counts all documents from metadata. See [`Collection::estimated_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct EstimatedCount<'a> {
     action: Result<action::EstimatedDocumentCount<'a>>,
@@ -176,7 +177,7 @@ impl<'a> EstimatedCount<'a> {
     }
 }
 
-/// The filter of a `distinct` with the conditions of the enum variants that the field is in.
+/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the field.
 fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
@@ -197,7 +198,7 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     })
 }
 
-/// Finds the distinct values of a field. Await it; see [`Collection::distinct`].
+/// Finds the distinct values of a field. See [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Distinct<'a, D, T> {
     collection: &'a Collection<D>,

@@ -1,9 +1,9 @@
-//! Page tokens: the keys of a document at the edge of a page, as text that is safe in a URL.
+//! Page tokens: the sort keys of the first or last document of a page, in base64url.
 
 use crate::bson::{Bson, Document, doc, from_slice, to_vec};
 use crate::error::{Error, Result};
 
-/// Longer ones are not decoded: a token comes from outside.
+/// Maximum length of a token in bytes. Longer ones are rejected before they are decoded, since tokens are untrusted input.
 const MAX_TOKEN: usize = 8 * 1024;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -16,7 +16,7 @@ pub(super) enum Direction {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) direction: Direction,
-    /// The values of the keys of the sort, in their order.
+    /// The values of the sort keys, in the order of the keys.
     pub(super) values: Vec<Bson>,
 }
 
@@ -53,7 +53,8 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
     }
 }
 
-/// Whether a document can stand at a page's edge with this value: one that orders it among the others.
+/// Whether the value can be a sort key in a token. The comparison operators of the server do not order null, arrays and regular
+/// expressions among other values.
 pub(super) fn can_be_key(value: &Bson) -> bool {
     !matches!(
         value,
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_and_foreign_ones_do_not() {
+    fn tokens_round_trip_and_others_are_rejected() {
         let keys = doc! { "at": -1, "_id": 1 };
         let token = Token {
             direction: Direction::Backward,
@@ -120,7 +121,7 @@ mod tests {
             assert!(matches!(parse(bad, &keys), Err(Error::InvalidPageToken)), "{bad}");
         }
         assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
-        // A value that the server would refuse to compare with.
+        // Values that the server does not compare.
         let regex = crate::bson::Regex {
             pattern: "a".try_into().unwrap(),
             options: "".try_into().unwrap(),
@@ -130,17 +131,17 @@ mod tests {
             Bson::Null,
             Bson::Array(Vec::new()),
         ] {
-            let made_up = Token {
+            let forged = Token {
                 direction: Direction::Forward,
                 values: vec![value, 1.into()],
             };
-            let text = print(&made_up, &keys).unwrap();
+            let text = print(&forged, &keys).unwrap();
             assert!(matches!(parse(&text, &keys), Err(Error::InvalidPageToken)));
         }
     }
 
     #[test]
-    fn bytes_of_every_length_come_back() {
+    fn bytes_of_every_length_round_trip() {
         let bytes: Vec<u8> = (0..=255).collect();
         for len in 0..bytes.len() {
             assert_eq!(decode(&encode(&bytes[..len])).as_deref(), Some(&bytes[..len]));

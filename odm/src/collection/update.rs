@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::bson::Document;
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
@@ -13,9 +12,9 @@ use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::stored::Stored;
-use crate::update::Update;
+use crate::update::{DocumentItem, Update};
 
-/// The update as the driver takes it: already in the driver's form.
+/// An update that already has the driver's form.
 pub(super) struct Ready(pub(super) UpdateModification);
 
 impl driver::IntoUpdate for Ready {
@@ -24,8 +23,7 @@ impl driver::IntoUpdate for Ready {
     }
 }
 
-/// The result of a write that must match: [`Error::NotFound`](crate::Error::NotFound) if it matched no document and inserted
-/// none.
+/// The result of a write that must match or insert a document; otherwise [`Error::NotFound`](crate::Error::NotFound).
 fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result<UpdateResult> {
     if result.matched_count == 0 && result.upserted_id.is_none() {
         Err(collection.not_found())
@@ -36,16 +34,16 @@ fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result
 
 macro_rules! required {
     () => {
-        /// The result of a write that matched: [`Error::NotFound`](crate::Error::NotFound) when no document matches, unless an
-        /// upsert inserts one.
+        /// The result of a write that must match a document, or insert one by an upsert.
         ///
-        /// An update of the fields of an enum variant also fails so when the document holds another variant.
-        ///
-        /// Needs a write concern other than `w: 0`: the server sends no counts for an unacknowledged write, so the call
-        /// always fails with [`Error::NotFound`](crate::Error::NotFound), although the write may have had its effect.
+        /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
+        /// [`Error::NotFound`](crate::Error::NotFound), even if a document was written.
         ///
         /// # Errors
-        /// Also an invalid filter or update; what the driver reports.
+        /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted; a document with another
+        /// variant does not match an update of the fields of an enum variant. [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+        /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), and [`Error::Driver`](crate::Error::Driver) for errors of the
+        /// driver.
         pub fn required(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
             let collection = self.collection;
             let writing = self.into_future();
@@ -77,20 +75,21 @@ macro_rules! updates {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// Insert a document if none matches, with the equalities of the filter as its fields. Default: false.
+            /// Inserts a document if no document matches. The equality conditions of the filter become its fields. Default: false.
             ///
-            /// Its id is that of the filter or of the update, otherwise a new one by the model's source of ids.
-            /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these;
-            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if a field of an enum variant
-            /// is changed, because another variant in its place would make the upsert insert a second document.
+            /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
+            /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with
+            /// another variant does not match, and the upsert would insert a second document.
             pub fn upsert(mut self, value: bool) -> Self {
                 self.options = self.options.upsert(value);
                 self
             }
 
             /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
-            pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item = Document>) -> Self {
-                self.options = self.options.add_array_filters(filters);
+            pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
+                let filters = filters.into_iter().map(DocumentItem::into_document);
+        self.options = self.options.add_array_filters(filters);
                 self
             }
 
@@ -118,21 +117,21 @@ macro_rules! updates {
 }
 
 updates! {
-    /// Updates a document. Await it; see [`Collection::update_one`].
+    /// Updates a document. See [`Collection::update_one`].
     UpdateOne, UpdateOneOptions, __update_one_options, update_one;
-    /// Updates documents. Await it; see [`Collection::update_many`].
+    /// Updates documents. See [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
-    /// The order that decides which matching document is updated (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 }
 
-/// Replaces a document. Await it; see [`Collection::replace_one`].
+/// Replaces a document. See [`Collection::replace_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
@@ -153,13 +152,13 @@ impl<'a, D: Model> Replace<'a, D> {
 
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
-    /// Insert the document if none matches. Default: false.
+    /// Inserts the document if no document matches. Default: false.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
     }
 
-    /// The order that decides which matching document is replaced (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
@@ -170,7 +169,7 @@ impl<'a, D: Model> Replace<'a, D> {
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
         if self.document.lacks_id() {
-            // Boxed, so that the future of replacements with an id does not have its size.
+            // Boxed, so that the future of a replacement with an id is smaller.
             return Box::pin(async move {
                 if self.options.is_upsert() {
                     check_upsert_without_id(self.collection, &filter)?;

@@ -1,4 +1,4 @@
-//! What all writes ask for before they are sent: a filter that was meant, an id for what they insert.
+//! Checks of writes before they are sent: a filter with conditions, and an id for a document that may be inserted.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
 use crate::collection::{Collection, pipeline};
@@ -10,12 +10,12 @@ use crate::stored::Stored;
 use crate::update::variant::{self, Variant};
 use crate::update::{Compiled, Update};
 
-/// The filter of a write. One that is put together from no conditions is refused.
+/// Rejects the filter of a write if it was combined from no conditions.
 pub(super) fn checked(filter: Conditions) -> Result<Conditions> {
     if filter.is_unnamed_everything() {
         return Err(Error::filter(
             "",
-            "it has no conditions, so the write could change or delete any document; if that is meant, use \
+            "it has no conditions, so the write could change or delete any document; to write to all documents, use \
              `Filter::everything()`",
         ));
     }
@@ -29,7 +29,8 @@ pub(super) struct Prepared {
     pub(super) array_filters: Vec<Document>,
 }
 
-/// Checks an update; adds the enum variants whose fields it changes to its filter, and an id to what an upsert inserts.
+/// Checks an update. Adds conditions on the enum variants whose fields it changes to the filter, and an id for the document that an
+/// upsert may insert.
 pub(super) fn prepare<D: Model>(
     collection: &Collection<D>,
     filter: Result<Conditions>,
@@ -39,7 +40,7 @@ pub(super) fn prepare<D: Model>(
     let filter = checked(filter?)?;
     let (variants, mut compiled) = update.parts()?;
     if upsert {
-        refuse_variants(&variants)?;
+        reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }
     let filter = if variants.is_empty() {
@@ -61,23 +62,24 @@ pub(super) fn prepare<D: Model>(
     })
 }
 
-/// A document with another variant would not match, and the upsert would insert a second one beside it.
-fn refuse_variants(variants: &[Variant]) -> Result<()> {
+/// Rejects upserts that change the fields of an enum variant: a document with another variant would not match, and a second document
+/// would be inserted.
+fn reject_variants(variants: &[Variant]) -> Result<()> {
     match variants.first() {
         None => Ok(()),
         Some(variant) => Err(Error::update(
             variant.path.clone(),
-            "an upsert cannot change the fields of an enum variant: where a document holds another variant, it would insert a \
+            "an upsert cannot change the fields of an enum variant: if the document has another variant, it would insert a \
              second document; set the whole value",
         )),
     }
 }
 
-const NO_SOURCE: &str = "the ids of the model are made by the application, and neither the filter nor the update of the upsert gives one; \
+const NO_SOURCE: &str = "the model has no source of ids, and neither the filter nor the update of the upsert contains an id; \
                          add a condition such as `.id().eq(..)`, or `.id().set_on_insert(..)`";
 const NULL: &str = "null cannot be the id of a document";
 
-/// Adds a new id for the document that an upsert may insert, unless the filter or the update gives one.
+/// Adds a new id for the document that an upsert may insert, unless the filter or the update contains one.
 fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &mut Compiled) -> Result<()> {
     match filter.equality("_id") {
         Some(Bson::Null) => return Err(collection.missing_id(NULL)),
@@ -115,7 +117,7 @@ fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &
     Ok(())
 }
 
-/// A new id by the source that the model declares.
+/// A new id from the source that the model declares.
 fn generated<D: Model>(collection: &Collection<D>, otherwise: &'static str) -> Result<Bson> {
     match D::generated_id() {
         Some(id) => id.map_err(|e| Error::encode("_id", e)),
@@ -123,7 +125,7 @@ fn generated<D: Model>(collection: &Collection<D>, otherwise: &'static str) -> R
     }
 }
 
-/// A document whose id is `None`, with a new id in its place.
+/// A document whose id is `None`, encoded with a new id.
 pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
     const REASON: &str = "the id of the document is `None`, and the model has no source of ids of its type; set it before the insert";
     let id = generated(collection, REASON)?;
@@ -132,7 +134,7 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
     to_raw(&stored)
 }
 
-/// A document as it is stored, with a new id if its own is `None`.
+/// A document in its stored form, with a new id if its own is `None`.
 pub(super) fn with_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
     if document.lacks_id() {
         with_new_id(collection, document)
@@ -141,7 +143,7 @@ pub(super) fn with_id<D: Model>(collection: &Collection<D>, document: &D) -> Res
     }
 }
 
-/// The fields of a document but for its id.
+/// The fields of a document without its id.
 fn without_id<D: Model>(document: &D) -> Result<Document> {
     let raw = to_raw(&Stored::new(document))?;
     let mut fields: Document =
@@ -157,7 +159,7 @@ fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
     })
 }
 
-/// The document that a replacement stores. Without an id it keeps the id of the one that it replaces.
+/// The stored form of a replacement. Without an id, so that the replaced document keeps its own, if its id is `None`.
 pub(super) fn replacement<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     if document.lacks_id() {
         to_raw(&without_id(document)?)
@@ -166,12 +168,12 @@ pub(super) fn replacement<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     }
 }
 
-/// Refuses an upsert of a replacement without an id, unless its filter gives one.
+/// Rejects an upsert of a replacement without an id, unless its filter contains one.
 pub(super) fn check_upsert_without_id<D: Model>(
     collection: &Collection<D>,
     filter: &Conditions,
 ) -> Result<()> {
-    const REASON: &str = "the id of the replacement is `None`, and the filter gives none to what the upsert inserts; set it, or \
+    const REASON: &str = "the id of the replacement is `None`, and the filter contains no id for the document to insert; set it, or \
                           add a condition such as `.id().eq(..)`";
     match filter.equality("_id") {
         None | Some(Bson::Null) => Err(collection.missing_id(REASON)),

@@ -1,7 +1,9 @@
 //! Conversion of driver errors: duplicate keys and encode errors have variants of their own.
 
+use std::fmt;
+
 use crate::bson::{Document, RawDocument, from_raw};
-use crate::driver::{self, ErrorKind};
+use crate::driver::{self, ErrorKind, WriteError};
 use crate::error::{Error, ValueError};
 
 impl From<driver::Error> for Error {
@@ -36,6 +38,22 @@ fn duplicate(e: driver::Error) -> Error {
         index: message.as_deref().and_then(index_name),
         key,
         source: e,
+    }
+}
+
+/// Appends the number of failed writes of a bulk write, and the first ten of their indexes.
+pub(super) fn failed_writes(f: &mut fmt::Formatter<'_>, errors: &[WriteError]) -> fmt::Result {
+    const SHOWN: usize = 10;
+    let indexes: Vec<String> = errors.iter().take(SHOWN).map(|e| e.index.to_string()).collect();
+    let indexes = indexes.join(", ");
+    match errors.len() {
+        0 => Ok(()),
+        1 => write!(f, "; the write at index {indexes} of the call failed"),
+        count if count > SHOWN => write!(
+            f,
+            "; {count} writes of the call failed, at the indexes {indexes}, …"
+        ),
+        count => write!(f, "; {count} writes of the call failed, at the indexes {indexes}"),
     }
 }
 

@@ -16,7 +16,7 @@ pub enum SchemaError {
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The existing specification, or the one that another model declares.
+        /// The existing specification.
         existing: Box<Document>,
         /// The declared specification.
         declared: Box<Document>,
@@ -27,10 +27,23 @@ pub enum SchemaError {
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The existing specification, or the one that another model declares.
+        /// The existing specification.
         existing: Box<Document>,
         /// The declared specification.
         declared: Box<Document>,
+    },
+    /// Two registered models declare the same index of a collection with different specifications.
+    ConflictingDeclarations {
+        /// `database.collection`.
+        namespace: String,
+        /// The name of the index in the second declaration.
+        index: String,
+        /// The models, in the order of their registration. Equal if one model declares both.
+        models: [&'static str; 2],
+        /// The specification that the first model declares.
+        first: Box<Document>,
+        /// The specification that the second model declares.
+        second: Box<Document>,
     },
     /// The server rejected an index because a conflicting one was created after the plan was made.
     ConcurrentChange {
@@ -74,6 +87,19 @@ impl fmt::Display for SchemaError {
                 "index `{index}` of {namespace} has other keys: existing {}, declared {}",
                 relaxed(&**existing),
                 relaxed(&**declared)
+            ),
+            SchemaError::ConflictingDeclarations {
+                namespace,
+                index,
+                models: [one, other],
+                first,
+                second,
+            } => write!(
+                f,
+                "index `{index}` of {namespace} is declared twice: {} by model `{one}`, {} by model `{other}`; make the \
+                 declarations equal, or give the indexes different names and keys",
+                relaxed(&**first),
+                relaxed(&**second)
             ),
             SchemaError::ConcurrentChange { namespace, source } => {
                 write!(

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_match_every_document_are_recognised() {
+    fn filters_that_match_every_document_are_recognized() {
         for filter in [
             doc! {},
             doc! { "$and": [{}, {}] },

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_that_match_a_missing_field_are_recognised() {
+    fn operators_that_match_a_missing_field_are_recognized() {
         for operators in [
             doc! { "$ne": 1 },
             doc! { "$nin": [1] },

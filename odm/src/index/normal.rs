@@ -1,4 +1,4 @@
-//! Normalises index specifications, so that declared ones can be compared with those that a server lists.
+//! Normalizes index specifications, so that declared ones can be compared with those that a server lists.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ const IGNORED: [&str; 7] = [
 /// The option that contains options of the storage engine.
 const STORAGE_ENGINE: &str = "storageEngine";
 
-/// Normalises a specification, declared or listed.
-pub(crate) fn normalise(specification: &Document) -> NormalIndex {
+/// Normalizes a specification, declared or listed.
+pub(crate) fn normalize(specification: &Document) -> NormalIndex {
     let empty = Document::new();
     let keys = specification.get_document("key").unwrap_or(&empty);
     let mut options = BTreeMap::new();
@@ -206,7 +206,7 @@ mod tests {
     use crate::bson::doc;
 
     fn same(declared: &Document, listed: &Document) -> bool {
-        normalise(declared).differences(&normalise(listed)).is_empty()
+        normalize(declared).differences(&normalize(listed)).is_empty()
     }
 
     #[test]

@@ -32,12 +32,6 @@ pub trait Field: Sized {
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Whether values are read from plain bytes. Serde's buffer for tagged enums and flattened fields has no such form.
-    #[doc(hidden)]
-    const READ_FROM_BYTES: bool = false;
-    /// Whether that is the case for a field of this type.
-    #[doc(hidden)]
-    const HAS_FIELD_READ_FROM_BYTES: bool = false;
     /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
     #[doc(hidden)]
     #[inline]
@@ -93,27 +87,17 @@ raw_ids! {
 
 plain! {
     [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
-    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid;
+    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
     [] Bson; [] Document;
     [T] Opaque<T>;
     [V, S] HashMap<String, V, S>;
     [V] BTreeMap<String, V>;
 }
 
-impl Field for uuid::Uuid {
-    type Nav<R, M: Mode> = Path<R, Self, M>;
-    const READ_FROM_BYTES: bool = true;
-    #[inline]
-    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, Self, M> {
-        path
-    }
-}
-
 macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
-            const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
                 Wrapped::array(T::nav(path.into_element()))
@@ -138,7 +122,6 @@ arrays! {
 
 impl<T: Field> Field for Option<T> {
     type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
-    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         Wrapped::new(T::nav(path.into_optional()))
@@ -154,8 +137,6 @@ impl<T: Field> Field for Option<T> {
 /// A `Box<T>` is stored as `T`.
 impl<T: Field> Field for Box<T> {
     type Nav<R, M: Mode> = T::Nav<R, M>;
-    const READ_FROM_BYTES: bool = T::READ_FROM_BYTES;
-    const HAS_FIELD_READ_FROM_BYTES: bool = T::HAS_FIELD_READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         T::nav(path.into_type())
@@ -169,7 +150,6 @@ impl<T: Field> Field for Box<T> {
 /// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
-    const READ_FROM_BYTES: bool = <T::Owned as Field>::READ_FROM_BYTES;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())

@@ -105,7 +105,7 @@ pub trait TextKey {}
 
 /// Types of the key of a hashed index.
 #[diagnostic::on_unimplemented(
-    message = "a hashed index cannot hold a field of type `{Self}`",
+    message = "a hashed index cannot contain a field of type `{Self}`",
     label = "the server rejects arrays in a hashed index"
 )]
 pub trait HashedKey {}

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use crate::bson::Document;
 use crate::error::SchemaError;
 use crate::index::IndexDeclaration;
-use crate::index::normal::{NormalIndex, normalise};
+use crate::index::normal::{NormalIndex, normalize};
 use crate::model::Model;
 
 /// One declared index, with its normal form for the comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Declared {
+    /// The name of the model that declares it first.
+    pub(crate) model: &'static str,
     pub(crate) name: String,
     /// Whether the name is explicit, not derived from the keys.
     pub(crate) named: bool,
@@ -80,7 +82,7 @@ fn merge(
     };
     index.check().map_err(invalid)?;
     let specification = index.specification();
-    let normal = normalise(&specification);
+    let normal = normalize(&specification);
     if let [(key, _)] = &normal.keys[..]
         && key == "_id"
         && normal.options.is_empty()
@@ -91,29 +93,19 @@ fn merge(
         .iter()
         .find(|d| d.name == name || d.normal.same_signature(&normal));
     if let Some(known) = known {
-        let differences = known.normal.differences(&normal);
-        let (namespace, existing, declared) = (
-            namespace.to_owned(),
-            Box::new(known.specification.clone()),
-            Box::new(specification),
-        );
-        return match differences.first() {
-            None if known.name == name => Ok(()),
-            Some(d) if d == "key" => Err(SchemaError::KeySpecsConflict {
-                namespace,
-                index: name,
-                existing,
-                declared,
-            }),
-            _ => Err(SchemaError::OptionsConflict {
-                namespace,
-                index: name,
-                existing,
-                declared,
-            }),
-        };
+        if known.name == name && known.normal.differences(&normal).is_empty() {
+            return Ok(());
+        }
+        return Err(SchemaError::ConflictingDeclarations {
+            namespace: namespace.to_owned(),
+            index: name,
+            models: [known.model, model],
+            first: Box::new(known.specification.clone()),
+            second: Box::new(specification),
+        });
     }
     declared.push(Declared {
+        model,
         name,
         named: index.is_named(),
         renamed_from: index.previous_name().map(str::to_owned),
@@ -143,16 +135,30 @@ mod tests {
     fn models_on_one_collection_are_merged() {
         assert_eq!(merged(index("a"), index("b")).unwrap(), 2);
         assert_eq!(merged(index("a"), index("a")).unwrap(), 1);
-        assert!(matches!(
-            merged(index("a"), index("a").unique()),
-            Err(SchemaError::OptionsConflict { .. })
-        ));
-        assert!(matches!(
-            merged(index("a"), index("a").name("x")),
-            Err(SchemaError::OptionsConflict { .. })
-        ));
-        let same_name = merged(index("a").name("x"), index("b").name("x"));
-        assert!(matches!(same_name, Err(SchemaError::KeySpecsConflict { .. })));
+        let different = [
+            (index("a"), index("a").unique()),
+            (index("a"), index("a").name("x")),
+            (index("a").name("x"), index("b").name("x")),
+        ];
+        for (first, second) in different {
+            let error = merged(first, second).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    SchemaError::ConflictingDeclarations {
+                        models: ["A", "B"],
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+        assert_eq!(
+            merged(index("a"), index("a").unique()).unwrap_err().to_string(),
+            "index `a_1` of db.c is declared twice: {\"key\": {\"a\": 1}, \"name\": \"a_1\"} by model `A`, {\"key\": {\"a\": 1}, \
+             \"name\": \"a_1\", \"unique\": true} by model `B`; make the declarations equal, or give the indexes different names \
+             and keys"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bson::Document;
 use crate::error::SchemaError;
-use crate::index::normal::{NormalIndex, normalise};
+use crate::index::normal::{NormalIndex, normalize};
 use crate::json::relaxed;
 use crate::schema::declared::Declared;
 
@@ -136,7 +136,7 @@ pub(crate) fn compare(
             (!own).then(|| Listed {
                 name,
                 specification,
-                normal: normalise(specification),
+                normal: normalize(specification),
                 known: false,
             })
         })
@@ -268,10 +268,11 @@ mod tests {
         let mut specification = specification.clone();
         specification.insert("name", name);
         Declared {
+            model: "Order",
             name: name.to_owned(),
             named: !name.ends_with("_1"),
             renamed_from: None,
-            normal: normalise(&specification),
+            normal: normalize(&specification),
             specification,
         }
     }

@@ -24,18 +24,19 @@ pub enum Compiled {
 pub(super) fn parse(update: Document) -> Result<Vec<Operation>> {
     let mut operations = Vec::new();
     for (operator, fields) in update {
-        let Bson::Document(fields) = fields else {
-            return Err(Error::update(
-                "",
-                format!("`{operator}` of a raw update is not a document"),
-            ));
-        };
         if !operator.starts_with('$') {
             return Err(Error::update(
                 operator,
-                "a raw update must consist of operators, such as `$set`",
+                "a raw update must consist of update operators, such as `$set`: `{$set: {..}}`; to replace a whole document use \
+                 `replace_one`",
             ));
         }
+        let Bson::Document(fields) = fields else {
+            return Err(Error::update(
+                "",
+                format!("the operand of `{operator}` in a raw update is not a document of fields"),
+            ));
+        };
         operations.extend(fields.into_iter().map(|(path, value)| Operation {
             operator: operator.clone(),
             path,

@@ -1,6 +1,23 @@
-//! Conversions into updates, and the combination of several updates in a tuple, `Vec` or `Option`.
+//! Conversions into updates, the combination of several updates in a tuple, `Vec` or `Option`, and the items of lists of documents.
 
+use crate::bson::Document;
 use crate::update::Update;
+
+/// An item of a list of documents: the stages of a pipeline, array filters.
+#[diagnostic::on_unimplemented(
+    message = "expected a list of documents, found items of type `{Self}`",
+    note = "give a list: `[doc! {{..}}]`"
+)]
+pub trait DocumentItem {
+    /// The document.
+    fn into_document(self) -> Document;
+}
+
+impl DocumentItem for Document {
+    fn into_document(self) -> Document {
+        self
+    }
+}
 
 /// One or several changes to documents of type `R`: an [`Update`], a tuple, a `Vec` or an `Option` of these.
 #[diagnostic::on_unimplemented(

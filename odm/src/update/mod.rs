@@ -17,7 +17,7 @@ pub(crate) mod variant;
 
 pub use array::{ArrayUpdateOps, PushEach};
 pub use build::Compiled;
-pub use join::IntoUpdate;
+pub use join::{DocumentItem, IntoUpdate};
 pub use ops::UpdateOps;
 use variant::Variant;
 
@@ -124,8 +124,9 @@ impl<R> Update<R> {
     }
 
     /// An aggregation pipeline. It cannot be combined with operators.
-    pub fn pipeline(stages: impl IntoIterator<Item = Document>) -> Self {
-        Self::new(Ok(Body::Pipeline(stages.into_iter().collect())))
+    pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
+        let stages = stages.into_iter().map(DocumentItem::into_document);
+        Self::new(Ok(Body::Pipeline(stages.collect())))
     }
 
     /// Adds another change.

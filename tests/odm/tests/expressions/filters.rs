@@ -337,3 +337,36 @@ fn values_out_of_range_are_errors() {
             .is_err()
     );
 }
+
+/// Both UUID types are stored as Binary subtype 4, so a value of one type can be compared with a field of the other one.
+#[test]
+fn uuids_of_both_types_are_values_of_each_others_fields() {
+    use marula::bson::Uuid as BsonUuid;
+    use uuid::Uuid;
+
+    #[derive(Serialize, Deserialize, Document)]
+    #[document(collection = "uuids")]
+    struct Uuids {
+        _id: Uuid,
+        driver: BsonUuid,
+        optional: Option<BsonUuid>,
+        all: Vec<BsonUuid>,
+    }
+
+    let id = Uuid::from_u128(7);
+    let driver = BsonUuid::from_bytes(id.into_bytes());
+    let (known, known_driver) = (&id, &driver);
+    let u = Uuids::fields();
+    let pairs = [
+        (u.driver().eq(id), u.driver().eq(driver)),
+        (u.driver().eq(known), u.driver().eq(known_driver)),
+        (u.optional().eq(id), u.optional().eq(driver)),
+        (u.optional().eq(Some(&id)), u.optional().eq(Some(&driver))),
+        (u.all().eq([id]), u.all().eq([driver])),
+        (u.driver().is_in([id]), u.driver().is_in([driver])),
+        (u._id().eq(driver), u._id().eq(id)),
+    ];
+    for (other, same) in pairs {
+        assert_eq!(other.into_document().unwrap(), same.into_document().unwrap());
+    }
+}

@@ -231,7 +231,11 @@ fn invalid_updates_are_rejected() {
             .1
             .contains("whole document")
     );
-    assert_eq!(refused(|_| Update::raw(doc! { "note": {} })).0, "note");
+    for document in [doc! { "note": {} }, doc! { "note": 1 }] {
+        let (path, reason) = refused(|_| Update::raw(document));
+        assert_eq!(path, "note");
+        assert!(reason.contains("update operators, such as `$set`"), "{reason}");
+    }
     assert!(
         refused(|o| (Update::pipeline([doc! {}]), o.note().set("a")))
             .1

@@ -88,10 +88,20 @@ async fn a_duplicate_error_names_the_index() {
         assert!(source.is_duplicate_key());
         assert!(error.driver().is_some());
     }
+    let unordered = orders
+        .insert_many(&[order(1), order(4), order(2), order(9)])
+        .ordered(false)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        unordered.ends_with("; 3 writes of the call failed, at the indexes 0, 2, 3"),
+        "{unordered}"
+    );
     assert_eq!(
         orders.count(|_| Filter::everything()).await.unwrap(),
-        3,
-        "the second of three stopped the insert"
+        4,
+        "the second of three stopped the ordered insert"
     );
     env.stop().await;
 }
@@ -175,7 +185,7 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         },
         Error::MissingId {
             collection: namespace.clone(),
-            reason: "the id that the call was given is `None`",
+            reason: "the id argument is `None`",
         },
         orders
             .find(|o| o.number().eq(99))
@@ -224,6 +234,13 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
             existing: specification(),
             declared: specification(),
         }),
+        Error::Schema(SchemaError::ConflictingDeclarations {
+            namespace: namespace.clone(),
+            index: index.clone(),
+            models: ["Order", "OldOrder"],
+            first: specification(),
+            second: specification(),
+        }),
         Error::Schema(SchemaError::ConcurrentChange {
             namespace,
             source: concurrent,
@@ -267,6 +284,7 @@ async fn messages_do_not_repeat_those_of_their_sources() {
         names,
         [
             "ConcurrentChange",
+            "ConflictingDeclarations",
             "Decode",
             "Driver",
             "Duplicate",

@@ -1,4 +1,4 @@
-//! Ids of inserted, upserted and replaced documents: the model can deserialise them, and they are not null.
+//! Ids of inserted, upserted and replaced documents: the model can deserialize them, and they are not null.
 
 use crate::common::Env;
 use marula::bson::{Bson, Document as Doc, ObjectId, doc};
@@ -114,7 +114,7 @@ macro_rules! upserts {
 }
 
 #[tokio::test]
-async fn upserted_documents_can_be_deserialised() {
+async fn upserted_documents_can_be_deserialized() {
     let env = Env::start().await;
     let read = upserts!(&env.db.collection::<Auto>().named("things1"), Auto);
     assert!(read.iter().all(|t| t.id.get_version_num() == 7));
@@ -206,7 +206,7 @@ macro_rules! upserts_that_replace {
             assert_eq!(things.find_all().await.unwrap(), [$new::new(id, 9)], "{shown}");
             let inserted = upsert(2).await.unwrap_or_else(|e| panic!("{shown}: {e}"));
             assert!(inserted.upserted_id.is_some(), "{shown}");
-            // The model can also deserialise the new id.
+            // The model can also deserialize the new id.
             let read = things.find_all().await.unwrap();
             assert!(read.len() == 2 && read[0].id != read[1].id, "{shown}");
             things.delete_many(|_| Filter::everything()).await.unwrap();
@@ -284,7 +284,7 @@ async fn upserts_without_an_id_are_rejected_if_the_application_sets_ids() {
             .err(),
     ];
     for error in refused {
-        assert!(missing(error.expect("refused")).contains("made by the application"));
+        assert!(missing(error.expect("refused")).contains("has no source of ids"));
     }
     let newtypes = env.db.collection::<Newtype>();
     let refused = newtypes
@@ -380,7 +380,7 @@ async fn a_null_id_counts_as_missing() {
         (things.find_by_id(nothing).await.unwrap_err(), "use a filter"),
     ] {
         let text = error.to_string();
-        assert!(text.contains("that the call was given is `None`"), "{text}");
+        assert!(text.contains("argument is `None`"), "{text}");
         assert!(text.contains(advice) && !text.contains("has no id"), "{text}");
     }
     for error in [

@@ -1,5 +1,6 @@
 //! Models and expressions that must compile.
 
+mod buffered_types;
 mod calls_are_send;
 mod every_attribute;
 mod macro_by_example;
