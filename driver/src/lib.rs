@@ -32,7 +32,7 @@
 //! [warning](options::ClientOptions::warnings).
 //!
 //! Host names are resolved by the resolver of the operating system, on tokio's blocking threads. It
-//! reads the hosts file, applies search domains and honours the other settings of the machine. With
+//! reads the hosts file, applies search domains and honors the other settings of the machine. With
 //! `hickory`, the hosts file and the name servers are asked without blocking, and the resolver of
 //! the operating system is used only for names that they do not know. `hickory` also finds the name
 //! servers on platforms without `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://`

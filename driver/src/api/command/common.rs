@@ -19,7 +19,8 @@ macro_rules! __read_options {
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// The read concern of this operation. Default: that of the collection or database.
+            /// The read concern of this operation. Default: that of the collection or database. In
+            /// a snapshot session, an error unless the level is `snapshot`.
             read_concern: read_concern;
             /// The read preference of this operation. Default: that of the collection or database.
             read_preference: read_preference;
