@@ -2,7 +2,7 @@
 //! discovery and connection pools.
 //!
 //! Connect with [`Client::connect`]; read and write documents with a [`Collection`]. A method that
-//! runs a command returns an [action](action): a value with a setter for each option, which sends
+//! runs a command returns an [`action`]: a value with a setter for each option, which sends
 //! the command when it is awaited.
 //!
 //! ```no_run

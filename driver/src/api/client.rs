@@ -84,7 +84,7 @@ impl Client {
     ///
     /// # Errors
     /// Options contradict each other, are not supported by this version, or are not resolved; a
-    /// file of a `tls…` option cannot be read or is invalid; there is no tokio runtime.
+    /// file of a `tls…` option cannot be read or is invalid; it is called outside a tokio runtime.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
         Self::start(options, &Environment::default())
     }

@@ -215,8 +215,8 @@ impl<T> Cursor<T> {
     /// The current document, without a copy.
     ///
     /// # Errors
-    /// There is no current document: [`advance`](Self::advance) has not been called or returned
-    /// `false`.
+    /// The cursor has no current document: [`advance`](Self::advance) has not been called or
+    /// returned `false`.
     pub fn current(&self) -> Result<&RawDocument> {
         self.state_with_document()?.reply.batch.current_document()
     }
@@ -224,7 +224,7 @@ impl<T> Cursor<T> {
     /// Deserializes the current document. `D` may borrow strings and bytes from the cursor.
     ///
     /// # Errors
-    /// There is no current document, or it cannot be deserialized as `D`. The error names the
+    /// The cursor has no current document, or it cannot be deserialized as `D`. The error names the
     /// field.
     pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
         decode(self.current_bytes()?)
@@ -255,7 +255,7 @@ impl<T> Cursor<T> {
         self.state
             .as_deref()
             .filter(|state| state.reply.batch.has_current())
-            .ok_or_else(|| Error::invalid_argument("there is no current document; call advance first"))
+            .ok_or_else(|| Error::invalid_argument("the cursor has no current document; call advance first"))
     }
 }
 

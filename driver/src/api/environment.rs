@@ -45,7 +45,7 @@ impl Environment {
         process_variable(name)
     }
 
-    /// Whether the process runs in a Docker container (MongoDB Handshake, "client.env.container").
+    /// Whether the process runs in a Docker container (MongoDB Handshake, "Container").
     pub(super) fn is_docker(&self) -> bool {
         Path::new("/.dockerenv").exists()
     }

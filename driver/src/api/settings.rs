@@ -112,7 +112,7 @@ pub(super) fn topology(
     })
 }
 
-/// The settings of SRV polling. `None` in load-balanced mode, where there is no polling.
+/// The settings of SRV polling. `None` in load-balanced mode, where SRV records are not polled.
 fn srv(
     options: &ClientOptions,
     environment: &Environment,

@@ -91,9 +91,11 @@ impl serde::ser::Error for EncodeError {
 
 /// Bytes that are not BSON, or BSON that does not have the form of the requested type.
 ///
-/// The message states the field, the types and the byte offset, never the value, which may be confidential. A message that a
-/// type's own `Deserialize` formats is left out where that type had access to the whole value as a `Bson` or in serde's buffer
-/// for tagged enums and flattened fields; error types and literals are kept.
+/// The message states the field, the types and the byte offset, never the value, which may be confidential. The message of an
+/// application's own `Deserialize`, or of the error of its `TryFrom`, is kept as it is, up to 1024 bytes.
+///
+/// Messages of crate bson that contain the value are replaced. Those of its `serde_helpers`, which this crate does not export, are
+/// kept.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
@@ -104,20 +106,10 @@ pub struct DecodeError {
 struct DecodeDetails {
     path: String,
     message: Cow<'static, str>,
-    text: Text,
+    /// Whether the message is an error of crate bson, which may contain a value.
+    is_of_crate_bson: bool,
     found: Option<Found>,
     offset: Option<usize>,
-}
-
-/// The origin of a message, which decides whether it may contain a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
-    /// Made of types, names and literals.
-    Constant,
-    /// Formatted by a type's own `Deserialize`.
-    Formatted,
-    /// What a type's own `Deserialize` expects.
-    Expectation,
 }
 
 /// The type a reader found: the name in the serde data model, until the element it was read from is known.
@@ -127,6 +119,8 @@ pub(crate) enum Found {
     /// The name in the serde data model of a value in serde's buffer, whose element is not known.
     Buffered(&'static str),
     Element(ElementType),
+    /// Not stated: a value read by crate bson, until the element it was read from is known.
+    Unnamed,
 }
 
 impl DecodeError {
@@ -137,7 +131,7 @@ impl DecodeError {
             inner: Box::new(DecodeDetails {
                 path: String::new(),
                 message,
-                text: Text::Constant,
+                is_of_crate_bson: false,
                 found: None,
                 offset: None,
             }),
@@ -163,18 +157,16 @@ impl DecodeError {
         error
     }
 
+    /// Marks that the message is an error of crate bson, which may contain a value.
     #[cold]
-    pub(crate) fn with_text(mut self, text: Text) -> Self {
-        self.inner.text = text;
+    pub(crate) fn of_crate_bson(mut self) -> Self {
+        self.inner.is_of_crate_bson = true;
         self
     }
 
-    /// The origin of the message, as long as the error is not located.
-    pub(crate) fn text(&self) -> Text {
-        match self.inner.offset {
-            Some(_) => Text::Constant,
-            None => self.inner.text,
-        }
+    /// Whether the message is an error of crate bson and not located.
+    pub(crate) fn is_of_crate_bson(&self) -> bool {
+        self.inner.is_of_crate_bson && self.inner.offset.is_none()
     }
 
     /// Marks that the error is about a value in serde's buffer.
@@ -182,6 +174,15 @@ impl DecodeError {
     pub(crate) fn in_buffer(mut self) -> Self {
         if let Some(Found::Serde(name)) = self.inner.found {
             self.inner.found = Some(Found::Buffered(name));
+        }
+        self
+    }
+
+    /// Adds the type of the element that crate bson has read, if the error is not located.
+    #[cold]
+    pub(crate) fn read_by_crate_bson(mut self, kind: ElementType) -> Self {
+        if self.inner.offset.is_none() && self.inner.found == Some(Found::Unnamed) {
+            self.inner.found = Some(Found::Element(kind));
         }
         self
     }
@@ -256,7 +257,7 @@ impl fmt::Display for DecodeError {
         match self.inner.found {
             Some(Found::Serde(name) | Found::Buffered(name)) => write!(f, ", found {name}")?,
             Some(Found::Element(kind)) => write!(f, ", found {}", kind_name(kind))?,
-            None => {}
+            Some(Found::Unnamed) | None => {}
         }
         match self.inner.offset {
             Some(offset) => write!(f, " at byte {offset}"),

@@ -28,6 +28,8 @@
 //! - Bytes are Binary subtype 0, and are read from any subtype. `uuid::Uuid` is Binary subtype 4, and is read from subtype 4 only.
 //!   So is every type that has a text form for human-readable formats and otherwise a form of 16 bytes, since serde does not
 //!   state which type is serialized. For another subtype use [`Binary`].
+//! - `uuid::Uuid` is that of crate uuid 1.x. The `Uuid` of another major version is stored as Binary subtype 4 too, but is read as
+//!   any other bytes: from each subtype, also from a legacy UUID (subtype 3), whose bytes can be in another order.
 //! - Map keys are strings. Integers, booleans, characters, unit variants, UUIDs and ObjectIds are written as text and read
 //!   from it.
 //! - `is_human_readable` is false for values, and true for map keys.

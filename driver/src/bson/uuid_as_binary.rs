@@ -1,8 +1,28 @@
 //! `uuid::Uuid` in flattened structs and in tagged or untagged enums, with `#[serde(with = "…")]`.
 //!
 //! Serde buffers the content of such types in a form that `uuid::Uuid` does not read; see the [module](super#flattened-fields-and-tagged-enums).
-//! For fields of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`. The stored form is the same as without this module: Binary subtype 4.
-//! Human-readable formats such as JSON have the text form.
+//! For fields of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`. The stored form is the same as without this module: Binary subtype 4,
+//! and text in human-readable formats such as JSON.
+//!
+//! Accepted forms:
+//!
+//! | read | Binary subtype 4 | String with the text of a UUID | other types and subtypes |
+//! |---|---|---|---|
+//! | from BSON, not through serde's buffer | yes | no | no |
+//! | from BSON, through serde's buffer | yes | yes | no |
+//! | from a human-readable format | – | yes | no |
+//!
+//! Serde's buffer does not state which format it was filled from, and holds map keys and values in
+//! the same form. A String is therefore accepted in flattened structs and in tagged and untagged
+//! enums.
+//!
+//! # Stored as a String
+//!
+//! Serde also buffers some values before it writes them: the tuple and struct variants of an
+//! externally tagged enum (serde's default) that is flattened, or that is the content of a newtype
+//! variant of an internally tagged enum. The buffer requests the human-readable form, so that a
+//! `uuid::Uuid` is stored as a String there, with this module and without it. Use
+//! [`Uuid`](super::Uuid) for Binary subtype 4.
 //!
 //! ```
 //! use marula_driver::bson::{from_slice, to_vec, uuid_as_binary};
@@ -29,7 +49,7 @@ use uuid::Uuid;
 
 use super::{Binary, BinarySubtype, Bson};
 
-/// Serializes UUIDs as their own `Serialize` does.
+/// Serializes UUIDs as their own `Serialize` does: Binary subtype 4 in BSON, with [one exception](self#stored-as-a-string).
 ///
 /// # Errors
 /// Those of the serializer.
@@ -37,7 +57,7 @@ pub fn serialize<T: UuidField, S: Serializer>(value: &T, serializer: S) -> Resul
     value.serialize(serializer)
 }
 
-/// Deserializes UUIDs from Binary subtype 4, and from text in human-readable formats.
+/// Deserializes UUIDs from Binary subtype 4, and from text in human-readable formats and [serde's buffer](self).
 ///
 /// # Errors
 /// If the value is of another type or subtype.

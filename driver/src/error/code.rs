@@ -65,7 +65,7 @@ pub(crate) fn is_unreachable(code: i32) -> bool {
     )
 }
 
-/// Whether a write may be retried (Retryable Writes, "RetryableWriteError label"). Such reads are
+/// Whether a write may be retried (Retryable Writes, "RetryableWriteError Labels"). Such reads are
 /// retryable as well.
 pub(crate) fn is_retryable_write(code: i32) -> bool {
     matches!(

@@ -17,15 +17,15 @@ pub struct CommandError {
 }
 
 impl CommandError {
-    /// Whether this is a "not writable primary" or "node is recovering" error (SDAM, "Not writable
-    /// primary and node is recovering").
+    /// Whether this is a "not writable primary" or "node is recovering" error (SDAM, `"not writable
+    /// primary" and "node is recovering"`).
     pub(crate) fn is_state_change(&self) -> bool {
         is_state_change(self.code, &self.message)
     }
 }
 
-/// The message is compared only if there is no code (SDAM, "Not writable primary and node is
-/// recovering").
+/// The message is compared only if the code is missing (SDAM, `"not writable primary" and "node is
+/// recovering"`).
 pub(super) fn is_state_change(code: i32, message: &str) -> bool {
     code::is_state_change(code)
         || (code == 0 && (message.contains("not master") || message.contains("node is recovering")))

@@ -27,9 +27,9 @@ pub enum NetworkPhase {
     /// reply is not SOCKS5.
     Proxy,
     /// Performing the TLS handshake. The kind is [`InvalidData`](io::ErrorKind::InvalidData) if one
-    /// side rejected the other: the certificate is not trusted, expired or for another name, there
-    /// is no common protocol version, or the reply is not TLS. Any other kind is an error of the
-    /// socket.
+    /// side rejected the other: the certificate is not trusted, expired or for another name, both
+    /// sides have no protocol version in common, or the reply is not TLS. Any other kind is an
+    /// error of the socket.
     TlsHandshake,
     /// Sending the `hello` of the handshake or reading its reply.
     Handshake,

@@ -81,8 +81,8 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// A write of documents: retryable and causally consistent. There is no reply if the write
-    /// concern is unacknowledged.
+    /// A write of documents: retryable and causally consistent. The server does not reply if the
+    /// write concern is unacknowledged.
     #[inline]
     pub(crate) fn write(name: &'a str, database: &'a str, write_concern: &'a WriteConcern) -> Self {
         Self {

@@ -2,9 +2,11 @@
 //! call as the limits of the server allow. All methods that send statements use it, for one
 //! statement or many.
 //!
-//! Specifications: [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md),
-//! [Write Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md) ("Request Size Limits"),
-//! [Retryable Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
+//! Specifications:
+//! [CRUD](https://github.com/mongodb/specifications/blob/master/source/crud/crud.md), [Write
+//! Commands](https://github.com/mongodb/specifications/blob/master/source/server_write_commands.md)
+//! ("Request Size Limits"), [Retryable
+//! Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
 use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
 use crate::{
@@ -332,7 +334,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
         for error in &mut failures.write_errors {
             error.index = self.statements.position(error.index);
         }
-        Err(reply.decorate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
+        Err(reply.annotate(Error::new(ErrorKind::BulkWrite(Box::new(failures)))))
     }
 
     /// Errors of statements are an error while the executor decides about a retry. Afterwards they
@@ -353,7 +355,7 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
 }
 
 /// Rejects a hint of an unacknowledged `delete` or `findAndModify` for servers before 4.4: they do
-/// not support it, and their error reply is not received (CRUD, "hint").
+/// not support it, and their error reply is not received (CRUD, `DeleteOptions.hint`).
 pub(crate) fn check_hint(
     has_hint: impl FnOnce() -> bool,
     write_concern: &WriteConcern,

@@ -75,5 +75,5 @@ pub(crate) fn check_single(reply: &Reply<'_>) -> Result<()> {
     if failure == WriteFailure::default() {
         return Ok(());
     }
-    Err(reply.decorate(Error::new(ErrorKind::Write(failure))))
+    Err(reply.annotate(Error::new(ErrorKind::Write(failure))))
 }

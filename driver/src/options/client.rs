@@ -167,7 +167,7 @@ pub struct ClientOptions {
     #[cfg(feature = "internals")]
     pub(crate) overrides: super::overrides::Overrides,
     pub(crate) warnings: Vec<String>,
-    /// `authSource`, also if there is no credential.
+    /// `authSource`, also without a credential.
     pub(crate) auth_source: Option<String>,
     /// Whether the connection string contains `loadBalanced`, with either value.
     pub(crate) load_balanced_given: bool,
@@ -245,7 +245,7 @@ impl ClientOptions {
     }
 
     /// Copies `authSource` to the credential, if it has no source.
-    pub(crate) fn settle_auth_source(&mut self) {
+    pub(crate) fn apply_auth_source(&mut self) {
         if let Some(credential) = &mut self.credential
             && credential.source.is_none()
         {
@@ -255,32 +255,32 @@ impl ClientOptions {
 
     /// Rejects invalid values and combinations of options that contradict each other.
     pub(crate) fn validate(&self) -> Result<()> {
-        let refuse = |why: String| Err(Error::invalid_argument(why));
+        let invalid = |why: String| Err(Error::invalid_argument(why));
         if self.hosts.is_empty() {
-            return refuse("hosts is empty: at least one host is required".into());
+            return invalid("hosts is empty: at least one host is required".into());
         }
         let direct = self.direct_connection == Some(true);
         if direct && self.hosts.len() > 1 {
-            return refuse(format!(
+            return invalid(format!(
                 "directConnection=true requires exactly one host, found {}",
                 self.hosts.len()
             ));
         }
         if direct && self.srv {
-            return refuse("directConnection=true cannot be used with mongodb+srv".into());
+            return invalid("directConnection=true cannot be used with mongodb+srv".into());
         }
         if !self.srv && self.srv_max_hosts > 0 {
-            return refuse("srvMaxHosts requires mongodb+srv".into());
+            return invalid("srvMaxHosts requires mongodb+srv".into());
         }
         if !self.srv && self.srv_service_name != DEFAULT_SRV_SERVICE {
-            return refuse("srvServiceName requires mongodb+srv".into());
+            return invalid("srvServiceName requires mongodb+srv".into());
         }
         if self.srv_max_hosts > 0 && self.replica_set.is_some() {
-            return refuse("srvMaxHosts cannot be used with replicaSet".into());
+            return invalid("srvMaxHosts cannot be used with replicaSet".into());
         }
         if self.load_balanced {
             if self.hosts.len() > 1 {
-                return refuse(format!(
+                return invalid(format!(
                     "loadBalanced=true requires exactly one host, found {}",
                     self.hosts.len()
                 ));
@@ -291,33 +291,33 @@ impl ClientOptions {
                 (self.srv_max_hosts > 0, "srvMaxHosts"),
             ] {
                 if given {
-                    return refuse(format!("loadBalanced=true cannot be used with {name}"));
+                    return invalid(format!("loadBalanced=true cannot be used with {name}"));
                 }
             }
         }
         if self.max_pool_size > 0 && self.min_pool_size > self.max_pool_size {
-            return refuse(format!(
+            return invalid(format!(
                 "minPoolSize ({}) is larger than maxPoolSize ({})",
                 self.min_pool_size, self.max_pool_size
             ));
         }
         if self.max_connecting == 0 {
-            return refuse("maxConnecting must be at least 1".into());
+            return invalid("maxConnecting must be at least 1".into());
         }
         if self.heartbeat_frequency < Duration::from_millis(500) {
-            return refuse("heartbeatFrequencyMS must be at least 500".into());
+            return invalid("heartbeatFrequencyMS must be at least 500".into());
         }
         if self.heartbeat_frequency.as_millis() > i32::MAX as u128 {
-            return refuse(format!("heartbeatFrequencyMS must be at most {}", i32::MAX));
+            return invalid(format!("heartbeatFrequencyMS must be at most {}", i32::MAX));
         }
         if self.app_name.as_ref().is_some_and(|name| name.len() > 128) {
-            return refuse("appName must be at most 128 bytes long".into());
+            return invalid("appName must be at most 128 bytes long".into());
         }
         if self
             .zlib_compression_level
             .is_some_and(|level| !(-1..=9).contains(&level))
         {
-            return refuse("zlibCompressionLevel must be from -1 to 9".into());
+            return invalid("zlibCompressionLevel must be from -1 to 9".into());
         }
         if let Some(proxy) = &self.proxy {
             proxy.validate().map_err(Error::invalid_argument)?;

@@ -20,7 +20,7 @@ const ADMIN: &str = "admin";
 
 /// Whether a mechanism requires, allows or forbids a part of the credential.
 #[derive(Clone, Copy, PartialEq)]
-enum Want {
+enum Requirement {
     Required,
     Optional,
     Forbidden,
@@ -29,8 +29,8 @@ enum Want {
 /// The parts of a credential that a mechanism uses.
 struct Rules {
     name: &'static str,
-    username: Want,
-    password: Want,
+    username: Requirement,
+    password: Requirement,
     properties: &'static [&'static str],
     /// `None`: users are always external, and no other source is allowed.
     default_source: Option<&'static str>,
@@ -41,8 +41,8 @@ impl Rules {
         let name = mechanism.map_or("the default mechanism", AuthMechanism::as_str);
         let passwords = |default_source| Self {
             name,
-            username: Want::Required,
-            password: Want::Required,
+            username: Requirement::Required,
+            password: Requirement::Required,
             properties: &[],
             default_source: Some(default_source),
         };
@@ -57,8 +57,8 @@ impl Rules {
             None | Some(AuthMechanism::ScramSha1 | AuthMechanism::ScramSha256) => passwords(ADMIN),
             Some(AuthMechanism::Plain) => passwords(EXTERNAL),
             Some(AuthMechanism::Gssapi) => external(
-                Want::Required,
-                Want::Optional,
+                Requirement::Required,
+                Requirement::Optional,
                 &[
                     "SERVICE_NAME",
                     "SERVICE_REALM",
@@ -66,11 +66,11 @@ impl Rules {
                     "CANONICALIZE_HOST_NAME",
                 ],
             ),
-            Some(AuthMechanism::MongoDbX509) => external(Want::Optional, Want::Forbidden, &[]),
-            Some(AuthMechanism::MongoDbAws) => external(Want::Forbidden, Want::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbX509) => external(Requirement::Optional, Requirement::Forbidden, &[]),
+            Some(AuthMechanism::MongoDbAws) => external(Requirement::Forbidden, Requirement::Forbidden, &[]),
             Some(AuthMechanism::MongoDbOidc) => external(
-                Want::Optional,
-                Want::Forbidden,
+                Requirement::Optional,
+                Requirement::Forbidden,
                 &["ENVIRONMENT", "TOKEN_RESOURCE"],
             ),
         }
@@ -142,13 +142,13 @@ fn resolve(
         ("a password", rules.password, given.has_password()),
     ] {
         match want {
-            Want::Required if !given => {
+            Requirement::Required if !given => {
                 return Err(CredentialError::Missing {
                     mechanism: name,
                     part: what,
                 });
             }
-            Want::Forbidden if given => {
+            Requirement::Forbidden if given => {
                 return Err(CredentialError::Forbidden {
                     mechanism: name,
                     part: what,

@@ -50,7 +50,7 @@ impl ClientOptions {
         self.hosts = seeds.hosts;
         self.srv_origin = Some(SrvOrigin { name, ttl: seeds.ttl });
         self.tls.enabled.get_or_insert(true);
-        self.settle_auth_source();
+        self.apply_auth_source();
         self.validate()?;
         Ok(self)
     }

@@ -95,8 +95,8 @@ impl TlsOptions {
         self.certificate_key_file_password.as_ref().map(Secret::expose)
     }
 
-    /// A warning if options have no effect because TLS is not enabled. There is no warning for an
-    /// explicit `tls=false`.
+    /// A warning if options have no effect because TLS is not enabled. An explicit `tls=false`
+    /// causes none.
     pub(crate) fn unused(&self) -> Option<String> {
         if self.enabled.is_some() {
             return None;
@@ -135,7 +135,7 @@ impl TlsOptions {
     }
 
     /// Rejects the combinations of options that the specification forbids (URI Options,
-    /// "tlsInsecure" and following).
+    /// "Conflicting TLS options").
     pub(crate) fn validate(&self) -> Result<(), OptionError> {
         let insecure = ("tlsInsecure", self.insecure);
         let certificates = ("tlsAllowInvalidCertificates", self.allow_invalid_certificates);

@@ -96,7 +96,7 @@ impl ConnectionAttempts {
         let kinds = failures.iter().rev().map(|(_, error)| error.kind());
         let kind = kinds
             .clone()
-            .find(|kind| !is_no_way(*kind))
+            .find(|kind| !means_no_route(*kind))
             .or(kinds.clone().next());
         match kind {
             Some(kind) => io::Error::new(kind, list(&failures)),
@@ -144,7 +144,7 @@ fn alternate(addresses: impl IntoIterator<Item = SocketAddr>) -> VecDeque<Socket
     sorted
 }
 
-fn is_no_way(kind: io::ErrorKind) -> bool {
+fn means_no_route(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkUnreachable};
     matches!(kind, AddrNotAvailable | HostUnreachable | NetworkUnreachable)
 }

@@ -34,7 +34,7 @@ impl Deadline {
         )
     }
 
-    /// The time left; `None` if there is no limit.
+    /// The time left; `None` without a limit.
     pub fn remaining(self) -> Option<Duration> {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))
     }

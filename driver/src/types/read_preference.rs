@@ -15,7 +15,7 @@ pub enum ReadPreferenceMode {
     /// The primary.
     #[default]
     Primary,
-    /// The primary, or a secondary if there is no primary.
+    /// The primary, or a secondary if the primary is unavailable.
     PrimaryPreferred,
     /// A secondary.
     Secondary,

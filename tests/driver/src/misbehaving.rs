@@ -66,10 +66,10 @@ impl MisbehavingServer {
         let address = listener.local_addr().expect("an address");
         let commands = Arc::new(AtomicUsize::new(0));
         let accepted = Arc::new(AtomicUsize::new(0));
-        let (seen, met) = (Arc::clone(&commands), Arc::clone(&accepted));
+        let (seen, accepted_count) = (Arc::clone(&commands), Arc::clone(&accepted));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                met.fetch_add(1, Ordering::SeqCst);
+                accepted_count.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(serve(stream, fault.clone(), Arc::clone(&seen)));
             }
         });

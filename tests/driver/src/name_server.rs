@@ -13,7 +13,7 @@ use tokio::{
 
 /// A received query.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Query {
     /// The whole message.
     pub bytes: Vec<u8>,
     /// Whether it was received over TCP.
@@ -31,14 +31,14 @@ pub enum Reply {
     Write(Vec<u8>),
 }
 
-type Script = dyn Fn(&Question) -> Vec<Reply> + Send + Sync;
+type Script = dyn Fn(&Query) -> Vec<Reply> + Send + Sync;
 
 /// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
 pub struct NameServer {
     /// The address of both listening sockets.
     pub address: SocketAddr,
-    questions: Arc<Mutex<Vec<Question>>>,
+    queries: Arc<Mutex<Vec<Query>>>,
     _tasks: JoinSet<()>,
 }
 
@@ -47,32 +47,29 @@ impl NameServer {
     ///
     /// # Panics
     /// If no port is available.
-    pub async fn start(script: impl Fn(&Question) -> Vec<Reply> + Send + Sync + 'static) -> Self {
+    pub async fn start(script: impl Fn(&Query) -> Vec<Reply> + Send + Sync + 'static) -> Self {
         let (datagrams, connections) = one_port().await;
         let address = datagrams.local_addr().expect("an address");
         let script: Arc<Script> = Arc::new(script);
-        let questions = Arc::<Mutex<Vec<Question>>>::default();
+        let queries = Arc::<Mutex<Vec<Query>>>::default();
         let mut tasks = JoinSet::new();
         let ask = {
-            let questions = Arc::clone(&questions);
+            let queries = Arc::clone(&queries);
             move |bytes: &[u8], over_tcp| {
-                let question = Question {
+                let query = Query {
                     bytes: bytes.to_vec(),
                     over_tcp,
                 };
-                let acts = script(&question);
-                questions
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(question);
-                acts
+                let replies = script(&query);
+                queries.lock().unwrap_or_else(PoisonError::into_inner).push(query);
+                replies
             }
         };
         tasks.spawn(answer_datagrams(datagrams, ask.clone()));
         tasks.spawn(answer_connections(connections, ask));
         Self {
             address,
-            questions,
+            queries,
             _tasks: tasks,
         }
     }
@@ -84,8 +81,8 @@ impl NameServer {
 
     /// The queries received so far.
     #[must_use]
-    pub fn questions(&self) -> Vec<Question> {
-        self.questions
+    pub fn queries(&self) -> Vec<Query> {
+        self.queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -107,9 +104,9 @@ async fn answer_datagrams(socket: UdpSocket, ask: impl Fn(&[u8], bool) -> Vec<Re
     let elsewhere = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let mut packet = [0; 2048];
     while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
-        for action in ask(&packet[..length], false) {
+        for reply in ask(&packet[..length], false) {
             // The client may have closed its socket.
-            let _ = match action {
+            let _ = match reply {
                 Reply::Send(message) => socket.send_to(&message, peer).await,
                 Reply::SendFromOtherPort(message) => elsewhere.send_to(&message, peer).await,
                 Reply::Write(_) => panic!("Reply::Write is for TCP only"),
@@ -130,10 +127,10 @@ async fn answer_connection(
     ask: &impl Fn(&[u8], bool) -> Vec<Reply>,
 ) -> std::io::Result<()> {
     loop {
-        let mut question = vec![0; usize::from(stream.read_u16().await?)];
-        stream.read_exact(&mut question).await?;
-        for action in ask(&question, true) {
-            match action {
+        let mut query = vec![0; usize::from(stream.read_u16().await?)];
+        stream.read_exact(&mut query).await?;
+        for reply in ask(&query, true) {
+            match reply {
                 Reply::Send(message) => {
                     let length = u16::try_from(message.len()).expect("a length of two bytes");
                     stream
@@ -150,7 +147,7 @@ async fn answer_connection(
     }
 }
 
-impl Question {
+impl Query {
     /// The offset of the end of the question section: name, type and class.
     ///
     /// # Panics

@@ -167,9 +167,10 @@ impl<'a> Response<'a> {
             Signer::Authority(authority) => (authority.der(), authority.key()),
             Signer::Delegate(identity) => (identity.der(), identity.key()),
         };
-        let responder = match self.by_key {
-            false => tlv(0xa1, subject_of(der)),
-            true => tlv(0xa2, &tlv(OCTET_STRING, &Sha1::digest(key.der_bytes()))),
+        let responder = if self.by_key {
+            tlv(0xa2, &tlv(OCTET_STRING, &Sha1::digest(key.der_bytes())))
+        } else {
+            tlv(0xa1, subject_of(der))
         };
         let mut single = vec![self.id()];
         single.push(match self.status {
@@ -185,17 +186,18 @@ impl<'a> Response<'a> {
 
     fn id(&self) -> Vec<u8> {
         let (name, key) = (subject_of(self.authority.der()), self.authority.key().der_bytes());
-        let (oid, name, key): (&[u8], _, _) = match self.sha256 {
-            false => (
-                &[0x2b, 14, 3, 2, 26],
-                Sha1::digest(name).to_vec(),
-                Sha1::digest(key).to_vec(),
-            ),
-            true => (
+        let (oid, name, key): (&[u8], _, _) = if self.sha256 {
+            (
                 &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1],
                 Sha256::digest(name).to_vec(),
                 Sha256::digest(key).to_vec(),
-            ),
+            )
+        } else {
+            (
+                &[0x2b, 14, 3, 2, 26],
+                Sha1::digest(name).to_vec(),
+                Sha1::digest(key).to_vec(),
+            )
         };
         let algorithm = tlv(SEQUENCE, &[tlv(OID, oid), tlv(NULL, &[])].concat());
         let parts = [

@@ -73,7 +73,7 @@ struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Request>>,
     closed: AtomicUsize,
-    news: watch::Sender<()>,
+    changes: watch::Sender<()>,
 }
 
 /// Listens on a loopback port until it is dropped. Dropping it also closes its connections.
@@ -115,7 +115,7 @@ impl ScriptedServer {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
             closed: AtomicUsize::new(0),
-            news: watch::Sender::new(()),
+            changes: watch::Sender::new(()),
         });
         let server = Arc::clone(&shared);
         let task = tokio::spawn(async move {
@@ -180,14 +180,14 @@ impl ScriptedServer {
     }
 
     async fn wait_until<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
-        let mut news = self.shared.news.subscribe();
+        let mut changes = self.shared.changes.subscribe();
         let seen = async {
             loop {
-                news.borrow_and_update();
+                changes.borrow_and_update();
                 if let Some(found) = look(self) {
                     return found;
                 }
-                news.changed().await.expect("the server holds the sender");
+                changes.changed().await.expect("the server holds the sender");
             }
         };
         match tokio::time::timeout(TIME_LIMIT, seen).await {
@@ -213,7 +213,7 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
         let answer = (lock(&shared.script))(&request);
         let is_hello = request.is_hello();
         lock(&shared.requests).push(request);
-        shared.news.send_replace(());
+        shared.changes.send_replace(());
         let reply = match answer {
             Answer::Success if is_hello => shared.hello.clone(),
             Answer::Success => doc! { "ok": 1 },
@@ -231,5 +231,5 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     }
     drop(stream);
     shared.closed.fetch_add(1, Ordering::SeqCst);
-    shared.news.send_replace(());
+    shared.changes.send_replace(());
 }

@@ -33,7 +33,7 @@ pub enum Socks5Fault {
     /// Sends this many bytes in total, then closes the connection.
     CutAfter(usize),
     /// Sends these bytes instead of the first reply, then nothing.
-    Garbage(Vec<u8>),
+    Bytes(Vec<u8>),
     /// Sends no reply.
     Hang,
     /// Resets the connection instead of sending the first reply.
@@ -178,7 +178,7 @@ async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<()> {
     let offered = read_greeting(&mut client).await?;
     lock(&shared.offers).push(offered.clone());
     match &settings.fault {
-        Socks5Fault::Garbage(bytes) => {
+        Socks5Fault::Bytes(bytes) => {
             client.write_all(bytes).await?;
             return wait_for_end(client).await;
         }

@@ -46,7 +46,8 @@ macro_rules! aggregate_options {
             max_await_time: plain std::time::Duration;
             /// Variables for the pipeline, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document = "let";
-            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the collection or database.
+            /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the
+            /// collection or database.
             write_concern: write_concern;
         }
     };
@@ -207,7 +208,8 @@ impl Operation for AggregateOperation<'_> {
             command.str("aggregate", &self.scope.namespace.collection);
         }
         command.documents("pipeline", self.pipeline.iter().map(|stage| &**stage));
-        // If a pipeline writes, `batchSize: 0` must not be sent (CRUD, "AggregateOptions").
+        // If a pipeline writes, `batchSize: 0` must not be sent (CRUD,
+        // `AggregateOptions.batchSize`).
         let batch_size = self.options.batch_size.filter(|size| *size > 0 || !self.writes);
         cursor::write_cursor(command, batch_size);
         self.options.write(command, server);

@@ -16,7 +16,8 @@ macro_rules! __read_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp` (any
             /// BSON type: MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// The read concern of this operation. Default: that of the collection or database. In

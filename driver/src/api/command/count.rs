@@ -102,8 +102,8 @@ impl Operation for Count<'_> {
         Ok(reply.n())
     }
 
-    /// The result for a collection that does not exist is 0: older servers return
-    /// `NamespaceNotFound`.
+    /// A collection that does not exist has 0 documents. Some servers return `NamespaceNotFound`
+    /// for it.
     fn recover(&mut self, error: Error) -> Result<u64> {
         if error.code() == Some(NAMESPACE_NOT_FOUND) {
             Ok(0)

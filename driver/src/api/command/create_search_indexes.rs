@@ -1,4 +1,5 @@
-//! `createSearchIndexes`: [`Collection::create_search_index`] and [`Collection::create_search_indexes`] ([Index Management], "Search Indexes").
+//! `createSearchIndexes`: [`Collection::create_search_index`] and
+//! [`Collection::create_search_indexes`] ([Index Management], "Search Indexes").
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 

@@ -52,7 +52,8 @@
 //! The first error of a value that cannot be serialized or is invalid is kept in `deferred`. A
 //! later valid value does not remove it.
 
-/// Defines the type of a command's options: `define_options { /// Documentation. pub struct FindOptions; }`.
+/// Defines the type of a command's options: `define_options { /// Documentation. pub struct
+/// FindOptions; }`.
 macro_rules! define_options {
     ({ $(#[$meta:meta])* $visibility:vis struct $Options:ident; }
         $(

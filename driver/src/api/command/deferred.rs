@@ -10,7 +10,7 @@ use crate::{
 pub(crate) struct Deferred(Option<Error>);
 
 impl Deferred {
-    /// The document as bytes; an empty one when it cannot be written.
+    /// The encoded document; an empty document if it cannot be serialized.
     pub(crate) fn document(&mut self, what: &'static str, document: impl IntoDocument) -> RawDocumentBuf {
         self.encoded(what, document.into_raw_document())
     }
@@ -35,14 +35,14 @@ impl Deferred {
         documents.into_iter().map(|d| self.document(what, d)).collect()
     }
 
-    /// Keeps an error found while arguments were given.
+    /// Stores the error of an argument, unless there is one already.
     pub(crate) fn check(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.0.get_or_insert(error);
         }
     }
 
-    /// What [`into_result`](Self::into_result) gives, for an action that stays in its place.
+    /// As [`into_result`](Self::into_result), for an action that is not consumed.
     pub(crate) fn take_result(&mut self) -> Result<()> {
         self.0.take().map_or(Ok(()), Err)
     }

@@ -1,5 +1,5 @@
-//! `delete`: [`Collection::delete_one`] and [`Collection::delete_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
-//! and Bulk Writes").
+//! `delete`: [`Collection::delete_one`] and [`Collection::delete_many`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -32,10 +32,12 @@ macro_rules! __delete_options {
             [statement] hint: boxed $crate::options::Hint = "hint";
             /// The collation. Default: the collation of the collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
-            /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older
+            /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";

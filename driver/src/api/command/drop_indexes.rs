@@ -24,7 +24,8 @@ use crate::{
 macro_rules! drop_indexes_options {
     ($then:path { $($arguments:tt)* }) => {
         timed_administration_options! { $then { $($arguments)* }
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -76,7 +77,7 @@ impl<'a> DropIndex<'a> {
     async fn run(mut self) -> Result<()> {
         let index = match &self.index {
             Index::All => "*",
-            // The server would drop all indexes for `"*"` (Index Management, "dropIndex").
+            // The server would drop all indexes for `"*"` (Index Management, "Standard API").
             Index::Name(name) if name.is_empty() || name == "*" => {
                 return Err(Error::invalid_argument(format!(
                     "\"{name}\" is not an index name; use drop_indexes to drop all indexes"

@@ -1,4 +1,5 @@
-//! `endSessions`: ends the sessions of a client that is shut down or dropped ([Driver Sessions], "endSessions").
+//! `endSessions`: ends the sessions of a client that is shut down or dropped ([Driver Sessions],
+//! "endSessions").
 //!
 //! [Driver Sessions]: https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 

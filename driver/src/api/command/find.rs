@@ -1,4 +1,5 @@
-//! `find`: [`Collection::find`] and [`Collection::find_one`] ([Find, getMore and killCursors Commands]).
+//! `find`: [`Collection::find`] and [`Collection::find_one`] ([Find, getMore and killCursors
+//! Commands]).
 //!
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
@@ -74,8 +75,8 @@ macro_rules! __find_options {
 }
 
 crate::__find_options! { define_options {
-    /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`, `batch_size` and
-    /// `no_cursor_timeout`.
+    /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`,
+    /// `batch_size` and `no_cursor_timeout`.
     ///
     /// ```no_run
     /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {

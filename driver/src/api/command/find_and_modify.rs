@@ -46,7 +46,8 @@ macro_rules! __find_one_and_delete_options {
             collation: boxed $crate::options::Collation = "collation";
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
-            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
@@ -54,7 +55,8 @@ macro_rules! __find_one_and_delete_options {
             /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
             /// the cluster.
             max_time: plain std::time::Duration = "maxTimeMS";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;

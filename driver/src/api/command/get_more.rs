@@ -1,4 +1,5 @@
-//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors Commands]).
+//! `getMore`: the next batch of a [`Cursor`](crate::Cursor) ([Find, getMore and killCursors
+//! Commands]).
 //!
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md

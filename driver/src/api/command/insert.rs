@@ -1,5 +1,5 @@
-//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification], "Insert, Update, Replace, Delete,
-//! and Bulk Writes").
+//! `insert`: [`Collection::insert_one`] and [`Collection::insert_many`] ([CRUD specification],
+//! "Insert, Update, Replace, Delete, and Bulk Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -30,10 +30,12 @@ macro_rules! __insert_one_options {
         $then! { { $($arguments)* }
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Insert into the raw storage of the collection (MongoDB 8.2+; ignored by older
+            /// servers). For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -156,7 +158,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {
                 inserted_ids: done.inserted_ids,
             }),
-            // No command was sent, so there is no partial result.
+            // No command was sent, so a partial result does not exist.
             Err(error) if !batcher.has_run() => Err(error),
             Err(error) => Err(batcher.into_error(error)),
         }

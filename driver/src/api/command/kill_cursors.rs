@@ -31,7 +31,7 @@ impl Operation for KillCursors<'_> {
     fn properties(&self) -> Properties<'_> {
         Properties {
             // The cursor is closed even if its explicit session has ended: then without `lsid`
-            // (Driver Sessions, "When using a cursor").
+            // (Driver Sessions, "When sending a killCursors command").
             requires_session: false,
             intent: Intent::Write,
             ..Properties::of_cursor(

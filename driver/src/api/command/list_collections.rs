@@ -1,4 +1,5 @@
-//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`] ([Enumerating Collections]).
+//! `listCollections`: [`Database::list_collections`] and [`Database::list_collection_names`]
+//! ([Enumerating Collections]).
 //!
 //! [Enumerating Collections]: https://github.com/mongodb/specifications/blob/master/source/enumerate-collections.md
 
@@ -34,7 +35,7 @@ pub struct CollectionSpecification {
     /// The options of the collection.
     #[serde(default)]
     pub options: Document,
-    /// UUID and whether it is read-only.
+    /// The UUID of the collection (`uuid`), and whether it is read-only (`readOnly`).
     #[serde(default)]
     pub info: Document,
     /// The specification of the index on `_id`. `None` for views.
@@ -56,9 +57,11 @@ macro_rules! list_collections_options {
             authorized_collections: plain bool = "authorizedCollections";
             /// Number of collections per batch. Default: the server's.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
         }
@@ -66,7 +69,8 @@ macro_rules! list_collections_options {
 }
 
 list_collections_options! { define_options {
-    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the latter ignores `batch_size`.
+    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the
+    /// latter ignores `batch_size`.
     pub struct ListCollectionsOptions;
 } }
 
@@ -127,7 +131,7 @@ impl<'a> ListCollectionNames<'a> {
 
     async fn run(self) -> Result<Vec<String>> {
         // `nameOnly` would omit the fields that other filters need (Enumerating Collections,
-        // "nameOnly").
+        // "Getting Collection Names").
         let name_only = self.options.filter.as_ref().is_none_or(|filter| {
             filter
                 .iter()
@@ -162,7 +166,7 @@ async fn list(
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }
 
-/// `listCollections` on the primary (Enumerating Collections, "Server selection").
+/// `listCollections` on the primary (Enumerating Collections, "Replica Sets").
 struct ListCollectionsOperation<'a> {
     database: &'a str,
     name_only: bool,

@@ -1,4 +1,5 @@
-//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating Databases]).
+//! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating
+//! Databases]).
 //!
 //! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 
@@ -24,12 +25,12 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DatabaseSpecification {
-    /// The name.
+    /// The name of the database.
     pub name: String,
     /// The size on disk in bytes. 0 if only names were requested.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether it holds no data.
+    /// Whether the database contains no data. `false` if only names were requested.
     #[serde(default)]
     pub empty: bool,
 }
@@ -44,7 +45,8 @@ macro_rules! list_databases_options {
             /// all; an error if the user may not list all. Default: depends on the privileges of
             /// the user.
             authorized_databases: plain bool = "authorizedDatabases";
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
         }
     };

@@ -1,4 +1,5 @@
-//! `listIndexes`: [`Collection::list_indexes`] and [`Collection::list_index_names`] ([Index Management]).
+//! `listIndexes`: [`Collection::list_indexes`] and [`Collection::list_index_names`] ([Index
+//! Management]).
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -31,9 +32,11 @@ macro_rules! list_indexes_options {
         $then! { { $($arguments)* }
             /// Number of indexes per batch. Default: the server's.
             [cursor] batch_size: plain u32;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             [cursor driver] raw_data: plain bool = "rawData" since is_8_2;
         }

@@ -148,7 +148,7 @@ impl<'a> CustomCommand<'a> {
         let has_read_concern = self.validate()?;
         command.elements_of(self.command);
         if has_read_concern {
-            command.waive_read_time();
+            command.discard_read_time();
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use crate::{
 
 /// The options of a command.
 pub(crate) trait WriteOptions {
-    /// Writes the options that are set into the body of the command, in the order of their declaration.
+    /// Writes the options that are set into the body of the command, in the order of their
+    /// declaration.
     fn write(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
 
     /// Writes the options with the mark `statement` into a statement of the command.

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_delay_if_the_server_awaits_data() {
+    fn nothing_is_delayed_if_the_server_awaits_data() {
         let delays = delays(Duration::from_secs(1), &[true; 20]);
         assert!(delays.iter().all(Duration::is_zero), "{delays:?}");
     }

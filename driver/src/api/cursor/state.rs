@@ -99,7 +99,7 @@ impl State {
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
     pub(super) async fn fetch(&mut self) -> Result<()> {
-        // With `maxAwaitTimeMS` the server waits, so there is no delay.
+        // With `maxAwaitTimeMS` the server waits, so the driver does not.
         if self.max_await_time.is_none()
             && let Some(delay) = self.backoff.delay(Instant::now())
         {

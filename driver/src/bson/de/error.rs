@@ -1,38 +1,47 @@
 //! `serde::de::Error` for [`DecodeError`]: types and field names are kept, values are left out.
 
 use std::fmt::{self, Write};
+use std::panic::Location;
 
 use serde::de::{self, Expected, Unexpected};
 
-use crate::bson::error::{DecodeError, Found, Text};
+use super::call_sites;
+use crate::bson::error::{DecodeError, Found};
 use crate::bson::same_type;
 
 /// Maximum length of a message of a type's own `Deserialize`, in bytes.
 const MAX_MESSAGE: usize = 1024;
 
 impl de::Error for DecodeError {
+    #[track_caller]
     fn custom<T: fmt::Display>(message: T) -> Self {
+        let is_formatted = same_type::is::<T, String>() || same_type::is::<T, fmt::Arguments<'static>>();
+        if is_formatted && let Some(expected) = call_sites::expected_at(Location::caller()) {
+            return Self::found(format!("expected {expected}").into(), Found::Unnamed);
+        }
         let mut text = Limited(String::new());
         // An error means that the limit is reached; the text up to it is kept.
         let _ = write!(text, "{message}");
         let error = Self::new(text.0);
-        // Text that was formatted for this error. Error types and literals are shown as they are.
-        if same_type::is::<T, String>()
-            || same_type::is::<T, fmt::Arguments<'static>>()
-            || same_type::is::<T, ::bson::error::Error>()
-        {
-            error.with_text(Text::Formatted)
+        if same_type::is::<T, ::bson::error::Error>() {
+            error.of_crate_bson()
         } else {
             error
         }
     }
 
+    #[track_caller]
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        // Crate bson's `Document` writes the value into `expected`.
+        if matches!(unexpected, Unexpected::Map)
+            && let Some(expected) = call_sites::expected_at(Location::caller())
+        {
+            return Self::found(format!("expected {expected}").into(), Found::Unnamed);
+        }
         Self::found(
             format!("expected {expected}").into(),
             Found::Serde(word(&unexpected)),
         )
-        .with_text(Text::Expectation)
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -40,7 +49,7 @@ impl de::Error for DecodeError {
             "expected {expected}, found {} out of its range",
             word(&unexpected)
         );
-        Self::new(message).with_text(Text::Expectation)
+        Self::new(message)
     }
 
     fn invalid_length(len: usize, expected: &dyn Expected) -> Self {

@@ -3,6 +3,7 @@
 //! The input format is specified at <https://bsonspec.org/spec.html>.
 
 mod access;
+mod call_sites;
 mod error;
 mod extended_json_shapes;
 mod key;
@@ -15,7 +16,7 @@ use std::cell::Cell;
 
 use serde::Deserialize;
 
-use super::error::{DecodeError, Text};
+use super::error::DecodeError;
 use super::limits::MAX_DEPTH;
 use super::raw_value::RawValue;
 use super::spec::ElementType;
@@ -99,8 +100,7 @@ pub(super) struct Context<'de> {
 /// The last value passed to a reader that accepts any type, such as `Bson` or serde's buffer for tagged enums and flattened
 /// fields.
 ///
-/// The reader's type may reject the value afterwards with a message that contains it: crate bson's types do. Errors state no
-/// values, so [`Context::locate`] removes such a message.
+/// The reader's type may reject the value afterwards. The error then is not about the element that was read last.
 #[derive(Clone, Copy)]
 struct PassedOn {
     /// Addresses of the value's first byte and of the byte after its last.
@@ -134,6 +134,11 @@ impl PassedOn {
     fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
+
+    /// Whether one value is inside of the other.
+    fn overlaps(self, other: Self) -> bool {
+        self.contains(other) || other.contains(self)
+    }
 }
 
 impl<'de> Context<'de> {
@@ -160,18 +165,16 @@ impl<'de> Context<'de> {
         }
     }
 
-    /// Adds the element to an error, unless an inner element is in it already, and removes a message that may contain a value.
+    /// Adds the element to an error, unless an inner element is in it already, and removes an error of crate bson that may contain
+    /// a value.
     #[cold]
     fn locate(&self, error: DecodeError, raw: RawValue<'_>) -> DecodeError {
         let element = PassedOn::new(raw.bytes(), false);
         let passed_on = self.passed_on.get();
-        let may_contain_value = match error.text() {
-            Text::Constant => false,
-            Text::Formatted => passed_on.contains(element) || element.contains(passed_on),
-            Text::Expectation => passed_on.to_bson && passed_on.contains(element),
-        };
-        let error = if may_contain_value {
+        let error = if error.is_of_crate_bson() && passed_on.overlaps(element) {
             error.without_text(raw.kind())
+        } else if passed_on.to_bson && passed_on.contains(element) {
+            error.read_by_crate_bson(raw.kind())
         } else if element.contains(passed_on) && element.start < passed_on.start {
             error.in_buffer()
         } else {

@@ -1,14 +1,16 @@
 //! The sockets of DNS queries: one per query, so that its source port is unpredictable (RFC 5452).
 
 use std::{
+    future::{Future, poll_fn},
     io,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    task::{Context, Poll},
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UdpSocket},
-    task::JoinSet,
     time::timeout,
 };
 
@@ -17,31 +19,60 @@ use crate::proto::dns::{
     ServerFailure, Step, Transport,
 };
 
+/// The server of a conversation, and its outcome.
+type Ended = (SocketAddr, Result<Answer, ServerFailure>);
+
 /// Returns the first answer. The conversations end with this future.
-pub(super) async fn run(mut lookup: Lookup) -> Result<Answer, LookupFailure> {
-    let mut conversations = JoinSet::new();
+pub(super) async fn run(lookup: Lookup) -> Result<Answer, LookupFailure> {
+    run_with(lookup, converse).await
+}
+
+/// [`run`] with this function for one conversation.
+async fn run_with<F: Future<Output = Ended>>(
+    mut lookup: Lookup,
+    converse: impl Fn(Conversation) -> F,
+) -> Result<Answer, LookupFailure> {
+    // Part of this future and not tasks, which the runtime can cancel: each conversation in progress reports its end.
+    let mut conversations = Conversations(Vec::new());
     loop {
         match lookup.next_step() {
-            Step::Begin(conversation) => {
-                conversations.spawn(converse(conversation));
-            }
+            Step::Begin(conversation) => conversations.0.push(Box::pin(converse(conversation))),
             Step::Wait => {}
             Step::GiveUp(failure) => return Err(failure),
         }
+        let next = poll_fn(|context| conversations.poll_next(context));
         let ended = if lookup.is_patient() {
-            timeout(PATIENCE, conversations.join_next()).await.ok().flatten()
+            timeout(PATIENCE, next).await.ok()
         } else {
-            conversations.join_next().await
+            Some(next.await)
         };
         match ended {
-            Some(Ok((_, Ok(answer)))) => return Ok(answer),
-            Some(Ok((server, Err(failure)))) => lookup.failed(server, failure),
-            Some(Err(_)) | None => {}
+            Some((_, Ok(answer))) => return Ok(answer),
+            Some((server, Err(failure))) => lookup.failed(server, failure),
+            None => {}
         }
     }
 }
 
-async fn converse(mut conversation: Conversation) -> (SocketAddr, Result<Answer, ServerFailure>) {
+/// The conversations in progress.
+struct Conversations<F>(Vec<Pin<Box<F>>>);
+
+impl<F: Future<Output = Ended>> Conversations<F> {
+    /// Polls all conversations until one ends, and removes it.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        for index in 0..self.0.len() {
+            if let Some(conversation) = self.0.get_mut(index)
+                && let Poll::Ready(ended) = conversation.as_mut().poll(context)
+            {
+                drop(self.0.swap_remove(index));
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+async fn converse(mut conversation: Conversation) -> Ended {
     loop {
         let outcome = match random() {
             Ok(id) => send(&conversation.exchange(id)).await,
@@ -112,4 +143,73 @@ async fn over_tcp(server: SocketAddr, query: &Query) -> io::Result<Reply> {
     stream.read_exact(&mut message).await?;
     let other_query = || io::Error::new(io::ErrorKind::InvalidData, "its reply is to another question");
     query.read(&message).ok_or_else(other_query)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, future::pending, time::Duration};
+
+    use super::*;
+    use crate::proto::dns::{Kind, Name, NameServers};
+
+    fn lookup(servers: u16, attempts: usize) -> Lookup {
+        let addresses = (1..=servers).map(|port| (Ipv4Addr::LOCALHOST, port).into());
+        let servers = NameServers {
+            addresses: addresses.collect(),
+            timeout: Duration::from_secs(5),
+            attempts,
+            rotate: false,
+            tcp_only: false,
+        };
+        Lookup::new(Name::parse("example.com").unwrap(), Kind::A, servers, 0)
+    }
+
+    /// Increments the counter when it is dropped.
+    struct CountDrop<'a>(&'a Cell<usize>);
+
+    impl Drop for CountDrop<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_lookup_fails_once_every_conversation_has_failed() {
+        let begun = Cell::new(0);
+        let failing = |conversation: Conversation| {
+            begun.set(begun.get() + 1);
+            async move {
+                // The conversation is pending at first.
+                tokio::task::yield_now().await;
+                (
+                    conversation.server(),
+                    Err(ServerFailure::Socket("cancelled".into())),
+                )
+            }
+        };
+        let LookupFailure(failures) = run_with(lookup(2, 2), failing).await.unwrap_err();
+        assert_eq!(begun.get(), 4);
+        let servers: Vec<_> = failures.iter().map(|(server, _)| server.port()).collect();
+        assert_eq!(servers, [1, 2]);
+        let LookupFailure(failures) = run_with(lookup(0, 2), failing).await.unwrap_err();
+        assert_eq!(failures, []);
+    }
+
+    #[tokio::test]
+    async fn the_first_answer_cancels_the_other_conversations() {
+        let ended = Cell::new(0);
+        let converse = |conversation: Conversation| {
+            let guard = CountDrop(&ended);
+            async move {
+                let _guard = guard;
+                if conversation.server().port() == 1 {
+                    pending::<()>().await;
+                }
+                (conversation.server(), Ok(Answer::Records(Vec::new())))
+            }
+        };
+        let answer = run_with(lookup(2, 1), converse).await;
+        assert_eq!(answer, Ok(Answer::Records(Vec::new())));
+        assert_eq!(ended.get(), 2);
+    }
 }

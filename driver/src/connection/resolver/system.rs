@@ -8,7 +8,7 @@ use std::{
 };
 
 use resolv_conf::{Config, ScopedIp};
-use tokio::net::lookup_host;
+use tokio::{net::lookup_host, task::spawn_blocking};
 
 use crate::{
     connection::dns::LookupError,
@@ -41,7 +41,10 @@ pub(super) async fn name_servers() -> Result<NameServers, LookupError> {
                 .into(),
         ));
     }
-    let text = read().map_err(|error| LookupError::Failed(format!("{PATH} cannot be read: {error}")))?;
+    let text = spawn_blocking(read)
+        .await
+        .unwrap_or_else(|error| Err(error.into()))
+        .map_err(|error| LookupError::Failed(format!("{PATH} cannot be read: {error}")))?;
     Ok(parse(&text).await)
 }
 

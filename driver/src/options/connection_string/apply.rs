@@ -301,7 +301,7 @@ impl State {
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         }
-        self.options.settle_auth_source();
+        self.options.apply_auth_source();
         if self.tls_ignored && self.options.tls.enabled.is_none() {
             self.reader.warnings.push(NOT_ENCRYPTED.to_owned());
         }

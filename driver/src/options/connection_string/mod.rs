@@ -28,7 +28,7 @@ impl ClientOptions {
     /// contains no user name or password. Unknown options and invalid values are not errors but
     /// [warnings](Self::warnings).
     pub fn parse(uri: &str) -> Result<Self> {
-        let unclear = split::may_hide_a_password(uri);
+        let unclear = split::may_contain_a_password(uri);
         // The message could contain a part of the password.
         let refuse = |error: OptionError| {
             Error::connection_string(if unclear {

@@ -43,7 +43,7 @@ impl Pair {
 
 /// Whether the value of this option contains a secret. Misspelled names of such options are
 /// included.
-fn holds_secret(key: &str) -> bool {
+fn contains_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["passw", "pwd", "secret", "token", "authmechanismprop"]
         .iter()
@@ -52,7 +52,7 @@ fn holds_secret(key: &str) -> bool {
 
 /// Whether an `@` follows the first `?`. It may belong to an option, or end a password that
 /// contains the `?`.
-pub(super) fn may_hide_a_password(uri: &str) -> bool {
+pub(super) fn may_contain_a_password(uri: &str) -> bool {
     uri.split_once('?').is_some_and(|(_, query)| query.contains('@'))
 }
 
@@ -66,7 +66,7 @@ pub(super) fn split(uri: &str) -> Result<Parts, OptionError> {
         return Err(OptionError::NoScheme);
     };
     // `?` and `/` must be percent-encoded in a password, so the first of them ends the authority
-    // (Connection String, "User information").
+    // (Connection String, "Userinfo").
     let (before_query, query) = match rest.split_once('?') {
         Some((before, query)) => (before, Some(query)),
         None => (rest, None),
@@ -193,7 +193,7 @@ pub(super) fn split_query(text: &str) -> Result<Vec<Pair>, OptionError> {
         option.value = decode(value).ok_or_else(|| OptionError::ValueEncoding {
             option: option.name().to_owned(),
         })?;
-        follows_secret |= holds_secret(&option.key);
+        follows_secret |= contains_secret(&option.key);
         options.push(option);
     }
     Ok(options)

@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, AuthenticationError>;
 /// The user that a connection authenticates as.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// `None`: negotiated (Authentication, "Mechanism Negotiation").
+    /// `None`: negotiated (Authentication, "Default Authentication Methods").
     pub mechanism: Option<Mechanism>,
     /// `authSource`
     pub source: String,
@@ -30,6 +30,7 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The user `username` in the database `source`. The mechanism is negotiated if it is `None`.
     #[cfg(any(test, feature = "internals"))]
     /// An authentication with this mechanism (default: negotiated), on the database `source`.
     pub fn new(
@@ -59,8 +60,8 @@ impl Identity {
         ClientFirst::new(user, &nonce)
     }
 
-    /// The mechanism of the speculative conversation in the handshake (Authentication, "Speculative
-    /// Authentication").
+    /// The mechanism of the speculative conversation in the handshake (MongoDB Handshake,
+    /// "Speculative Authentication").
     fn speculation(&self) -> Option<Mechanism> {
         match self.mechanism {
             None => Some(Mechanism::Scram(ScramHash::Sha256)),
@@ -226,7 +227,7 @@ impl Awaiting {
 
     fn advance(self, body: &[u8]) -> std::result::Result<Step, AuthenticationFailure> {
         let Self { source, state } = self;
-        let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
         if let State::X509Outcome = state {
             return Ok(Step::Done);
         }
@@ -238,7 +239,7 @@ impl Awaiting {
         match state {
             State::ServerFirst(scram) => {
                 if done {
-                    return Err(broken(
+                    return Err(invalid_message(
                         "the server ends the conversation before it proved itself with a signature",
                     ));
                 }
@@ -257,10 +258,10 @@ impl Awaiting {
                     return Ok(Step::Done);
                 }
                 let state = State::EmptyExchange(hash);
-                Ok(proceed(source, conversation, Vec::new(), state))
+                Ok(continue_conversation(source, conversation, Vec::new(), state))
             }
             State::EmptyExchange(_) | State::PlainOutcome if !done => {
-                Err(broken("the server does not end the conversation"))
+                Err(invalid_message("the server does not end the conversation"))
             }
             State::EmptyExchange(_) | State::PlainOutcome | State::X509Outcome => Ok(Step::Done),
         }
@@ -277,11 +278,11 @@ impl AwaitingKeys {
     pub fn handle_keys(self, keys: SaltedKeys) -> Step {
         let (payload, scram) = self.scram.handle_keys(keys);
         let state = State::ServerFinal(scram);
-        proceed(self.source, self.conversation, payload, state)
+        continue_conversation(self.source, self.conversation, payload, state)
     }
 }
 
-fn proceed(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
+fn continue_conversation(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
     let request = Request {
         source: source.clone(),
         content: Content::Continue {

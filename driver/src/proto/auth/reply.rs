@@ -18,20 +18,20 @@ pub(super) struct SaslReply {
 
 impl SaslReply {
     pub(super) fn parse(body: &[u8]) -> std::result::Result<Self, AuthenticationFailure> {
-        let broken = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
         let field = |name: &str| {
             find_element(body, name)
                 .map(|element| element.map(|element| element.value))
-                .map_err(|_| broken("the server's reply is not valid BSON"))
+                .map_err(|_| invalid_message("the server's reply is not valid BSON"))
         };
         let payload = field("payload")?
             .and_then(|value| value.binary().ok().map(|binary| binary.bytes.to_vec()))
-            .ok_or_else(|| broken("the server's reply has no payload"))?;
+            .ok_or_else(|| invalid_message("the server's reply has no payload"))?;
         let conversation = match field("conversationId")? {
             Some(id) => id
                 .to_bson()
-                .map_err(|_| broken("the server's reply is not valid BSON"))?,
-            None => return Err(broken("the server's reply has no conversationId")),
+                .map_err(|_| invalid_message("the server's reply is not valid BSON"))?,
+            None => return Err(invalid_message("the server's reply has no conversationId")),
         };
         Ok(Self {
             conversation,

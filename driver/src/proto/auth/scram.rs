@@ -23,7 +23,7 @@ const CHANNEL_BINDING: &str = "biws";
 
 type Result<T> = std::result::Result<T, AuthenticationFailure>;
 
-fn broken(why: impl Into<String>) -> AuthenticationFailure {
+fn invalid_message(why: impl Into<String>) -> AuthenticationFailure {
     AuthenticationFailure::Conversation(why.into())
 }
 
@@ -127,11 +127,11 @@ impl ClientFirst {
         let text = text_of(payload)?;
         let (nonce, salt, iterations) = split_server_first(text)?;
         if nonce.strip_prefix(self.nonce.as_str()).is_none_or(str::is_empty) {
-            return Err(broken("the server's nonce does not extend the client's"));
+            return Err(invalid_message("the server's nonce does not extend the client's"));
         }
         let salt = STANDARD
             .decode(salt)
-            .map_err(|_| broken("the server's salt is not valid base64"))?;
+            .map_err(|_| invalid_message("the server's salt is not valid base64"))?;
         let iterations = checked_iterations(iterations)?;
         let without_proof = format!("c={CHANNEL_BINDING},r={nonce}");
         let parameters = ScramParameters {
@@ -179,21 +179,23 @@ impl ClientFinal {
         let text = text_of(payload)?;
         let first = text.split(',').next().unwrap_or_default();
         if let Some(reason) = first.strip_prefix("e=") {
-            return Err(broken(format!("the server replied with the error {reason:?}")));
+            return Err(invalid_message(format!(
+                "the server replied with the error {reason:?}"
+            )));
         }
         let signature = first
             .strip_prefix("v=")
-            .ok_or_else(|| broken("the server's last message has no signature"))?;
+            .ok_or_else(|| invalid_message("the server's last message has no signature"))?;
         let signature = STANDARD
             .decode(signature)
-            .map_err(|_| broken("the server's signature is not valid base64"))?;
+            .map_err(|_| invalid_message("the server's signature is not valid base64"))?;
         if self
             .hash
             .verify_hmac(&self.server_key.server, self.signed.as_bytes(), &signature)
         {
             Ok(())
         } else {
-            Err(broken(
+            Err(invalid_message(
                 "the server's signature is wrong: it does not know the password",
             ))
         }
@@ -201,7 +203,7 @@ impl ClientFinal {
 }
 
 fn text_of(payload: &[u8]) -> Result<&str> {
-    std::str::from_utf8(payload).map_err(|_| broken("the server's message is not UTF-8"))
+    std::str::from_utf8(payload).map_err(|_| invalid_message("the server's message is not UTF-8"))
 }
 
 /// Splits `server-first-message` into nonce, salt and iteration count: these fields in this order,
@@ -211,28 +213,32 @@ fn split_server_first(text: &str) -> Result<(&str, &str, &str)> {
     let mut field = |name: &str| {
         let found = fields.next().unwrap_or_default();
         if let Some(reason) = found.strip_prefix("e=") {
-            return Err(broken(format!("the server replied with the error {reason:?}")));
+            return Err(invalid_message(format!(
+                "the server replied with the error {reason:?}"
+            )));
         }
         if found.starts_with("m=") {
-            return Err(broken("the server requires an unsupported extension of SCRAM"));
+            return Err(invalid_message(
+                "the server requires an unsupported extension of SCRAM",
+            ));
         }
         found
             .strip_prefix(name)
-            .ok_or_else(|| broken(format!("the server's first message lacks {name}")))
+            .ok_or_else(|| invalid_message(format!("the server's first message lacks {name}")))
     };
     Ok((field("r=")?, field("s=")?, field("i=")?))
 }
 
 fn checked_iterations(text: &str) -> Result<u32> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(broken("the server's iteration count is not a number"));
+        return Err(invalid_message("the server's iteration count is not a number"));
     }
     // A number that does not fit is too large.
     match text.parse::<u32>().unwrap_or(u32::MAX) {
-        count if count < MIN_ITERATIONS => Err(broken(format!(
+        count if count < MIN_ITERATIONS => Err(invalid_message(format!(
             "the server requests {count} iterations; fewer than {MIN_ITERATIONS} are not safe"
         ))),
-        count if count > MAX_ITERATIONS => Err(broken(format!(
+        count if count > MAX_ITERATIONS => Err(invalid_message(format!(
             "the server requests {text} iterations; more than {MAX_ITERATIONS} take too long"
         ))),
         count => Ok(count),

@@ -125,7 +125,7 @@ impl<'b> CommandBuilder<'b> {
 
     /// Discards what the session adds: the command of the application contains its own read
     /// concern.
-    pub fn waive_read_time(&mut self) {
+    pub fn discard_read_time(&mut self) {
         self.read_time = None;
     }
 
@@ -168,8 +168,7 @@ impl<'b> CommandBuilder<'b> {
         self.end(start);
     }
 
-    /// Writes `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Stable API, "Applying the API
-    /// Version and Options").
+    /// Writes `apiVersion`, `apiStrict` and `apiDeprecationErrors` (Stable API, "Command Syntax").
     pub fn server_api(&mut self, api: ServerApi) {
         self.str("apiVersion", api.version.as_str());
         self.optional_bool("apiStrict", api.strict);

@@ -149,11 +149,11 @@ impl<'a> Reply<'a> {
             code_name: self.code_name.unwrap_or_default().to_owned(),
             message: self.message.unwrap_or("(no errmsg in the reply)").to_owned(),
         }));
-        Some(self.decorate(error))
+        Some(self.annotate(error))
     }
 
     /// The write concern error, if it is a "not writable primary" or "node is recovering" error
-    /// (SDAM, "Not writable primary and node is recovering").
+    /// (SDAM, `"not writable primary" and "node is recovering"`).
     pub fn state_change(&self) -> Option<Error> {
         self.write_concern_error?;
         let concern = write_concern_error(self).ok().flatten()?;
@@ -164,11 +164,11 @@ impl<'a> Reply<'a> {
             write_concern_error: Some(concern),
             ..WriteFailure::default()
         };
-        Some(self.decorate(Error::new(ErrorKind::Write(failure))))
+        Some(self.annotate(Error::new(ErrorKind::Write(failure))))
     }
 
     /// Adds the labels and the complete reply to an error.
-    pub fn decorate(&self, error: Error) -> Error {
+    pub fn annotate(&self, error: Error) -> Error {
         let error = error.with_labels(self.labels());
         match RawDocument::from_bytes(self.body) {
             Ok(body) => error.with_response(body),

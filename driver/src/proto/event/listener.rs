@@ -47,12 +47,17 @@ impl<E> EventListener<E> {
 
     /// Calls the function with an event.
     pub fn emit(&self, event: &E) {
-        // The function shares no state with the driver, so a panic leaves no inconsistent state.
-        let listened = catch_unwind(AssertUnwindSafe(|| (self.listen)(event)));
-        if let Err(payload) = listened {
-            // The destructor of the payload may panic as well.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-        }
+        catch_panic(|| (self.listen)(event));
+    }
+}
+
+/// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its panic.
+pub(crate) fn catch_panic(call: impl FnOnce()) {
+    // The function shares no state with the driver, so a panic leaves no inconsistent state.
+    let returned = catch_unwind(AssertUnwindSafe(call));
+    if let Err(payload) = returned {
+        // The destructor of the payload may panic as well.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
 }
 

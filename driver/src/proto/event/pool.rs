@@ -13,19 +13,19 @@ use crate::{Error, ServerAddress, bson::ObjectId};
 pub enum PoolEvent {
     /// A pool was created.
     PoolCreated {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The options of the pool that differ from their defaults.
         options: PoolOptions,
     },
     /// A pool was marked as ready: connections can be checked out and established.
     PoolReady {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
     /// A pool was cleared: its connections became stale.
     PoolCleared {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The service whose connections became stale. `None` unless the client is in load-balanced
         /// mode.
@@ -35,19 +35,19 @@ pub enum PoolEvent {
     },
     /// A pool was closed.
     PoolClosed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
     /// A connection was created. It is not established yet.
     ConnectionCreated {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The driver's ID of the connection.
         connection_id: u32,
     },
     /// A connection was established and is ready for use.
     ConnectionReady {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The driver's ID of the connection.
         connection_id: u32,
@@ -56,25 +56,25 @@ pub enum PoolEvent {
     },
     /// A connection was closed.
     ConnectionClosed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The driver's ID of the connection.
         connection_id: u32,
-        /// The reason.
+        /// Why the connection was closed.
         reason: ConnectionClosedReason,
         /// The error, if the reason is an error.
         error: Option<Error>,
     },
     /// A check-out started.
     ConnectionCheckOutStarted {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
     },
     /// A check-out failed.
     ConnectionCheckOutFailed {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
-        /// The reason.
+        /// Why the check-out failed.
         reason: CheckOutFailedReason,
         /// The error, if the reason is a connection error.
         error: Option<Error>,
@@ -83,7 +83,7 @@ pub enum PoolEvent {
     },
     /// A connection was checked out.
     ConnectionCheckedOut {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The driver's ID of the connection.
         connection_id: u32,
@@ -92,7 +92,7 @@ pub enum PoolEvent {
     },
     /// A connection was checked in.
     ConnectionCheckedIn {
-        /// The server.
+        /// The address of the pool's server.
         address: ServerAddress,
         /// The driver's ID of the connection.
         connection_id: u32,

@@ -38,7 +38,7 @@ pub enum SdamEvent {
     ServerOpening {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
     },
     /// A server description changed. Descriptions that are equal by the rules of the specification
@@ -46,7 +46,7 @@ pub enum SdamEvent {
     ServerDescriptionChanged {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
         /// The description before the change.
         previous: Box<ServerDescription>,
@@ -57,14 +57,14 @@ pub enum SdamEvent {
     ServerClosed {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
     },
     /// A check of a server (heartbeat) started.
     ServerHeartbeatStarted {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
         /// Whether the check is awaitable: the server replies when its state changes, or after
         /// `heartbeatFrequencyMS`.
@@ -78,7 +78,7 @@ pub enum SdamEvent {
     ServerHeartbeatSucceeded {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
         /// The duration of the check. For an awaitable check it includes the time that the server
         /// waited.
@@ -96,11 +96,11 @@ pub enum SdamEvent {
     ServerHeartbeatFailed {
         /// Identifies the topology of one client.
         topology_id: ObjectId,
-        /// The server.
+        /// The address of the server.
         address: ServerAddress,
         /// The duration of the check.
         duration: Duration,
-        /// The error.
+        /// The error that the check failed with.
         failure: Error,
         /// Whether the check was awaitable.
         awaited: bool,

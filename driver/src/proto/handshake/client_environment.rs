@@ -81,7 +81,7 @@ fn detect_faas(variables: Variables<'_>) -> Option<Faas> {
     let lambda = variables("AWS_EXECUTION_ENV").is_some_and(|value| value.starts_with("AWS_Lambda_"));
     let vercel = is_set("VERCEL");
     // Vercel functions run on Lambda: `vercel` takes precedence over `aws.lambda`
-    // ("client.env.name").
+    // ("FaaS").
     let found = [
         (vercel, VERCEL),
         ((lambda || is_set("AWS_LAMBDA_RUNTIME_API")) && !vercel, AWS),

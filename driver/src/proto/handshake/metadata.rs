@@ -1,5 +1,5 @@
 //! The `client` document of the handshake: its fields, the metadata of wrapping libraries, and its
-//! truncation ([MongoDB Handshake], "Client metadata document", "Limitations").
+//! truncation ([MongoDB Handshake], "Hello Command", "Limitations").
 //!
 //! [MongoDB Handshake]:
 //! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
@@ -101,20 +101,20 @@ impl ClientMetadata {
         if let Some(env) = self.client_environment.document() {
             metadata.insert("env", env);
         }
-        cut_to_size(metadata)
+        truncate_to_limit(metadata)
     }
 }
 
 /// Removes optional fields in the order of the specification ("Limitations") until the document
 /// fits.
-fn cut_to_size(mut metadata: Document) -> Result<RawDocumentBuf> {
+fn truncate_to_limit(mut metadata: Document) -> Result<RawDocumentBuf> {
     let cuts: [fn(&mut Document, usize); 4] = [
         |metadata, _| keep_only(metadata, "env", "name"),
         |metadata, _| keep_only(metadata, "os", "type"),
         |metadata, _| {
             metadata.remove("env");
         },
-        cut_platform,
+        truncate_platform,
     ];
     let mut encoded = to_raw_document(&metadata)?;
     for cut in cuts {
@@ -159,7 +159,7 @@ fn keep_only(metadata: &mut Document, part: &str, field: &str) {
 }
 
 /// Truncates `platform`, and removes it if nothing would be left.
-fn cut_platform(metadata: &mut Document, surplus: usize) {
+fn truncate_platform(metadata: &mut Document, surplus: usize) {
     let Ok(platform) = metadata.get_str("platform") else {
         return;
     };
@@ -217,7 +217,7 @@ mod tests {
                 "platform": "é".repeat(platform),
                 "env": { "name": "aws.lambda", "region": "r".repeat(region) },
             };
-            let cut = cut_to_size(metadata)?;
+            let cut = truncate_to_limit(metadata)?;
             assert!(cut.as_bytes().len() <= MAX_METADATA);
             Ok::<_, Error>(decode_document(cut.as_bytes()).unwrap())
         };

@@ -30,11 +30,11 @@ pub const MIN_WIRE_VERSION: i32 = 8;
 pub const MAX_WIRE_VERSION: i32 = 29;
 
 /// The error if the hello reply has no `serviceId` in load-balanced mode. The text is that of the
-/// specification (Load Balancer Support, "Connection Pool Establishment").
+/// specification (Load Balancer Support, "Connection Establishment").
 pub const NO_SERVICE_ID: &str =
     "Driver attempted to initialize in load balancing mode, but the server does not support this mode.";
 
-/// `backpressure`: the version of the Client Backpressure specification that the driver implements.
+/// `backpressure`: the driver implements the Client Backpressure specification.
 const BACKPRESSURE: &str = "2";
 
 /// Writes the body of the first hello of a connection.

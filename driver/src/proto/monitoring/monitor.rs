@@ -111,20 +111,20 @@ impl Monitor {
     pub fn handle_failure(&mut self, network: bool, now: Instant) {
         let retry = network && self.known;
         self.requested = false;
-        self.lose(if retry { Phase::Due } else { Phase::Waiting(now) });
+        self.disconnect(if retry { Phase::Due } else { Phase::Waiting(now) });
     }
 
     /// An operation had a network error: the connection of the monitor must be closed, which
-    /// cancels a running check ("hello or legacy hello Cancellation"). The next check satisfies a request
-    /// made meanwhile.
+    /// cancels a running check ("hello or legacy hello Cancellation"). The next check satisfies a
+    /// request made meanwhile.
     pub fn handle_cancellation(&mut self, now: Instant) {
-        self.lose(match self.phase {
+        self.disconnect(match self.phase {
             Phase::Waiting(since) => Phase::Waiting(since),
             Phase::Due | Phase::Checking(_) => Phase::Waiting(now),
         });
     }
 
-    fn lose(&mut self, phase: Phase) {
+    fn disconnect(&mut self, phase: Phase) {
         self.known = false;
         self.version = None;
         self.link = Link::None;

@@ -112,9 +112,9 @@ fn a_running_check_satisfies_a_request() {
         let (mut monitor, now) = begun(false);
         monitor.request_check();
         if fails {
-            monitor.handle_failure(false, now)
+            monitor.handle_failure(false, now);
         } else {
-            monitor.handle_answer(OLD, now)
+            monitor.handle_answer(OLD, now);
         }
         assert_eq!(monitor.poll(now), Step::Wait(Some(now + HEARTBEAT)));
     }

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum SrvError {
     /// The host name in the connection string is invalid.
     HostName {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
-        /// The reason.
+        /// Why it is invalid.
         problem: NameProblem,
     },
     /// `srvServiceName` is invalid.
@@ -23,16 +23,16 @@ pub enum SrvError {
     Target {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
-        /// The reason.
+        /// Why it is invalid.
         problem: NameProblem,
     },
     /// The target of a record is not in the domain of the host name.
     OutsideDomain {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
         /// The domain of the host name in the connection string.
         domain: String,
@@ -41,7 +41,7 @@ pub enum SrvError {
     PortZero {
         /// The name of the SRV record.
         query: String,
-        /// Its target.
+        /// The target of the record.
         host: String,
     },
     /// There are no SRV records.
@@ -58,12 +58,12 @@ pub enum SrvError {
     },
     /// The TXT record is not UTF-8.
     TxtNotUtf8 {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
     },
     /// There is more than one TXT record.
     TxtRecords {
-        /// The host name.
+        /// The host name in the connection string.
         host: String,
         /// The number of TXT records.
         count: usize,
@@ -93,7 +93,7 @@ impl fmt::Display for SrvError {
             Self::PortZero { query, host } => {
                 write!(f, "the SRV record {query} has port 0 for the target \"{host}\"")
             }
-            Self::NoRecords { query } => write!(f, "there is no SRV record {query}"),
+            Self::NoRecords { query } => write!(f, "the SRV record {query} does not exist"),
             Self::Lookup(reason) => f.write_str(reason),
             Self::NoAnswer { query } => write!(f, "no answer to the DNS query for {query} in time"),
             Self::TxtNotUtf8 { host } => write!(f, "the TXT record of {host} is not UTF-8"),

@@ -19,7 +19,7 @@ pub struct SrvName {
 impl SrvName {
     /// `hostname` is without a port. Fails if the name or the service name is not valid in DNS.
     pub fn new(hostname: &str, service: &str) -> Result<Self, SrvError> {
-        let hostname = normal(hostname);
+        let hostname = normalize(hostname);
         if let Err(problem) = check_name(&hostname) {
             return Err(SrvError::HostName {
                 host: hostname,
@@ -59,7 +59,7 @@ impl SrvName {
     /// Returns the target of an SRV record in lower case and without the final dot, if it is in the
     /// domain. The domain itself, and a name that ends with the domain within a label, are not.
     pub(super) fn verify(&self, target: &str) -> Result<String, SrvError> {
-        let host = normal(target);
+        let host = normalize(target);
         let query = || self.query();
         if host.is_empty() {
             return Err(SrvError::NotOffered { query: query() });
@@ -91,7 +91,7 @@ impl fmt::Display for SrvName {
     }
 }
 
-fn normal(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 

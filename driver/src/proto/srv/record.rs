@@ -68,7 +68,7 @@ pub(super) fn no_records(name: &SrvName) -> SrvError {
     SrvError::NoRecords { query: name.query() }
 }
 
-/// The options in the TXT record, in the form of a connection string. `None` if there is no record.
+/// The options in the TXT record, in the form of a connection string. `None` without a record.
 /// More than one record is an error.
 pub fn txt_options(name: &SrvName, records: &[TxtRecord]) -> Result<Option<String>, SrvError> {
     match records {

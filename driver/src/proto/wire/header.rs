@@ -24,7 +24,7 @@ pub struct Header {
 impl Header {
     /// The length of the shortest reply: header, flag bits, one section of kind 0, and an empty
     /// document.
-    pub(super) const LEAST_REPLY: usize = HEADER_LENGTH + 4 + 1 + 5;
+    pub(super) const MIN_REPLY_LENGTH: usize = HEADER_LENGTH + 4 + 1 + 5;
 
     /// Parses the header of a reply. Rejects lengths that no reply can have, before memory is
     /// allocated.
@@ -50,7 +50,7 @@ impl Header {
         let least = if compressed {
             PACKED_HEADER_LENGTH + 1
         } else {
-            Self::LEAST_REPLY
+            Self::MIN_REPLY_LENGTH
         };
         if length < least {
             return Err(WireError::TooShort { length });

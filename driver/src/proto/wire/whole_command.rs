@@ -1,5 +1,5 @@
 //! Rebuilds the command of a written message as one document, for command monitoring (Command
-//! Logging and Monitoring, "Document sequences").
+//! Logging and Monitoring, "Implementation Notes").
 
 use super::{HEADER_LENGTH, op_msg::KIND_SEQUENCE};
 use crate::bson::{RawArrayBuf, RawDocument, RawDocumentBuf, raw::CString};

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use tracing::{Level, enabled};
 
 use super::{Style, endpoint, milliseconds, text};
-use crate::{ServerAddress, bson::ObjectId, proto::event::SdamEvent};
+use crate::{
+    ServerAddress,
+    bson::ObjectId,
+    proto::event::{SdamEvent, catch_panic},
+};
 
 const TARGET: &str = "marula_driver::topology";
 
@@ -48,8 +52,8 @@ pub(super) fn log(style: &Style, event: &SdamEvent) {
     }
 }
 
-/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no message for
-/// them.
+/// Logs problems with the SRV records of a `mongodb+srv` client. The specifications define no
+/// message for them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SrvPollingLog(Option<Arc<Style>>);
 
@@ -58,16 +62,19 @@ impl SrvPollingLog {
         Self(is_enabled.then(|| Arc::clone(style)))
     }
 
+    /// Logs one problem. A panic of the subscriber does not end SRV polling.
     pub(crate) fn report(&self, topology_id: ObjectId, record: &str, problem: &str) {
         if let Some(style) = self.0.as_deref() {
-            emit!(
-                debug,
-                style,
-                topologyId = topology_id.to_hex(),
-                srvRecord = record,
-                failure = problem,
-                "SRV record problem"
-            );
+            catch_panic(|| {
+                emit!(
+                    debug,
+                    style,
+                    topologyId = topology_id.to_hex(),
+                    srvRecord = record,
+                    failure = problem,
+                    "SRV record problem"
+                );
+            });
         }
     }
 }

@@ -102,3 +102,63 @@ fn endpoint(address: &ServerAddress) -> (std::borrow::Cow<'_, str>, Option<u16>)
 fn milliseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tracing::{Event, Metadata, Subscriber, span};
+
+    use super::*;
+    use crate::{
+        Error,
+        bson::ObjectId,
+        proto::{description::TopologyDescription, server_selection::Criteria},
+    };
+
+    /// A subscriber that counts the events and panics on each.
+    #[derive(Default)]
+    struct Panicking(Arc<AtomicUsize>);
+
+    impl Subscriber for Panicking {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("the panic of a subscriber");
+        }
+
+        fn enter(&self, _: &span::Id) {}
+
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[test]
+    fn a_panic_of_the_subscriber_ends_neither_selections_nor_srv_polling() {
+        let subscriber = Panicking::default();
+        let events = Arc::clone(&subscriber.0);
+        let style = Arc::new(Style::new(1000, None));
+        let topology = TopologyDescription::default();
+        tracing::subscriber::with_default(subscriber, || {
+            SrvPollingLog::new(&style, true).report(ObjectId::from_bytes([0; 12]), "record", "problem");
+            let selection = SelectionLog::new(&style, Severity::Debug)
+                .begin("find", 1, Criteria::Writable)
+                .expect("the subscriber is interested");
+            selection.started(&topology);
+            selection.waiting(&topology, None);
+            selection.succeeded(&topology, &ServerAddress::parse("a.example:27017").unwrap());
+            selection.failed(&topology, &Error::protocol("failure"));
+        });
+        assert_eq!(events.load(Ordering::Relaxed), 5);
+    }
+}

@@ -69,7 +69,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
             message!(
                 "Connection closed",
                 driverConnectionId = *connection_id,
-                reason = why_closed(*reason),
+                reason = closed_reason(*reason),
                 error = error.as_deref()
             );
         }
@@ -83,7 +83,7 @@ pub(super) fn log(style: &Style, event: &PoolEvent) {
             let error = shown(error.as_ref(), *reason == CheckOutFailedReason::ConnectionError);
             message!(
                 "Connection checkout failed",
-                reason = why_failed(*reason),
+                reason = failed_reason(*reason),
                 error = error.as_deref(),
                 durationMS = milliseconds(*duration)
             );
@@ -109,7 +109,7 @@ fn shown(error: Option<&Error>, has_error: bool) -> Option<String> {
 }
 
 /// The reason in the wording of the specification.
-fn why_closed(reason: ConnectionClosedReason) -> &'static str {
+fn closed_reason(reason: ConnectionClosedReason) -> &'static str {
     match reason {
         ConnectionClosedReason::Stale => "Connection became stale because the pool was cleared",
         ConnectionClosedReason::Idle => {
@@ -121,7 +121,7 @@ fn why_closed(reason: ConnectionClosedReason) -> &'static str {
 }
 
 /// The reason in the wording of the specification.
-fn why_failed(reason: CheckOutFailedReason) -> &'static str {
+fn failed_reason(reason: CheckOutFailedReason) -> &'static str {
     match reason {
         CheckOutFailedReason::Timeout => "Wait queue timeout elapsed without a connection becoming available",
         CheckOutFailedReason::ConnectionError => {

@@ -8,7 +8,7 @@ use tracing::{Level, enabled};
 use super::{Style, endpoint, level::Severity, milliseconds, text};
 use crate::{
     Error, ServerAddress,
-    proto::{description::TopologyDescription, server_selection::Criteria},
+    proto::{description::TopologyDescription, event::catch_panic, server_selection::Criteria},
 };
 
 const TARGET: &str = "marula_driver::server_selection";
@@ -63,11 +63,12 @@ impl SelectionLog {
     }
 }
 
-/// Emits one message: the fields of all selection messages, its own fields, and the text.
+/// Emits one message: the fields of all selection messages, its own fields, and the text. A panic of the
+/// subscriber does not fail the operation.
 macro_rules! message {
     ($level:ident, $selection:ident, $topology:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
         let style = &*$selection.log.style;
-        emit!(
+        catch_panic(|| emit!(
             $level,
             style,
             selector = $selection.selector,
@@ -76,7 +77,7 @@ macro_rules! message {
             topologyDescription = %$topology,
             $($field = $value,)*
             $text
-        );
+        ));
     }};
 }
 
@@ -87,8 +88,8 @@ impl LoggedSelection {
         }
     }
 
-    /// No server is suitable. `remaining` is the time until the selection fails; `None` if there is
-    /// no limit.
+    /// No server is suitable. `remaining` is the time until the selection fails; `None` without a
+    /// limit.
     pub(crate) fn waiting(&self, topology: &TopologyDescription, remaining: Option<Duration>) {
         message!(
             info,

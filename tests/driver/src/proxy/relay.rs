@@ -148,8 +148,8 @@ impl Relay<'_> {
     /// Forwards a request after the client has closed the connection. The reply of the server shows
     /// that it was executed.
     async fn pass_late(&mut self, request: &[u8]) -> io::Result<bool> {
-        let gone: io::Result<()> = while_connected(&self.client, std::future::pending()).await;
-        if gone.is_err() {
+        let disconnected: io::Result<()> = while_connected(&self.client, std::future::pending()).await;
+        if disconnected.is_err() {
             self.server.write_all(request).await?;
             read_message(&mut self.server).await?;
         }
@@ -269,7 +269,7 @@ async fn released(client: &TcpStream, shared: &Shared, waits: &mut watch::Receiv
 
 /// Waits for `event`. Fails if the client closes the connection before.
 async fn while_connected<T>(client: &TcpStream, event: impl Future<Output = T>) -> io::Result<T> {
-    let gone = async {
+    let disconnected = async {
         match client.peek(&mut [0]).await {
             Ok(0) => io::Error::from(io::ErrorKind::UnexpectedEof),
             // A pipelined request is not read yet.
@@ -280,7 +280,7 @@ async fn while_connected<T>(client: &TcpStream, event: impl Future<Output = T>) 
     tokio::select! {
         biased;
         outcome = event => Ok(outcome),
-        error = gone => Err(error),
+        error = disconnected => Err(error),
     }
 }
 

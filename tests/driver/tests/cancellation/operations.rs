@@ -5,7 +5,6 @@
 //! no part, a part and almost all of its reply read. Each operation runs repeatedly, each time with
 //! one more poll before it is dropped, until it completes. The pool has one connection, so the next
 //! operation would hang if it leaked.
-//! completes by itself. The pool holds one connection, so a leaked one would make the next operation hang.
 
 mod check_out;
 mod cursors;

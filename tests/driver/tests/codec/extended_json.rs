@@ -162,9 +162,10 @@ fn invalid_texts_of_the_corpus_are_rejected() {
         let decimal = file["bson_type"] == "0x13";
         for case in cases(&file, "parseErrors") {
             let text = case["string"].as_str().unwrap();
-            let json = match decimal {
-                true => serde_json::json!({ "d": { "$numberDecimal": text } }).to_string(),
-                false => text.to_owned(),
+            let json = if decimal {
+                serde_json::json!({ "d": { "$numberDecimal": text } }).to_string()
+            } else {
+                text.to_owned()
             };
             // The text is valid JSON, so it is not rejected for its syntax.
             serde_json::from_str::<Value>(&json).unwrap();

@@ -6,6 +6,7 @@ mod errors;
 mod extended_json;
 mod extended_json_property;
 mod fields;
+mod messages;
 mod property;
 mod prose;
 mod serde_types;

@@ -313,6 +313,41 @@ fn uuids_without_the_wrapper_are_an_error_in_buffered_types() {
     );
 }
 
+/// Serde's buffer does not state the format, so text is accepted in it. It is stored where serde buffers to write.
+#[test]
+fn uuids_as_text_are_read_and_stored_only_through_serdes_buffer() {
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    enum Inner {
+        One(#[serde(with = "uuid_as_binary")] Uuid),
+        Two(#[serde(with = "uuid_as_binary")] Uuid, i32),
+        Fields {
+            #[serde(with = "uuid_as_binary")]
+            id: Uuid,
+        },
+    }
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    #[serde(tag = "kind")]
+    enum Outer {
+        Of(Inner),
+    }
+    let text = ID.to_string();
+    let flat: Flat<WrappedBinary<Uuid>> = from_document(&doc! { "v": &text }).unwrap();
+    assert_eq!(flat.inner.v, ID);
+    let tagged = doc! { "kind": "Fields", "id": &text, "n": 1_i64 };
+    let tagged: Internal = from_document(&tagged).unwrap();
+    assert_eq!(tagged, Internal::Fields { id: ID, n: 1 });
+
+    let (one, two, fields) = (Inner::One(ID), Inner::Two(ID, 7), Inner::Fields { id: ID });
+    both_ways(&Outer::Of(one), doc! { "kind": "Of", "One": stored_id() });
+    both_ways(&Outer::Of(two), doc! { "kind": "Of", "Two": [&text, 7] });
+    let stored = doc! { "kind": "Of", "Fields": { "id": &text } };
+    both_ways(&Outer::Of(fields), stored);
+    let fields = Flat {
+        inner: Inner::Fields { id: ID },
+    };
+    both_ways(&fields, doc! { "Fields": { "id": &text } });
+}
+
 /// Serde buffers an ObjectId as a map, which `ObjectId` deserializes in every variant.
 #[test]
 fn object_ids_and_dates_work_in_untagged_enums() {

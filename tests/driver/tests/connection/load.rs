@@ -101,9 +101,10 @@ impl Load {
 }
 
 fn hold_logins(exchange: &Exchange<'_>) -> Action {
-    match exchange.is_login() {
-        true => Action::Delay,
-        false => Action::Pass,
+    if exchange.is_login() {
+        Action::Delay
+    } else {
+        Action::Pass
     }
 }
 

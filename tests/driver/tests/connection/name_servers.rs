@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use marula_driver::internals::{DnsLookup, LookupError, Resolver, srv::SrvRecord};
-use marula_driver_tests::name_server::{NameServer, Question, Reply, with_record};
+use marula_driver_tests::name_server::{NameServer, Query, Reply, with_record};
 
 const NAME: &str = "_mongodb._tcp.cluster.example.com";
 
@@ -40,25 +40,25 @@ async fn ports(servers: &[&NameServer]) -> Vec<u16> {
 }
 
 async fn good(port: u16) -> NameServer {
-    NameServer::start(move |question| vec![Reply::Send(question.srv([port]))]).await
+    NameServer::start(move |query| vec![Reply::Send(query.srv([port]))]).await
 }
 
 async fn with_code(code: u8) -> NameServer {
-    NameServer::start(move |question| vec![Reply::Send(question.reply(code))]).await
+    NameServer::start(move |query| vec![Reply::Send(query.reply(code))]).await
 }
 
 /// A server that sends an invalid reply and then a valid one.
 async fn after(corrupt: fn(&mut Vec<u8>)) -> NameServer {
-    NameServer::start(move |question| {
-        let mut corrupt = question.srv([666]);
-        corrupt(&mut corrupt);
-        vec![Reply::Send(corrupt), Reply::Send(question.srv([27017]))]
+    NameServer::start(move |query| {
+        let mut corrupted = query.srv([666]);
+        corrupt(&mut corrupted);
+        vec![Reply::Send(corrupted), Reply::Send(query.srv([27017]))]
     })
     .await
 }
 
-fn truncated(question: &Question) -> Vec<Reply> {
-    let mut reply = question.srv([666]);
+fn truncated(query: &Query) -> Vec<Reply> {
+    let mut reply = query.srv([666]);
     reply[2] |= 0x02;
     vec![Reply::Send(reply)]
 }
@@ -67,14 +67,10 @@ fn truncated(question: &Question) -> Vec<Reply> {
 async fn a_lookup_sends_one_query_with_recursion_desired() {
     let server = good(27017).await;
     assert_eq!(ports(&[&server]).await, [27017]);
-    let questions = server.questions();
-    assert_eq!(questions.len(), 1);
-    assert!(!questions[0].over_tcp);
-    assert_eq!(
-        questions[0].bytes[2] & 0x81,
-        0x01,
-        "a query with recursion desired"
-    );
+    let queries = server.queries();
+    assert_eq!(queries.len(), 1);
+    assert!(!queries[0].over_tcp);
+    assert_eq!(queries[0].bytes[2] & 0x81, 0x01, "a query with recursion desired");
 }
 
 #[tokio::test]
@@ -83,8 +79,8 @@ async fn query_ids_differ() {
     for _ in 0..8 {
         ports(&[&server]).await;
     }
-    let questions = server.questions();
-    let mut ids: Vec<_> = questions.iter().map(|question| &question.bytes[..2]).collect();
+    let queries = server.queries();
+    let mut ids: Vec<_> = queries.iter().map(|query| &query.bytes[..2]).collect();
     ids.sort_unstable();
     ids.dedup();
     assert!(ids.len() > 1, "eight queries with the same id");
@@ -98,10 +94,10 @@ async fn a_reply_with_another_id_is_ignored() {
 
 #[tokio::test]
 async fn a_reply_from_another_port_is_ignored() {
-    let server = NameServer::start(|question| {
+    let server = NameServer::start(|query| {
         vec![
-            Reply::SendFromOtherPort(question.srv([666])),
-            Reply::Send(question.srv([27017])),
+            Reply::SendFromOtherPort(query.srv([666])),
+            Reply::Send(query.srv([27017])),
         ]
     })
     .await;
@@ -110,26 +106,30 @@ async fn a_reply_from_another_port_is_ignored() {
 
 #[tokio::test]
 async fn a_truncated_reply_is_requested_over_tcp() {
-    let server = NameServer::start(|question| match question.over_tcp {
-        false => truncated(question),
-        true => vec![Reply::Send(question.srv(1..=1000))],
+    let server = NameServer::start(|query| {
+        if query.over_tcp {
+            vec![Reply::Send(query.srv(1..=1000))]
+        } else {
+            truncated(query)
+        }
     })
     .await;
     assert_eq!(ports(&[&server]).await, (1..=1000).collect::<Vec<u16>>());
-    assert_eq!(server.questions().len(), 2);
+    assert_eq!(server.queries().len(), 2);
 }
 
 #[tokio::test]
 async fn a_reply_of_maximum_length_is_read() {
-    let server = NameServer::start(|question| match question.over_tcp {
-        false => truncated(question),
-        true => {
+    let server = NameServer::start(|query| {
+        if query.over_tcp {
             // A record of another type makes the message this long.
-            let reply = question.srv([27017]);
+            let reply = query.srv([27017]);
             let rest = usize::from(u16::MAX) - reply.len() - 12;
             let reply = with_record(reply, TXT, &vec![0; rest]);
             assert_eq!(reply.len(), usize::from(u16::MAX));
             vec![Reply::Send(reply)]
+        } else {
+            truncated(query)
         }
     })
     .await;
@@ -185,9 +185,9 @@ mod own {
     use super::*;
 
     /// Checks that the next server is queried after a malformed reply.
-    async fn is_skipped(what: &str, corrupt: fn(&Question) -> Vec<u8>) {
+    async fn is_skipped(what: &str, corrupt: fn(&Query) -> Vec<u8>) {
         let (corrupt, good) = (
-            NameServer::start(move |question| vec![Reply::Send(corrupt(question))]).await,
+            NameServer::start(move |query| vec![Reply::Send(corrupt(query))]).await,
             good(27017).await,
         );
         assert_eq!(ports(&[&corrupt, &good]).await, [27017], "{what}");
@@ -205,31 +205,31 @@ mod own {
 
     #[tokio::test]
     async fn servers_with_malformed_replies_are_skipped() {
-        is_skipped("invalid bytes after the question", |question| {
-            let mut reply = question.reply(0);
+        is_skipped("invalid bytes after the question", |query| {
+            let mut reply = query.reply(0);
             reply[7] = 9;
             reply.extend((0..200).map(|n: u8| n.wrapping_mul(89) ^ 0x5A));
             reply
         })
         .await;
-        is_skipped("a record count that is too high", |question| {
-            let mut reply = question.srv([666]);
+        is_skipped("a record count that is too high", |query| {
+            let mut reply = query.srv([666]);
             reply[6..8].copy_from_slice(&[0xFF, 0xFF]);
             reply
         })
         .await;
-        is_skipped("a compression pointer to itself", |question| {
-            let reply = question.reply(0);
+        is_skipped("a compression pointer to itself", |query| {
+            let reply = query.reply(0);
             let target = u8::try_from(reply.len() + 12 + 6).expect("a short message");
             with_record(reply, 33, &[0, 0, 0, 0, 0, 1, 0xC0, target])
         })
         .await;
-        is_skipped("a target longer than its record", |question| {
-            with_record(question.reply(0), 33, &[0, 0, 0, 0, 0, 1, 60, b'x'])
+        is_skipped("a target longer than its record", |query| {
+            with_record(query.reply(0), 33, &[0, 0, 0, 0, 0, 1, 60, b'x'])
         })
         .await;
-        is_skipped("a truncated record", |question| {
-            let mut reply = question.srv([666]);
+        is_skipped("a truncated record", |query| {
+            let mut reply = query.srv([666]);
             reply.truncate(reply.len() - 3);
             reply
         })
@@ -254,27 +254,28 @@ mod own {
 
     #[tokio::test]
     async fn a_datagram_longer_than_the_advertised_size_is_read() {
-        let server = NameServer::start(|question| vec![Reply::Send(question.srv(1..=1000))]).await;
+        let server = NameServer::start(|query| vec![Reply::Send(query.srv(1..=1000))]).await;
         assert_eq!(ports(&[&server]).await.len(), 1000);
     }
 
     #[tokio::test]
     async fn a_tcp_connection_that_ends_early_is_skipped() {
         for cut in [0, 1, 2, 20] {
-            let cutting = NameServer::start(move |question| match question.over_tcp {
-                false => truncated(question),
-                true => {
-                    let reply = question.srv([666]);
+            let truncating = NameServer::start(move |query| {
+                if query.over_tcp {
+                    let reply = query.srv([666]);
                     let length = u16::try_from(reply.len()).expect("a short message");
                     let mut bytes = [&length.to_be_bytes(), reply.as_slice()].concat();
                     bytes.truncate(cut);
                     vec![Reply::Write(bytes)]
+                } else {
+                    truncated(query)
                 }
             })
             .await;
             let good = good(27017).await;
-            assert_eq!(ports(&[&cutting, &good]).await, [27017], "cut to {cut}");
-            let error = look_up(&[&cutting], LONG, 1).await.expect_err("no answer");
+            assert_eq!(ports(&[&truncating, &good]).await, [27017], "cut to {cut}");
+            let error = look_up(&[&truncating], LONG, 1).await.expect_err("no answer");
             assert!(
                 error.to_string().contains("ended before"),
                 "cut to {cut}: {error}"
@@ -284,17 +285,18 @@ mod own {
 
     #[tokio::test]
     async fn a_tcp_connection_with_an_invalid_reply_is_skipped() {
-        let lying = NameServer::start(|question| match question.over_tcp {
-            false => truncated(question),
-            true => {
-                let mut reply = question.srv([666]);
+        let invalid = NameServer::start(|query| {
+            if query.over_tcp {
+                let mut reply = query.srv([666]);
                 reply[1] ^= 1;
                 vec![Reply::Send(reply)]
+            } else {
+                truncated(query)
             }
         })
         .await;
         let good = good(27017).await;
-        assert_eq!(ports(&[&lying, &good]).await, [27017]);
+        assert_eq!(ports(&[&invalid, &good]).await, [27017]);
         let always_truncated = NameServer::start(truncated).await;
         assert_eq!(ports(&[&always_truncated, &good]).await, [27017]);
     }
@@ -313,27 +315,27 @@ mod own {
 
     #[tokio::test]
     async fn servers_without_edns_are_queried_without_it() {
-        let old = NameServer::start(|question| {
-            let announces = question.bytes[11] == 1;
+        let old = NameServer::start(|query| {
+            let announces = query.bytes[11] == 1;
             vec![Reply::Send(match announces {
                 // Some of these servers do not repeat the question.
-                true => [&question.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
-                false => question.srv([27017]),
+                true => [&query.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
+                false => query.srv([27017]),
             })]
         })
         .await;
         assert_eq!(ports(&[&old]).await, [27017]);
-        assert_eq!(old.questions().len(), 2);
+        assert_eq!(old.queries().len(), 2);
     }
 
     #[tokio::test]
     async fn cname_records_in_the_answer_are_followed() {
-        let server = NameServer::start(|question| {
-            let reply = with_record(question.reply(0), 5, b"\x05alias\x00");
+        let server = NameServer::start(|query| {
+            let reply = with_record(query.reply(0), 5, b"\x05alias\x00");
             let mut reply = with_record(reply, 33, b"\x00\x00\x00\x00\x00\x07\x01h\x00");
             // The owner of the second record is the alias in the data of the first record.
-            let alias = u8::try_from(question.end() + 12).expect("a short message");
-            reply[question.end() + 12 + 7 + 1] = alias;
+            let alias = u8::try_from(query.end() + 12).expect("a short message");
+            reply[query.end() + 12 + 7 + 1] = alias;
             vec![Reply::Send(reply)]
         })
         .await;

@@ -52,9 +52,12 @@ async fn client_side_operations_timeout_prose_unit_8() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
     // Connection 0 is that of the monitor; the following ones are for minPoolSize.
-    proxy.set_rule(|exchange| match exchange.connection > 0 && exchange.is_hello() {
-        true => Action::Hang,
-        false => Action::Pass,
+    proxy.set_rule(|exchange| {
+        if exchange.connection > 0 && exchange.is_hello() {
+            Action::Hang
+        } else {
+            Action::Pass
+        }
     });
     let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
     let (sink, mut failures) = mpsc::unbounded_channel();

@@ -52,7 +52,7 @@ async fn problems_of_srv_answers_are_logged() {
     rescan().await;
     assert_eq!(problems(&messages), [], "no problem");
     for (answer, why) in [
-        (Answer::NoSuchDomain, "no SRV record"),
+        (Answer::NoSuchDomain, "does not exist"),
         (Answer::Failure, "cannot be looked up"),
     ] {
         dns.set_srv_answer(RECORD, answer);

@@ -15,7 +15,7 @@ pub(crate) const FIXED: i32 = 10;
 pub(crate) struct Ledger {
     /// The numbers whose `$push` was acknowledged.
     pub(crate) pushed: Vec<i32>,
-    /// The `_id`s whose insert was acknowledged, and which the task has not performed to delete.
+    /// The `_id`s whose insert was acknowledged, and which the task has not tried to delete.
     pub(crate) inserted: Vec<String>,
     /// The `_id`s whose delete was acknowledged.
     pub(crate) deleted: Vec<String>,

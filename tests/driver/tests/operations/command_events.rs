@@ -155,9 +155,10 @@ async fn a_dropped_operation_has_a_failed_event() {
     let mut ping = Box::pin(database.run_command(doc! { "ping": 1 }).into_future());
     let started = std::future::poll_fn(|cx| {
         let _ = ping.as_mut().poll(cx);
-        match recorder.is_empty() {
-            true => std::task::Poll::Pending,
-            false => std::task::Poll::Ready(()),
+        if recorder.is_empty() {
+            std::task::Poll::Pending
+        } else {
+            std::task::Poll::Ready(())
         }
     });
     started.await;

@@ -306,7 +306,8 @@ async fn a_connection_with_an_invalid_bson_reply_is_closed() {
     }
 }
 
-/// A stored document may contain such a string; otherwise each read of it would close a connection.
+/// A stored document may contain such a string. If the connection were closed, each read of the
+/// document would need a new one.
 #[tokio::test]
 async fn a_connection_with_a_reply_whose_data_cannot_be_decoded_is_kept() {
     let mut bad_text = to_vec(&doc! { "ok": 1, "x": [{ "y": "abc" }] }).expect("a document");

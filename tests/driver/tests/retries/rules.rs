@@ -96,9 +96,12 @@ async fn a_write_without_connection_has_the_label_only_if_it_is_retryable() {
             .auth("user", "secret");
         let deployment = Proxied::start(topology, builder).await;
         for proxy in &deployment.proxies {
-            proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Action::DropRequest,
-                false => Action::Pass,
+            proxy.set_rule(|exchange| {
+                if exchange.is_login() {
+                    Action::DropRequest
+                } else {
+                    Action::Pass
+                }
             });
         }
         let mut options = ClientOptions::parse(&deployment.uri("user:secret@", options)).unwrap();

@@ -31,10 +31,12 @@ macro_rules! __bulk_write_options {
             ordered: plain bool;
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool;
-            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// Variables for expressions in updates and deletes, used as `$$name` (MongoDB 5.0+).
             /// Default: none.
@@ -130,7 +132,7 @@ impl<'a> BulkWrite<'a> {
             match sent {
                 Ok(true) => {}
                 Ok(false) => break,
-                // No command was sent, so there is no partial result.
+                // No command was sent, so a partial result does not exist.
                 Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
                 Err(error) => return Err(batcher.into_error(error)),
             }

@@ -1,4 +1,5 @@
-//! `createIndexes`: [`Collection::create_index`] and [`Collection::create_indexes`] ([Index Management]).
+//! `createIndexes`: [`Collection::create_index`] and [`Collection::create_indexes`] ([Index
+//! Management]).
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
@@ -34,7 +35,8 @@ macro_rules! create_indexes_options {
             /// number, `"majority"` or `"votingMembers"` (MongoDB 4.4+; an error for older
             /// servers). Default: `"votingMembers"`.
             commit_quorum: boxed crate::bson::Bson = "commitQuorum";
-            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
+            /// MongoDB's own tools.
             #[doc(hidden)]
             raw_data: plain bool = "rawData" since is_8_2;
         }

@@ -25,7 +25,7 @@ pub struct IndexModel {
     /// `"2dsphere"` or another index type.
     #[serde(rename = "key")]
     pub keys: Document,
-    /// Everything else.
+    /// The options of the index.
     #[serde(flatten)]
     pub options: IndexOptions,
 }

@@ -1,5 +1,6 @@
-//! `update`: [`Collection::update_one`], [`Collection::update_many`] and [`Collection::replace_one`] ([CRUD specification],
-//! "Insert, Update, Replace, Delete, and Bulk Writes").
+//! `update`: [`Collection::update_one`], [`Collection::update_many`] and
+//! [`Collection::replace_one`] ([CRUD specification], "Insert, Update, Replace, Delete, and Bulk
+//! Writes").
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
@@ -42,10 +43,12 @@ macro_rules! __update_options {
             [statement] collation: boxed $crate::options::Collation = "collation";
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
-            /// Update the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For MongoDB's own tools.
+            /// Update the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// A comment for the server's logs and profiler, and for `currentOp`. Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: document = "let";

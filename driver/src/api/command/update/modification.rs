@@ -72,7 +72,7 @@ pub(crate) enum Modification {
 
 impl Modification {
     /// Checks the first key, by which the server distinguishes updates from replacements (CRUD,
-    /// "Update vs Replace Validation").
+    /// "Update vs. Replace Validation").
     pub(crate) fn validate(&self) -> Result<()> {
         let first = |document: &RawDocument| -> Result<Option<String>> {
             match document.iter().next() {

@@ -75,12 +75,12 @@ trait Codec: Sized {
 }
 
 /// The state of one compressor, created when it is first needed.
-struct Kept<C: Codec> {
+struct CodecState<C: Codec> {
     packer: Option<Box<C::Packer>>,
     unpacker: Option<Box<C::Unpacker>>,
 }
 
-impl<C: Codec> Default for Kept<C> {
+impl<C: Codec> Default for CodecState<C> {
     fn default() -> Self {
         Self {
             packer: None,
@@ -89,7 +89,7 @@ impl<C: Codec> Default for Kept<C> {
     }
 }
 
-impl<C: Codec> Kept<C> {
+impl<C: Codec> CodecState<C> {
     fn compress(&mut self, level: i32, content: &[u8], target: &mut [u8]) -> Result<usize, C::Error> {
         let packer = match &mut self.packer {
             Some(packer) => packer,
@@ -110,9 +110,9 @@ impl<C: Codec> Kept<C> {
 /// The compressors of a connection.
 pub(super) struct Codecs {
     zlib_level: i32,
-    snappy: Kept<snappy::Snappy>,
-    zlib: Kept<zlib::Zlib>,
-    zstd: Kept<zstd::Zstd>,
+    snappy: CodecState<snappy::Snappy>,
+    zlib: CodecState<zlib::Zlib>,
+    zstd: CodecState<zstd::Zstd>,
 }
 
 impl fmt::Debug for Codecs {
@@ -127,9 +127,9 @@ impl Codecs {
     pub(super) fn new(zlib_level: i32) -> Self {
         Self {
             zlib_level,
-            snappy: Kept::default(),
-            zlib: Kept::default(),
-            zstd: Kept::default(),
+            snappy: CodecState::default(),
+            zlib: CodecState::default(),
+            zstd: CodecState::default(),
         }
     }
 

@@ -159,7 +159,7 @@ impl Compression {
         }
         write_inner_header(target, frame, length, packed.opcode)?;
         // The other checks were made for the OP_COMPRESSED header.
-        if length < Header::LEAST_REPLY {
+        if length < Header::MIN_REPLY_LENGTH {
             return Err(wrong(&format_args!(
                 "{} bytes are too few for a reply",
                 packed.size

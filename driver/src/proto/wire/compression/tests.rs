@@ -333,7 +333,7 @@ fn large_buffers_are_freed() {
 fn check(compression: &mut Compression, bytes: &[u8], target: &mut Vec<u8>) {
     let limit = 1 << 16;
     if let Ok(length) = compression.unpack(bytes, limit, target) {
-        assert!(length <= limit && length >= Header::LEAST_REPLY);
+        assert!(length <= limit && length >= Header::MIN_REPLY_LENGTH);
         assert_eq!(target[..4], (length as i32).to_le_bytes());
     }
     assert!(target.len() <= limit);

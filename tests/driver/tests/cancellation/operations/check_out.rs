@@ -67,9 +67,12 @@ async fn round(server: &TestServer, proxy: &Proxy, blocked: &Blocked, polls: usi
     let mut options = ClientOptions::parse(&uri).expect("a connection string");
     tally.listen(&mut options);
     let held = blocked.held;
-    let rule = move |exchange: &Exchange<'_>| match held(exchange) {
-        true => Action::Stepwise(ENDS.to_vec()),
-        false => Action::Pass,
+    let rule = move |exchange: &Exchange<'_>| {
+        if held(exchange) {
+            Action::Stepwise(ENDS.to_vec())
+        } else {
+            Action::Pass
+        }
     };
     if !blocked.known {
         proxy.set_rule(rule);

@@ -83,13 +83,12 @@ async fn a_client_can_end_during_connect() {
         for _ in 0..1000 {
             tokio::task::yield_now().await;
         }
-        match shut_down {
-            true => {
-                client.shutdown().await;
-                let error = ping.await.expect("no panic").expect_err("no answer");
-                assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
-            }
-            false => ping.abort(),
+        if shut_down {
+            client.shutdown().await;
+            let error = ping.await.expect("no panic").expect_err("no answer");
+            assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
+        } else {
+            ping.abort();
         }
         drop(client);
         let ended = tasks::wait_for_at_most(alive);

@@ -57,7 +57,7 @@ async fn a_client_can_end_while_the_server_streams_hello_replies() {
 }
 
 #[tokio::test]
-async fn a_client_can_end_during_server_selection() {
+async fn a_client_can_end_while_commands_wait_for_replies() {
     let state = State::new(LONG_TIMEOUTS, |proxy| {
         proxy.set_rule(|exchange| match exchange.command {
             "ping" => Action::Delay,
@@ -99,9 +99,12 @@ async fn a_client_can_end_while_connections_are_established() {
         server: with_user,
         user: "user:secret@",
         ..State::new(&format!("{LONG_TIMEOUTS}&maxConnecting=2"), |proxy: &Proxy| {
-            proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Action::Delay,
-                false => Action::Pass,
+            proxy.set_rule(|exchange| {
+                if exchange.is_login() {
+                    Action::Delay
+                } else {
+                    Action::Pass
+                }
             });
         })
     };
@@ -171,9 +174,12 @@ async fn a_client_can_end_during_the_backoff_of_an_overloaded_server() {
         server: with_user,
         user: "user:secret@",
         ..State::new(LONG_TIMEOUTS, |proxy| {
-            proxy.set_rule(|exchange| match exchange.is_login() {
-                true => Action::DropRequest,
-                false => Action::Pass,
+            proxy.set_rule(|exchange| {
+                if exchange.is_login() {
+                    Action::DropRequest
+                } else {
+                    Action::Pass
+                }
             });
         })
     };

@@ -29,11 +29,16 @@ fn environment(dns: &DnsServer) -> Environment {
 async fn a_client_connects_although_one_address_does_not_answer() {
     let server = standalone().await.server;
     let live = server.addresses()[0];
-    let dead = super::DeadEnd::at((V6, live.port()).into()).await;
+    let unresponsive = super::Unresponsive::at((V6, live.port()).into()).await;
     let dns = DnsServer::start().await;
     dns.set_addresses("db.test", &[V6, V4]);
     // The address that does not answer uses the whole timeout if it is the only one.
-    let alone = attempt(&dead.address.to_string(), None, Duration::from_millis(100)).await;
+    let alone = attempt(
+        &unresponsive.address.to_string(),
+        None,
+        Duration::from_millis(100),
+    )
+    .await;
     let alone = alone.expect_err("no answer");
     assert_eq!(
         network(&alone),
@@ -51,8 +56,8 @@ async fn a_client_connects_although_one_address_does_not_answer() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn connect_timeout_covers_all_addresses_and_the_error_names_them() {
-    let dead = super::DeadEnd::at((V6, 0).into()).await;
-    let port = dead.address.port();
+    let unresponsive = super::Unresponsive::at((V6, 0).into()).await;
+    let port = unresponsive.address.port();
     let dns = DnsServer::start().await;
     dns.set_addresses("db.test", &[V6, V4]);
     let host = format!("db.test:{port}");

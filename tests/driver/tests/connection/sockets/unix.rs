@@ -155,9 +155,9 @@ async fn events_and_descriptions_contain_the_path() {
     }));
     let client = Client::with_options(options).expect("a client");
     client.list_database_names().await.expect("an answer");
-    let heard = addresses.lock().expect("no panic").clone();
-    assert!(heard.len() >= 2, "a check and a connection");
-    assert!(heard.iter().all(|address| *address == path), "{heard:?}");
+    let received = addresses.lock().expect("no panic").clone();
+    assert!(received.len() >= 2, "a check and a connection");
+    assert!(received.iter().all(|address| *address == path), "{received:?}");
     assert_eq!(path.to_string(), unix.file.text());
     assert_eq!((path.host().as_ref(), path.port()), (unix.file.text(), None));
     for event in commands.take() {

@@ -54,11 +54,11 @@ async fn server_discovery_and_monitoring_prose_streaming() {
         let first = log.after(0, |entry| awaited_reply(entry).is_some()).await;
         let recorded = log.entries()[first - 1].clone();
         let (address, _) = awaited_reply(&recorded).expect("filtered by the search");
-        let ours = |entry: &Entry| awaited_reply(entry).is_some_and(|(from, _)| from == address);
+        let from_server = |entry: &Entry| awaited_reply(entry).is_some_and(|(from, _)| from == address);
         let start = Instant::now();
         let mut place = first;
         for _ in 0..4 {
-            place = log.after(place, ours).await;
+            place = log.after(place, from_server).await;
         }
         let took = start.elapsed();
         // The server waits 500 ms for each reply; if the first is read late, the distance to the

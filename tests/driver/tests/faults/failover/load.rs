@@ -207,8 +207,8 @@ async fn work(client: Client, task: i32, progress: watch::Sender<usize>, stop: A
                 let found = nearest.find_one(doc! { "_id": task }).await;
                 found.map(|found| {
                     let numbers = numbers(&found.expect("the task's counter"));
-                    let gone = ledger.pushed.iter().find(|number| !numbers.contains(number));
-                    assert_eq!(gone, None, "an acknowledged write is missing");
+                    let missing = ledger.pushed.iter().find(|number| !numbers.contains(number));
+                    assert_eq!(missing, None, "an acknowledged write is missing");
                 })
             }
             _ => {

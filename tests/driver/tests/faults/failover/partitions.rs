@@ -87,7 +87,7 @@ async fn writes_are_exactly_once_when_the_primary_hangs_on_one_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_succeed_when_a_secondary_hangs() {
+async fn operations_succeed_when_a_secondary_hangs() {
     run(async |failover| {
         let secondary = failover.deployment.secondary();
         set_partitioned(failover, secondary, true);

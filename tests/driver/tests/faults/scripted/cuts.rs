@@ -168,7 +168,7 @@ async fn truncate_at_every_byte(case: Case) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_ping_is_an_error() {
+async fn the_client_recovers_from_a_truncated_reply_to_ping() {
     truncate_at_every_byte(Case {
         name: "ping",
         command: "ping",
@@ -180,7 +180,7 @@ async fn a_truncated_reply_to_ping_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_insert_is_retried() {
+async fn the_client_recovers_from_a_truncated_reply_to_insert() {
     truncate_at_every_byte(Case {
         name: "insert",
         command: "insert",
@@ -201,7 +201,7 @@ async fn a_truncated_reply_to_insert_is_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_find_is_retried() {
+async fn the_client_recovers_from_a_truncated_reply_to_find() {
     truncate_at_every_byte(Case {
         name: "find",
         command: "find",
@@ -219,7 +219,7 @@ async fn a_truncated_reply_to_find_is_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_get_more_is_an_error() {
+async fn the_client_recovers_from_a_truncated_reply_to_get_more() {
     truncate_at_every_byte(Case {
         name: "getMore",
         command: "getMore",
@@ -242,7 +242,7 @@ async fn a_truncated_reply_to_get_more_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_the_handshake_is_an_error() {
+async fn the_client_recovers_from_a_truncated_reply_to_the_handshake() {
     truncate_at_every_byte(Case {
         name: "hello",
         command: "login",
@@ -254,7 +254,7 @@ async fn a_truncated_reply_to_the_handshake_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_a_monitor_is_an_error() {
+async fn the_client_recovers_from_a_truncated_reply_to_a_monitor() {
     truncate_at_every_byte(Case {
         name: "hello of a monitor",
         command: "hello",
@@ -266,7 +266,7 @@ async fn a_truncated_reply_to_a_monitor_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_streamed_hello_reply_is_an_error() {
+async fn the_client_recovers_from_a_truncated_streamed_hello_reply() {
     truncate_at_every_byte(Case {
         name: "streamed hello",
         command: "hello",
@@ -278,7 +278,7 @@ async fn a_truncated_streamed_hello_reply_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_truncated_reply_to_sasl_continue_is_an_error() {
+async fn the_client_recovers_from_a_truncated_reply_to_sasl_continue() {
     truncate_at_every_byte(Case {
         name: "saslContinue",
         command: "saslContinue",

@@ -58,9 +58,9 @@ pub(crate) enum Kind {
     /// The reply is delayed, possibly longer than the timeout of the client.
     Delay,
     /// A bit of the header or the flags of the reply is inverted.
-    GarbleHeader,
+    CorruptHeader,
     /// A bit of the structure of the reply document is inverted.
-    GarbleBody,
+    CorruptBody,
     /// The reply is sent, then the end of the stream. Further requests are discarded.
     HalfClose,
     /// The request is executed, and the connection is reset.
@@ -98,8 +98,8 @@ const EXCHANGE_KINDS: [Kind; 11] = [
     Kind::LoseReply,
     Kind::CutReply,
     Kind::Delay,
-    Kind::GarbleHeader,
-    Kind::GarbleBody,
+    Kind::CorruptHeader,
+    Kind::CorruptBody,
     Kind::HalfClose,
     Kind::Reset,
 ];
@@ -128,8 +128,8 @@ impl Kind {
             Self::LoseReply => Action::CutAfter(0),
             Self::CutReply => Action::CutAfter(1 + random.below(400)),
             Self::Delay => Action::Delay,
-            Self::GarbleHeader => flip(Place::FromStart(random.below(HEADER)), random),
-            Self::GarbleBody => match random.below(STRUCTURE + 1) {
+            Self::CorruptHeader => flip(Place::FromStart(random.below(HEADER)), random),
+            Self::CorruptBody => match random.below(STRUCTURE + 1) {
                 STRUCTURE => flip(Place::Last, random),
                 at => flip(Place::FromStart(HEADER + at), random),
             },

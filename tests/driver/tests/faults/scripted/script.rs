@@ -172,10 +172,10 @@ impl Script {
         let table = self.table();
         for target in Target::all(self.0.mode) {
             for kind in target.kinds() {
-                let met = table.count(target, *kind);
+                let count = table.count(target, *kind);
                 assert!(
-                    met >= target.repetitions(),
-                    "{kind:?} of {target:?} occurred {met} times"
+                    count >= target.repetitions(),
+                    "{kind:?} of {target:?} occurred {count} times"
                 );
             }
         }

@@ -162,8 +162,8 @@ impl Task {
             "the reply of another task"
         );
         let numbers = numbers(&found);
-        let gone = self.ledger.pushed.iter().find(|number| !numbers.contains(number));
-        assert_eq!(gone, None, "an acknowledged write is missing");
+        let missing = self.ledger.pushed.iter().find(|number| !numbers.contains(number));
+        assert_eq!(missing, None, "an acknowledged write is missing");
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use marula_driver_tests::{Answer, ScriptedServer};
 use super::replies::{first_batch, written};
 
 #[tokio::test]
-async fn max_time_ms_of_zero_is_sent() {
+async fn max_time_is_sent_in_whole_milliseconds() {
     let server = ScriptedServer::start(doc! {}, |request| match request.name() {
         "find" => first_batch(0, Vec::new()),
         _ => Answer::Success,

@@ -17,17 +17,17 @@ use marula_driver_tests::{Answer, ScriptedServer, standalone};
 
 use super::replies::{CURSOR, documents, first_batch, next_batch};
 
-/// A server that replies to each getMore immediately, with an empty batch until `news` is set.
-async fn quiet() -> (ScriptedServer, Arc<AtomicBool>) {
-    let news = Arc::new(AtomicBool::new(false));
-    let given = Arc::clone(&news);
+/// A server that replies to each getMore immediately, with an empty batch until `has_document` is set.
+async fn with_empty_batches() -> (ScriptedServer, Arc<AtomicBool>) {
+    let has_document = Arc::new(AtomicBool::new(false));
+    let given = Arc::clone(&has_document);
     let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
         "find" => first_batch(CURSOR, documents(1)),
         "getMore" => next_batch(CURSOR, documents(i32::from(given.swap(false, Ordering::SeqCst)))),
         _ => Answer::Success,
     })
     .await;
-    (server, news)
+    (server, has_document)
 }
 
 /// A tailable cursor whose first batch has been read.
@@ -45,7 +45,7 @@ async fn tail(server: &ScriptedServer, wait: Option<Duration>) -> Cursor<Documen
 
 #[tokio::test]
 async fn next_if_any_returns_none_for_an_empty_batch() {
-    let (server, news) = quiet().await;
+    let (server, has_document) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     for round in 0..4 {
         let asked = server.requests_named("getMore").len();
@@ -55,7 +55,7 @@ async fn next_if_any_returns_none_for_an_empty_batch() {
             "{round}"
         );
         assert!(!cursor.is_exhausted());
-        news.store(true, Ordering::SeqCst);
+        has_document.store(true, Ordering::SeqCst);
         assert!(cursor.advance_if_any().await.expect("a document"));
         assert!(cursor.current().is_ok());
         assert_eq!(server.requests_named("getMore").len(), asked + 2, "one each");
@@ -65,7 +65,7 @@ async fn next_if_any_returns_none_for_an_empty_batch() {
 /// The times are lower bounds, so the test does not depend on the speed of the machine.
 #[tokio::test]
 async fn next_pauses_between_get_mores_with_empty_batches() {
-    let (server, news) = quiet().await;
+    let (server, has_document) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     let begun = Instant::now();
     {
@@ -87,14 +87,14 @@ async fn next_pauses_between_get_mores_with_empty_batches() {
     }
     assert!(begun.elapsed() >= Duration::from_millis(10 + 20 + 40 + 80));
     // A call of next that was dropped during a pause has lost no document.
-    news.store(true, Ordering::SeqCst);
+    has_document.store(true, Ordering::SeqCst);
     assert!(cursor.next().await.expect("a document").is_ok());
 }
 
 /// The loop in the documentation of `next_if_any`.
 #[tokio::test]
 async fn next_if_any_pauses_between_get_mores_with_empty_batches() {
-    let (server, _) = quiet().await;
+    let (server, _) = with_empty_batches().await;
     let mut cursor = tail(&server, None).await;
     let begun = Instant::now();
     while !cursor.is_exhausted() && server.requests_named("getMore").len() < 5 {
@@ -106,7 +106,7 @@ async fn next_if_any_pauses_between_get_mores_with_empty_batches() {
 
 #[tokio::test]
 async fn dropping_advance_during_a_pause_keeps_the_cursor() {
-    let (server, news) = quiet().await;
+    let (server, has_document) = with_empty_batches().await;
     loop {
         let mut cursor = tail(&server, None).await;
         // Each of them makes the pause before the next getMore longer.
@@ -120,7 +120,7 @@ async fn dropping_advance_during_a_pause_keeps_the_cursor() {
         assert!(cursor.advance_if_any().now_or_never().is_none());
         if begun.elapsed() < Duration::from_millis(160) {
             // Both futures were dropped during the pause.
-            news.store(true, Ordering::SeqCst);
+            has_document.store(true, Ordering::SeqCst);
             assert!(cursor.advance().await.expect("not ended"));
             return;
         }
@@ -130,7 +130,7 @@ async fn dropping_advance_during_a_pause_keeps_the_cursor() {
 /// The bound is far above the duration of the exchange, and far below that of pauses.
 #[tokio::test]
 async fn await_data_cursors_do_not_pause() {
-    let (server, _) = quiet().await;
+    let (server, _) = with_empty_batches().await;
     let mut cursor = tail(&server, Some(Duration::from_millis(1))).await;
     let begun = Instant::now();
     let mut next = Box::pin(cursor.try_next());

@@ -153,7 +153,7 @@ async fn an_unknown_status_in_the_staple_is_resolved_by_the_responder() {
 }
 
 #[tokio::test]
-async fn a_must_staple_certificate_with_a_staple_is_accepted() {
+async fn a_must_staple_certificate_requires_a_conclusive_staple() {
     let authority = Authority::new();
     let identity = Keys::Ecdsa.server(&authority, &[], true);
     let good = response(&authority, &identity, Status::Good, |_| {});
@@ -183,7 +183,7 @@ async fn staples_are_checked_with_tls_1_2() {
 }
 
 #[tokio::test]
-async fn only_the_issuer_of_the_certificate_signs_responses() {
+async fn responses_are_verified_with_the_issuer_of_the_certificate() {
     let root = Authority::new();
     let issuer = root.subordinate();
     let identity = Keys::Ecdsa.server(&issuer, &[], false);

@@ -131,7 +131,7 @@ fn command_error(response: &Value) -> Result<Error, String> {
         return Err(format!("{response} is not an error"));
     }
     let error = errors::of_kind(ErrorKind::BulkWrite(Box::new(failure)));
-    Ok(reply.decorate(error))
+    Ok(reply.annotate(error))
 }
 
 fn document(value: &Value) -> Result<Document, String> {

@@ -7,7 +7,7 @@ use std::fmt;
 use super::Codec;
 
 /// The maximum expansion: a copy element of three bytes yields at most 64 bytes.
-const MOST_PER_BYTE: usize = 22;
+const MAX_EXPANSION: usize = 22;
 
 /// The compressor `snappy`.
 pub(super) struct Snappy;
@@ -69,7 +69,7 @@ impl Codec for Snappy {
                 claimed: size,
             });
         }
-        if size > content.len().saturating_mul(MOST_PER_BYTE) {
+        if size > content.len().saturating_mul(MAX_EXPANSION) {
             return Err(SnappyError::Expansion {
                 content: content.len(),
                 claimed: size,

@@ -7,7 +7,7 @@ use std::fmt;
 use super::Codec;
 
 /// The maximum expansion of deflate: two bits repeat at most 258 bytes.
-const MOST_PER_BYTE: usize = 1_032;
+const MAX_EXPANSION: usize = 1_032;
 
 /// The compressor `zlib`.
 pub(super) struct Zlib;
@@ -90,7 +90,7 @@ impl Codec for Zlib {
     }
 
     fn check(content: &[u8], size: usize) -> Result<(), ZlibError> {
-        if size > content.len().saturating_mul(MOST_PER_BYTE) {
+        if size > content.len().saturating_mul(MAX_EXPANSION) {
             return Err(ZlibError::Expansion {
                 content: content.len(),
                 claimed: size,
