@@ -57,6 +57,23 @@ pub mod internals;
 mod operation;
 pub mod options {
     //! Options of clients and of commands.
+    //!
+    //! Actions have a setter for each option of their command. Options that several actions share
+    //! are a value for `with_options`. It replaces all options set before; setters called after it
+    //! change single options. There are no `const` constructors; a static value can be created in a
+    //! `LazyLock`:
+    //!
+    //! ```no_run
+    //! use std::sync::LazyLock;
+    //! use marula_driver::{Collection, Result, bson::{Document, doc}, options::FindOptions};
+    //!
+    //! static NEWEST: LazyLock<FindOptions> =
+    //!     LazyLock::new(|| FindOptions::default().sort(doc! { "_id": -1 }).limit(10));
+    //!
+    //! # async fn run(books: Collection<Document>) -> Result<()> {
+    //! let newest = books.find(doc! {}).with_options(NEWEST.clone()).limit(3).await?;
+    //! # Ok(()) }
+    //! ```
 
     mod client;
     mod connection_string;

@@ -67,8 +67,7 @@ macro_rules! define_options {
         /// If a value cannot be serialized or is invalid, the error is returned when an action with
         /// the options is awaited, even if the option has been set again.
         ///
-        /// There are no `const` constructors; a static value can be created in a
-        /// [`LazyLock`](std::sync::LazyLock).
+        /// See [`options`](crate::options) for options that several actions share.
         #[must_use = "options have no effect until they are passed to an action"]
         #[derive(Clone, Debug, Default)]
         #[non_exhaustive]
