@@ -172,7 +172,8 @@ impl State {
             "readpreference" => match ReadPreferenceMode::parse(value) {
                 Some(mode) => options.read_preference.mode = mode,
                 None => {
-                    reader.warn_ignored("primary, primaryPreferred, secondary, secondaryPreferred or nearest")
+                    reader
+                        .warn_ignored("primary, primaryPreferred, secondary, secondaryPreferred or nearest");
                 }
             },
             "readpreferencetags" => {
