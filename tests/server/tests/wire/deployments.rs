@@ -154,7 +154,7 @@ async fn errors_of_starting_name_the_address_and_the_member() {
         "{error}"
     );
     let error = server.restart_member(7).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no member 7: the deployment has 3");
+    assert_eq!(error.to_string(), "member 7 does not exist: the deployment has 3");
     let error = server.restart_member(1).await.unwrap_err();
     assert_eq!(error.to_string(), "member 1 is running");
 }
