@@ -23,7 +23,7 @@ pub(crate) enum OptionError {
     },
     NoHost,
     EmptyHost,
-    /// `has_colon`: the host is followed by a `:` and there is no `@`, so the text may be user name
+    /// `has_colon`: the host is followed by a `:` and the `@` is missing, so the text may be user name
     /// and password.
     InvalidHost {
         name: HostName,
