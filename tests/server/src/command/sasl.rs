@@ -194,7 +194,7 @@ impl Authentication<'_> {
             .get("user")
             .is_some_and(|name| name.as_str() != Some(subject))
         {
-            return Err(refused("There is not an X.509 client certificate matching the user."));
+            return Err(refused("There is no x.509 client certificate matching the user."));
         }
         let name = UserName::new(EXTERNAL, subject);
         if self.db != EXTERNAL || (configured != Some(subject) && users.find(&name).is_none()) {
