@@ -185,7 +185,9 @@ impl TestServer {
         let invalid = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         let Some(member) = self.members.get(index) else {
             let count = self.members.len();
-            return invalid(format!("member {index} does not exist: the deployment has {count}"));
+            return invalid(format!(
+                "member {index} does not exist: the deployment has {count}"
+            ));
         };
         if self
             .deployment
