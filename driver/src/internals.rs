@@ -51,7 +51,7 @@ pub fn error(kind: ErrorKind) -> Error {
 }
 
 /// Adds labels as a server or the pool does.
-pub fn labelled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
+pub fn labeled<const N: usize>(error: Error, labels: [&str; N]) -> Error {
     error.with_labels(labels.map(str::to_owned))
 }
 

@@ -32,7 +32,7 @@
 //! [warning](options::ClientOptions::warnings).
 //!
 //! Host names are resolved by the resolver of the operating system, on tokio's blocking threads. It
-//! reads the hosts file, applies search domains and honours the other settings of the machine. With
+//! reads the hosts file, applies search domains and honors the other settings of the machine. With
 //! `hickory`, the hosts file and the name servers are asked without blocking, and the resolver of
 //! the operating system is used only for names that they do not know. `hickory` also finds the name
 //! servers on platforms without `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://`
@@ -57,6 +57,23 @@ pub mod internals;
 mod operation;
 pub mod options {
     //! Options of clients and of commands.
+    //!
+    //! Actions have a setter for each option of their command. Options that several actions share
+    //! are a value for `with_options`. It replaces all options set before; setters called after it
+    //! change single options. There are no `const` constructors; a static value can be created in a
+    //! `LazyLock`:
+    //!
+    //! ```no_run
+    //! use std::sync::LazyLock;
+    //! use marula_driver::{Collection, Result, bson::{Document, doc}, options::FindOptions};
+    //!
+    //! static NEWEST: LazyLock<FindOptions> =
+    //!     LazyLock::new(|| FindOptions::default().sort(doc! { "_id": -1 }).limit(10));
+    //!
+    //! # async fn run(books: Collection<Document>) -> Result<()> {
+    //! let newest = books.find(doc! {}).with_options(NEWEST.clone()).limit(3).await?;
+    //! # Ok(()) }
+    //! ```
 
     mod client;
     mod connection_string;

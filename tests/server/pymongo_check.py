@@ -2,7 +2,7 @@
 
 Usage: pymongo_check.py URI
 
-Runs operations and compares each result with the documented behaviour of MongoDB. Prints
+Runs operations and compares each result with the documented behavior of MongoDB. Prints
 "N passed, N failed" and exits with 1 if a check failed.
 
 Authentication is checked if the connection string has a user name, X.509 authentication if it has
@@ -297,7 +297,7 @@ def authentication(client, uri):
         for mechanism in [None, *mechanisms]:
             check(f"{user} by {mechanism}", authenticate(user, "p:@/\u00adX", mechanism), [])
         check_error(f"{user}'s wrong password", 18, lambda user=user: authenticate(user, "wrong"))
-    check("a password normalised by SASLprep", authenticate("check256", "p:@/X"), [])
+    check("a password normalized by SASLprep", authenticate("check256", "p:@/X"), [])
     check_error("SCRAM-SHA-1 without SASLprep", 18, lambda: authenticate("check1", "p:@/X"))
     check_error("a mechanism without credentials", 18, lambda: authenticate("check1", "p:@/\u00adX", both[1]))
     check_error("an unknown user", 18, lambda: authenticate("absent", "x"))

@@ -44,6 +44,9 @@ impl<'a> StartSession<'a> {
 
     /// Whether all `find`, `aggregate` and `distinct` operations read from the same snapshot, taken
     /// by the first of them (MongoDB 5.0+). Default: `false`.
+    ///
+    /// The level `snapshot` replaces the read concern of the client, database or collection. A read
+    /// concern of another level that is set for one operation is an error.
     pub fn snapshot(mut self, value: bool) -> Self {
         self.options.snapshot = value;
         self

@@ -331,6 +331,7 @@ pub(super) fn prepend_key(path: &mut String, key: &str) {
     };
     let shown = shorten(key);
     let mark = if shown.len() < key.len() { "…" } else { "" };
+    let shown = without_controls(shown);
     *path = format!("{shown}{mark}{joint}{path}");
 }
 
@@ -341,6 +342,22 @@ pub(super) fn prepend_index(path: &mut String, index: usize) {
         "."
     };
     *path = format!("[{index}]{joint}{path}");
+}
+
+/// The key with control characters as escapes, such as `\0`, so that messages can be printed.
+fn without_controls(key: &str) -> Cow<'_, str> {
+    if !key.contains(char::is_control) {
+        return Cow::Borrowed(key);
+    }
+    let mut escaped = String::with_capacity(key.len() + 8);
+    for character in key.chars() {
+        if character.is_control() {
+            escaped.extend(character.escape_debug());
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 fn shorten(key: &str) -> &str {
@@ -370,6 +387,13 @@ mod tests {
             .in_field("a");
         assert_eq!(error.path(), "a.m[0][1]");
         assert_eq!(EncodeError::new("no").to_string(), "no");
+    }
+
+    #[test]
+    fn control_characters_in_keys_are_escaped() {
+        let error = EncodeError::new("no").in_field("b\0\n\u{1b}é\"").in_field("a");
+        assert_eq!(error.path(), "a.b\\0\\n\\u{1b}é\"");
+        assert!(!error.to_string().contains(char::is_control));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::error::EncodeError;
 ///
 /// Servers accept 100 levels in stored documents and 180 in commands; replies nest such documents further. The limit bounds
 /// recursion. A [`Document`](super::Document) read through serde
-/// takes about 10 KiB of stack per level in unoptimised builds, most of it in crate bson;
+/// takes about 10 KiB of stack per level in unoptimized builds, most of it in crate bson;
 /// [`decode_document`](super::decode_document) and
 /// [`from_slice_owned`](super::from_slice_owned) take far less.
 pub const MAX_DEPTH: u8 = 200;

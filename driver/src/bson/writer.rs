@@ -218,7 +218,7 @@ impl<'o> DocumentWriter<'o> {
     /// A value of any type.
     pub fn bson(&mut self, key: &str, value: &super::Bson) {
         if let Err(error) = append_bson(key, value, self.out) {
-            self.error.get_or_insert(error);
+            self.fail(error.in_field(key));
         }
     }
 

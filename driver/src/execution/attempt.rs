@@ -321,7 +321,7 @@ impl<'a> Attempt<'a> {
                 command,
                 write_concern,
             };
-            retry::label_unlabelled(error, codes, self.kind == Kind::Router)
+            retry::label_unlabeled(error, codes, self.kind == Kind::Router)
         });
         (accepted, result)
     }

@@ -254,7 +254,7 @@ impl Executor {
         operation: &O,
         server: &SelectedServer,
     ) -> Result<PooledConnection, Failure> {
-        // Only retryable writes are labelled (Retryable Writes specification).
+        // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
         let is_retryable = self.settings.retry.writes
             && properties.retry == Retry::Write

@@ -99,14 +99,14 @@ pub struct ClientOptions {
     /// `socketTimeoutMS`: the time limit for the exchange of one command, from the first byte sent
     /// to the last byte of the reply. If it expires, the operation fails with a
     /// [`Network`](crate::ErrorKind::Network) error and its connection is closed; the server may
-    /// continue to run the command. Default: no limit. Deprecated by the specifications in favour
+    /// continue to run the command. Default: no limit. Deprecated by the specifications in favor
     /// of `timeoutMS`.
     pub socket_timeout: Option<Duration>,
     /// `timeoutMS`: the time limit for an operation including its retries. Not supported by this
     /// version: creating a client with a limit fails.
     pub timeout: Option<Duration>,
     /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default: 30
-    /// s. Zero means no limit.
+    /// s. Zero means no limit here; in a connection string, the least value is 1.
     pub server_selection_timeout: Duration,
     /// `localThresholdMS`: the size of the latency window. Among the suitable servers, those are
     /// used whose round-trip time exceeds that of the nearest by at most this. Default: 15 ms.

@@ -16,7 +16,7 @@ use crate::types::secret::Secret;
 pub enum AuthMechanism {
     /// `SCRAM-SHA-1`: user name and password, with SHA-1.
     ScramSha1,
-    /// `SCRAM-SHA-256`: user name and password, with SHA-256 (MongoDB 4.0+).
+    /// `SCRAM-SHA-256`: user name and password, with SHA-256.
     ScramSha256,
     /// `MONGODB-X509`: the client certificate in
     /// [`certificate_key_file`](super::TlsOptions::certificate_key_file).

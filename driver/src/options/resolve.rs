@@ -92,10 +92,15 @@ impl ClientOptions {
 
     /// The identity that the connections of a client authenticate as.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+        // First: the parts of a credential are of no use to a mechanism without implementation.
+        let given = self.credential.as_ref();
+        let mechanism = given
+            .and_then(|credential| credential.mechanism.as_ref())
+            .map(implementation)
+            .transpose()?;
         let Some(credential) = self.resolved_credential()? else {
             return Ok(None);
         };
-        let mechanism = credential.mechanism.as_ref().map(implementation).transpose()?;
         Ok(Some(Identity {
             mechanism,
             password: credential.password().cloned(),
@@ -252,6 +257,7 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     fn resolved(uri: &str) -> std::result::Result<Credential, String> {
         let options = ClientOptions::parse(uri).map_err(|error| error.to_string())?;
@@ -321,6 +327,18 @@ mod tests {
         ] {
             let error = resolved(uri).unwrap_err();
             assert!(error.contains(why), "{uri}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_unsupported_mechanism_is_reported_before_other_errors_of_the_credential() {
+        for uri in [
+            "mongodb://h/?authMechanism=GSSAPI",
+            "mongodb://u:p@h/?authMechanism=MONGODB-AWS",
+            "mongodb://h/?authMechanism=MONGODB-OIDC",
+        ] {
+            let error = ClientOptions::parse(uri).unwrap().identity().unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
         }
     }
 

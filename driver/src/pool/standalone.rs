@@ -44,9 +44,4 @@ impl PooledConnection {
     pub fn generation(&self) -> u64 {
         self.key.generation
     }
-
-    /// `serviceId`, behind a load balancer.
-    pub fn service_id(&self) -> Option<ObjectId> {
-        self.key.service_id
-    }
 }

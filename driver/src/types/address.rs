@@ -34,7 +34,7 @@ pub enum ServerAddress {
     },
 }
 
-/// A text is not a valid server address. The message contains the text and the reason.
+/// The error of parsing a [`ServerAddress`]. The message contains the text and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressError(pub(crate) String);
 
@@ -110,8 +110,8 @@ impl ServerAddress {
         Self::read(text).map_err(|why| AddressError(format!("invalid server address \"{text}\": {why}")))
     }
 
-    /// As [`parse`](Self::parse). The error does not contain the text, which may include a
-    /// password.
+    /// As [`parse`](Self::parse), for parts of a connection string. The error is the reason only,
+    /// because the text may include a password.
     pub(crate) fn read(text: &str) -> Result<Self, AddressProblem> {
         if text.is_empty() {
             return Err(AddressProblem::Empty);

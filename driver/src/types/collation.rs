@@ -3,7 +3,7 @@
 //! [Collation]:
 //! https://github.com/mongodb/specifications/blob/master/source/collation/collation.md
 
-/// Language-specific rules for comparing strings in a query, update or index (MongoDB 3.4+).
+/// Language-specific rules for comparing strings in a query, update or index.
 ///
 /// A field that is `None` is not sent, and the server's default for the locale applies.
 ///

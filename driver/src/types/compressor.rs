@@ -15,13 +15,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compressor {
-    /// `snappy`: fast, with a moderate compression ratio. Feature `snappy` (MongoDB 3.4+).
+    /// `snappy`: fast, with a moderate compression ratio. Feature `snappy`.
     Snappy,
     /// `zlib`: slower, with a higher compression ratio. The level is `zlibCompressionLevel`.
-    /// Feature `zlib` (MongoDB 3.6+).
+    /// Feature `zlib`.
     Zlib,
-    /// `zstd` at level 3: a higher compression ratio than snappy, faster than zlib. Feature `zstd`
-    /// (MongoDB 4.2+).
+    /// `zstd` at level 3: a higher compression ratio than snappy, faster than zlib. Feature `zstd`.
     Zstd,
 }
 

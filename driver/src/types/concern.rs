@@ -19,7 +19,7 @@ pub struct ReadConcern {
 pub enum ReadConcernLevel {
     /// The most recent data of the member, which may be rolled back.
     Local,
-    /// As `Local`, but on a sharded cluster may include orphaned documents (MongoDB 3.6+).
+    /// As `Local`, but on a sharded cluster may include orphaned documents.
     Available,
     /// Data acknowledged by a majority of the members. It is not rolled back.
     Majority,

@@ -42,7 +42,7 @@ pub struct ServerApi {
     /// `apiStrict`: whether the server rejects commands that are not part of the version. Default:
     /// not sent; the server's default is `false`.
     pub strict: Option<bool>,
-    /// `apiDeprecationErrors`: whether the server rejects behaviour that is deprecated in the
+    /// `apiDeprecationErrors`: whether the server rejects behavior that is deprecated in the
     /// version. Default: not sent; the server's default is `false`.
     pub deprecation_errors: Option<bool>,
 }

@@ -4,7 +4,7 @@ use crate::auth::AccessSettings;
 use crate::auth::scram::{Credentials, Hash};
 use crate::balancer::Balancer;
 use crate::deployment::Deployment;
-use crate::member::Member;
+use crate::member::{Member, cannot_listen};
 use crate::net::tls::{TlsIdentity, TlsSettings};
 use crate::runtime::ServerRuntime;
 use crate::server::TestServer;
@@ -110,7 +110,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// The name of the replica set. Default: `rs0`. Ignored by other deployments.
+    /// The name of the replica set, not empty. Default: `rs0`. Ignored by other deployments.
     pub fn replica_set_name(mut self, name: impl Into<String>) -> Self {
         self.replica_set_name = name.into();
         self
@@ -183,7 +183,7 @@ impl TestServerBuilder {
 
     /// Accepts clients without a certificate although a [`tls_client_ca`](Self::tls_client_ca) is
     /// set, as mongod's `net.tls.allowConnectionsWithoutCertificates` does. Certificates of other
-    /// authorities are still rejected.
+    /// authorities are still rejected. Requires `tls_client_ca`.
     pub fn tls_allow_connections_without_certificates(mut self) -> Self {
         self.tls.allow_connections_without_certificates = true;
         self
@@ -205,8 +205,8 @@ impl TestServerBuilder {
         self
     }
 
-    /// The server version, for example `"7.0.14"`, from 4.2 to 9. It determines the wire version
-    /// and version-dependent behavior. Default: `8.2.0`.
+    /// The server version, from 4.2 to 9, for example `"7.0.14"`. An omitted minor or patch version
+    /// is 0. It determines the wire version and version-dependent behavior. Default: `8.2.0`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
@@ -273,6 +273,14 @@ impl TestServerBuilder {
                 });
             }
         }
+        for host in self.advertised_hosts.iter().flatten() {
+            if !is_host_and_port(host) {
+                return Err(StartError::InvalidAdvertisedHost { host: host.clone() });
+            }
+        }
+        if self.replica_set_name.is_empty() {
+            return Err(StartError::EmptyReplicaSetName);
+        }
         if let Some((name, password)) = &self.access.user
             && (name.is_empty() || Credentials::new(Hash::Sha256, name, password, 1).is_none())
         {
@@ -311,8 +319,16 @@ pub(crate) struct Started {
     pub(crate) balancers: Option<[Balancer; 2]>,
 }
 
+fn is_host_and_port(text: &str) -> bool {
+    text.rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+}
+
 async fn bind(port: u16) -> io::Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| cannot_listen(address, &error))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
@@ -383,6 +399,16 @@ mod tests {
         let empty = TlsIdentity::new("", "");
         assert!(rejected(TestServerBuilder::default().tls(empty)));
         assert!(rejected(TestServerBuilder::default().tls_client_ca("x")));
+        assert!(rejected(
+            TestServerBuilder::default().tls_allow_connections_without_certificates()
+        ));
+        assert!(rejected(
+            TestServerBuilder::default().replica_set().replica_set_name("")
+        ));
+        for hosts in [["a:1", "b:2", ""], ["a:1", "b:2", "c"], ["a:1", "b:2", ":3"]] {
+            let builder = TestServerBuilder::default().replica_set();
+            assert!(rejected(builder.advertised_hosts(hosts)), "{hosts:?}");
+        }
         assert!(rejected(
             TestServerBuilder::default()
                 .replica_set()

@@ -1,8 +1,8 @@
 //! An in-process, in-memory MongoDB-compatible server for tests.
 //!
 //! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops
-//! it: a three-member replica set starts in about 5 ms, without a container and without files. The
-//! server listens on loopback ports, speaks OP_MSG (with compression, TLS and authentication if
+//! it: a three-member replica set starts in a few milliseconds, without a container and without
+//! files. The server listens on loopback ports, speaks OP_MSG (with compression, TLS and authentication if
 //! configured) and plays one of four deployments at a chosen server version:
 //!
 //! | deployment | method of [`TestServerBuilder`] | processes |
@@ -46,10 +46,14 @@
 //!
 //! # Protocol violations
 //!
-//! The server records what no driver may send, such as one session in two concurrent commands or a
-//! message over `maxMessageSizeBytes`. [`TestServer::violations`] returns the records; stopping or
-//! dropping a server panics if there are any.
-//! [`TestServer::allow_violations`] excludes rules that a test violates on purpose.
+//! The server records requests that a correct driver does not send, such as one session in two
+//! concurrent commands or a message over `maxMessageSizeBytes`. [`TestServer::violations`] returns
+//! the records; stopping or dropping a server panics if there are any.
+//!
+//! All commands are checked, also those that an application composes itself. A driver sends the
+//! document of `runCommand` unchanged, so a `readConcern` with a level in an `insert` that a test
+//! runs this way is recorded, although the driver is correct. [`TestServer::allow_violations`]
+//! excludes rules that a test violates on purpose.
 
 mod aggregate;
 mod auth;

@@ -7,9 +7,10 @@ use crate::fail_point::FailPoints;
 use crate::net::{Listeners, Socket, unix};
 use crate::operations::Operations;
 use crate::wire::connection;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -57,7 +58,7 @@ impl Member {
     ) -> io::Result<()> {
         let listeners = Listeners {
             tcp: listener,
-            unix: self.unix_path.as_deref().map(unix::Listener::bind).transpose()?,
+            unix: self.unix_path.as_deref().map(bind_unix).transpose()?,
         };
         let (stop, stopped) = watch::channel(false);
         let (forwarded, forwarded_streams) = mpsc::unbounded_channel();
@@ -87,7 +88,9 @@ impl Member {
 
     /// Binds the address of the process again and starts to accept connections.
     pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
-        let listener = TcpListener::bind(self.address).await?;
+        let listener = TcpListener::bind(self.address)
+            .await
+            .map_err(|error| cannot_listen(self.address, &error))?;
         self.start(listener, deployment)
     }
 
@@ -101,6 +104,15 @@ impl Member {
         self.cursors.clear();
         self.fail_points.clear();
     }
+}
+
+/// The error of binding an address or a path, with the address or path in its message.
+pub(crate) fn cannot_listen(place: impl fmt::Display, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot listen on {place}: {error}"))
+}
+
+fn bind_unix(path: &Path) -> io::Result<unix::Listener> {
+    unix::Listener::bind(path).map_err(|error| cannot_listen(path.display(), &error))
 }
 
 async fn accept(

@@ -182,15 +182,19 @@ impl TestServer {
     /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the error
     /// of binding the port.
     pub async fn restart_member(&self, index: usize) -> io::Result<()> {
-        let stopped = self
-            .deployment
-            .topology(|t| t.members.get(index).is_some_and(|member| !member.running));
-        let Some(member) = self.members.get(index).filter(|_| stopped) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("member {index} is not stopped"),
+        let invalid = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        let Some(member) = self.members.get(index) else {
+            let count = self.members.len();
+            return invalid(format!(
+                "member {index} does not exist: the deployment has {count}"
             ));
         };
+        if self
+            .deployment
+            .topology(|topology| topology.members[index].running)
+        {
+            return invalid(format!("member {index} is running"));
+        }
         let (member, deployment) = (Arc::clone(member), Arc::clone(&self.deployment));
         let start = async move { member.restart(&deployment).await };
         self.runtime.spawn(start).await.map_err(io::Error::other)??;

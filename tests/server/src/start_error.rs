@@ -9,7 +9,8 @@ use std::{error, fmt, io};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The version is not of the form `major.minor.patch`, or outside 4.2 to 9.
+    /// The version is not of the form `major.minor.patch`, where `.patch` or `.minor.patch` may be
+    /// omitted, or is outside 4.2 to 9.
     #[non_exhaustive]
     UnsupportedVersion {
         /// The version as given.
@@ -43,6 +44,14 @@ pub enum StartError {
         /// The number of hosts given.
         hosts: usize,
     },
+    /// An advertised host is not of the form `host:port`.
+    #[non_exhaustive]
+    InvalidAdvertisedHost {
+        /// The host as given.
+        host: String,
+    },
+    /// The name of the replica set is empty.
+    EmptyReplicaSetName,
     /// The user name is empty, or SASLprep (RFC 4013) prohibits the password.
     #[non_exhaustive]
     InvalidCredentials {
@@ -64,7 +73,7 @@ pub enum StartError {
         count: u16,
     },
     /// The runtime could not be created, or a port or the path of the Unix domain socket could not
-    /// be bound.
+    /// be bound. The message contains the address or the path.
     Io(io::Error),
 }
 
@@ -73,7 +82,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::UnsupportedVersion { version } => write!(
                 f,
-                "server version {version:?} is not supported: expected `major.minor.patch` from 4.2.0 to 9, for example \"8.2.0\""
+                "server version {version:?} is not supported: expected a version from 4.2 to 9, for example \"8.2.0\" or \"8.2\""
             ),
             StartError::UnknownCompressor { name } => {
                 write!(
@@ -94,6 +103,10 @@ impl fmt::Display for StartError {
                     "advertised hosts require one host for each of the {members} members, found {hosts}"
                 )
             }
+            StartError::InvalidAdvertisedHost { host } => {
+                write!(f, "invalid advertised host {host:?}: expected `host:port`")
+            }
+            StartError::EmptyReplicaSetName => write!(f, "the name of the replica set is empty"),
             StartError::InvalidCredentials { user } => write!(
                 f,
                 "invalid credentials for user {user:?}: the name must not be empty, and SASLprep must allow the password"

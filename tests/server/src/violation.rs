@@ -1,5 +1,5 @@
-//! Protocol violations: commands and messages that no driver may send, whatever the application
-//! does. Most are detected where the server rejects the command; concurrent use of a session is
+//! Protocol violations: commands and messages that a correct driver does not send, unless the
+//! application has composed the command itself. Most are detected where the server rejects the command; concurrent use of a session is
 //! detected here.
 
 use crate::deployment::lock;
@@ -37,7 +37,8 @@ pub enum ViolationKind {
     ClientMetadata,
 }
 
-/// A command or message that no driver may send.
+/// A command or message that a correct driver does not send, unless the application has composed
+/// the command itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {

@@ -5,7 +5,7 @@
 use std::{borrow::Cow, marker::PhantomData};
 
 use super::{
-    Deferred, InSession, awaitable,
+    Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
     session_setter,
     wire::WriteOptions,
@@ -140,6 +140,7 @@ impl<'a, T> Aggregate<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = AggregateOperation {
             scope: self.collection.read_scope(
                 options.read_concern.as_deref(),

@@ -20,7 +20,8 @@ macro_rules! __read_options {
             /// MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// The read concern of this operation. Default: that of the collection or database.
+            /// The read concern of this operation. Default: that of the collection or database. In
+            /// a snapshot session, an error unless the level is `snapshot`.
             read_concern: read_concern;
             /// The read preference of this operation. Default: that of the collection or database.
             read_preference: read_preference;

@@ -3,7 +3,7 @@
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
 use super::{
-    InSession, awaitable,
+    InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
     session_setter,
     wire::WriteOptions,
@@ -63,6 +63,7 @@ impl<'a> EstimatedDocumentCount<'a> {
     async fn run(mut self) -> Result<u64> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = Count {
             scope: self.collection.read_scope(
                 options.read_concern.as_deref(),

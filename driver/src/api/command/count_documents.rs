@@ -27,7 +27,7 @@ macro_rules! __count_documents_options {
         $crate::__query_options! { $then { $($arguments)* }
             /// Number of matching documents to skip. Default: 0.
             skip: plain u64;
-            /// The maximum number of documents to count. Default: no limit.
+            /// The maximum number of documents to count. Default: 0, no limit.
             limit: plain u64;
             /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
             let_vars: boxed_document;
@@ -102,7 +102,8 @@ impl<'a> CountDocuments<'a> {
         options.deferred.into_result()?;
         let mut pipeline = vec![rawdoc! { "$match": self.filter }];
         for (stage, value) in [("$skip", options.skip), ("$limit", options.limit)] {
-            if let Some(value) = value {
+            // The server rejects `$limit: 0`.
+            if let Some(value) = value.filter(|value| *value > 0) {
                 let value = i64::try_from(value).unwrap_or(i64::MAX);
                 pipeline.push(stage_document(stage, value)?);
             }

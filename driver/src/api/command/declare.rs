@@ -38,11 +38,19 @@
 //! `= "wireName"` calls a method of the options instead. An entry with neither is written by the
 //! operation, or not sent.
 //!
-//! Types are given by full paths, because the ODM expands the list too. The actions of the ODM have
-//! the setters without the mark `driver`: it marks options that the ODM replaces by a typed setter
-//! or does not have. Actions that return one document do not have setters with the mark `cursor`.
-//! Options with the mark `statement` are fields of the statement in an `update` or `delete`
-//! command.
+//! Types are given by full paths, because the ODM expands the list too.
+//!
+//! The marks of an entry are optional: `[cursor]`, `[driver]`, `[cursor driver]`, `[statement]` or
+//! `[driver statement]`. Others, and another order, are a compile error (`check_marks`).
+//!
+//! | mark | meaning |
+//! |---|---|
+//! | `cursor` | actions that return one document do not have the setter |
+//! | `driver` | actions of the ODM do not have the setter: it has a typed one, or none |
+//! | `statement` | the option is a field of the statement in an `update` or `delete` command |
+//!
+//! The first error of a value that cannot be serialized or is invalid is kept in `deferred`. A
+//! later valid value does not remove it.
 
 /// Defines the type of a command's options: `define_options { /// Documentation. pub struct
 /// FindOptions; }`.
@@ -56,8 +64,10 @@ macro_rules! define_options {
     ) => {
         $(#[$meta])*
         ///
-        /// If a value cannot be serialized, the error is returned when an action with the options
-        /// is awaited.
+        /// If a value cannot be serialized or is invalid, the error is returned when an action with
+        /// the options is awaited, even if the option has been set again.
+        ///
+        /// See [`options`](crate::options) for options that several actions share.
         #[must_use = "options have no effect until they are passed to an action"]
         #[derive(Clone, Debug, Default)]
         #[non_exhaustive]
@@ -66,6 +76,8 @@ macro_rules! define_options {
             /// The error of the first value that could not be serialized.
             pub(crate) deferred: $crate::api::command::Deferred,
         }
+
+        $($crate::api::command::declare::check_marks! { $($($mark)+)? })*
 
         impl $Options {
             $($crate::api::command::declare::option_setter! { [] $(#[$doc])* $name: $kind $($type)? })*
@@ -97,6 +109,19 @@ macro_rules! define_options {
     };
 }
 pub(crate) use define_options;
+
+/// Accepts the marks that the macros here and in the ODM match, in this order.
+macro_rules! check_marks {
+    ($(cursor)? $(driver)?) => {};
+    ($(driver)? statement) => {};
+    ($($mark:ident)*) => {
+        compile_error!(concat!(
+            "unsupported marks [", $(" ", stringify!($mark),)* " ]: ",
+            "expected [cursor], [driver], [cursor driver], [statement] or [driver statement]"
+        ));
+    };
+}
+pub(crate) use check_marks;
 
 /// Writes one option into the body of a command.
 macro_rules! write_option {
@@ -136,7 +161,8 @@ macro_rules! option_setters {
                 $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
         )*
     ) => {
-        /// Replaces all options.
+        /// Replaces all options, also those that setters have set before. Setters called after it
+        /// change single options: `.with_options(shared).comment("nightly")`.
         pub fn with_options(mut self, options: $Options) -> Self {
             self.options = options;
             self

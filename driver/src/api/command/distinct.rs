@@ -3,7 +3,7 @@
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
 use super::{
-    Deferred, InSession, awaitable,
+    Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
     session_setter,
     wire::WriteOptions,
@@ -76,6 +76,7 @@ impl<'a> Distinct<'a> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = DistinctOperation {
             scope: self.collection.read_scope(
                 options.read_concern.as_deref(),

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Deferred, InSession, awaitable,
+    Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
     session_setter,
     wire::WriteOptions,
@@ -163,6 +163,7 @@ impl<'a, T> Find<'a, T> {
     async fn run(&mut self) -> Result<Cursor<T>> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
+        check_read_concern(self.session, self.options.read_concern.as_deref())?;
         let inner = self.collection.inner();
         let mut operation = FindOperation::new(inner, &self.filter, &self.options);
         let reply = inner.executor().run_in(self.session, &mut operation).await?;
@@ -210,6 +211,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
     async fn run(&mut self) -> Result<Option<T>> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
+        check_read_concern(self.session, self.options.read_concern.as_deref())?;
         // `limit: 1` and `singleBatch: true`.
         self.options.limit = Some(-1);
         self.options.batch_size = None;

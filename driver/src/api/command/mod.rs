@@ -112,6 +112,10 @@ pub(crate) mod model {
     };
 }
 
+use crate::{
+    Error, Result,
+    types::concern::{ReadConcern, ReadConcernLevel},
+};
 pub(super) use end_sessions::EndSessions;
 pub(super) use get_more::GetMore;
 pub(super) use kill_cursors::KillCursors;
@@ -161,3 +165,24 @@ pub(crate) use session_setter;
 
 /// The explicit session of an action, if any.
 pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
+
+/// Rejects a read concern that was set for one operation and that a snapshot session would replace:
+/// all its reads have the level `snapshot` ([Snapshot Reads]).
+///
+/// [Snapshot Reads]:
+/// https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
+pub(crate) fn check_read_concern(session: InSession<'_>, concern: Option<&ReadConcern>) -> Result<()> {
+    let (Some(session), Some(concern)) = (session, concern) else {
+        return Ok(());
+    };
+    if concern.level == Some(ReadConcernLevel::Snapshot) || !session.lock().is_snapshot() {
+        return Ok(());
+    }
+    let level = concern
+        .level
+        .as_ref()
+        .map_or("the server's default", |level| level.as_str());
+    Err(Error::invalid_argument(format!(
+        "a snapshot session requires the read concern \"snapshot\" for all reads, found {level:?} for this operation"
+    )))
+}

@@ -46,7 +46,7 @@ impl Database {
     ///
     /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
     /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
-    /// behaviour of the server is undefined.
+    /// behavior of the server is undefined.
     pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
         let mut deferred = Deferred::default();
         RunCommand {

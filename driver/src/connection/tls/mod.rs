@@ -1,7 +1,7 @@
 //! TLS connections, by rustls with the cryptography of ring.
 //!
 //! Server certificates are verified against `tlsCAFile`, by default against the trusted roots of the system (`rustls-native-certs`).
-//! The system keeps these current, and they include the roots that an organisation adds, as in drivers that use OpenSSL.
+//! The system keeps these current, and they include the roots that an organization adds, as in drivers that use OpenSSL.
 
 mod files;
 #[cfg(feature = "key-password")]

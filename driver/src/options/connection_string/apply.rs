@@ -171,7 +171,10 @@ impl State {
             }
             "readpreference" => match ReadPreferenceMode::parse(value) {
                 Some(mode) => options.read_preference.mode = mode,
-                None => reader.warn_ignored("a read preference mode"),
+                None => {
+                    reader
+                        .warn_ignored("primary, primaryPreferred, secondary, secondaryPreferred or nearest");
+                }
             },
             "readpreferencetags" => {
                 let tags: Option<TagSet> = reader.pairs(value);
@@ -246,7 +249,9 @@ impl State {
             "authsource" => self.options.auth_source = Some(value.to_owned()),
             "authmechanism" => match AuthMechanism::parse(value) {
                 Some(mechanism) => self.auth.mechanism = Some(mechanism),
-                None => self.reader.warn_ignored("a known mechanism"),
+                None => self.reader.warn_ignored(
+                    "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
+                ),
             },
             "authmechanismproperties" => {
                 self.auth.mechanism_properties = self.reader.pairs(value).unwrap_or_default();
@@ -365,6 +370,14 @@ mod tests {
         for (query, warning) in [
             ("maxPoolSise=1", "unknown option maxPoolSise is ignored"),
             ("=5", "an option without a name is ignored: check the '&' and '='"),
+            (
+                "readPreference=closest",
+                "the value of readPreference is ignored: expected primary, primaryPreferred, secondary, secondaryPreferred or nearest",
+            ),
+            (
+                "authMechanism=MD5",
+                "the value of authMechanism is ignored: expected SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
+            ),
             (
                 "retryREADS=perhaps",
                 "the value of retryREADS is ignored: expected true or false",

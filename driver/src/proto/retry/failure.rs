@@ -74,7 +74,7 @@ pub struct ReplyCodes {
 
 /// Adds the label `RetryableWriteError` to an error of a server before 4.4. Newer servers add it.
 /// The write concern error of a mongos does not count: the mongos has retried.
-pub fn label_unlabelled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
+pub fn label_unlabeled(error: Error, codes: ReplyCodes, mongos: bool) -> Error {
     let retryable = |code: Option<i32>| code.is_some_and(code::is_retryable_write);
     let counts = retryable(codes.command) || (!mongos && retryable(codes.write_concern));
     if counts {
@@ -123,18 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_old_servers_are_labelled_by_their_codes() {
-        let labelled = |command, write_concern, mongos| {
+    fn errors_of_old_servers_are_labeled_by_their_codes() {
+        let labeled = |command, write_concern, mongos| {
             let codes = ReplyCodes {
                 command,
                 write_concern,
             };
-            is_retryable_write(&label_unlabelled(super::tests::command(1), codes, mongos))
+            is_retryable_write(&label_unlabeled(super::tests::command(1), codes, mongos))
         };
-        assert!(labelled(Some(91), None, false) && labelled(Some(91), None, true));
-        assert!(labelled(None, Some(91), false));
-        assert!(!labelled(None, Some(91), true), "a mongos has retried");
-        assert!(!labelled(Some(134), Some(11000), false), "not for writes");
+        assert!(labeled(Some(91), None, false) && labeled(Some(91), None, true));
+        assert!(labeled(None, Some(91), false));
+        assert!(!labeled(None, Some(91), true), "a mongos has retried");
+        assert!(!labeled(Some(134), Some(11000), false), "not for writes");
     }
 
     #[test]

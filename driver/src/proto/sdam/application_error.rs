@@ -110,7 +110,7 @@ fn operation_error_action(error: &Error, reported: Option<TopologyVersion>) -> E
     }
 }
 
-/// "Network error or command error during connection establishment". Errors labelled
+/// "Network error or command error during connection establishment". Errors labeled
 /// `SystemOverloadedError` change nothing: the server is reachable, and clearing the pool would add
 /// load (Client Backpressure specification).
 fn handshake_error_action(error: &Error, reported: Option<TopologyVersion>) -> ErrorAction {
@@ -284,10 +284,10 @@ mod tests {
     #[test]
     fn a_handshake_that_may_have_met_overload_changes_nothing() {
         for kind in [io::ErrorKind::ConnectionReset, io::ErrorKind::TimedOut] {
-            let unlabelled = opened(&network(kind));
-            assert!(unlabelled.mark_unknown && unlabelled.clear_pool);
-            let labelled = network(kind).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
-            assert_eq!(opened(&labelled), ErrorAction::default());
+            let unlabeled = opened(&network(kind));
+            assert!(unlabeled.mark_unknown && unlabeled.clear_pool);
+            let labeled = network(kind).with_labels([SYSTEM_OVERLOADED_ERROR.to_owned()]);
+            assert_eq!(opened(&labeled), ErrorAction::default());
         }
         let refused = Error::new(ErrorKind::Command(CommandError {
             code: 18,

@@ -87,9 +87,9 @@ impl fmt::Display for InvalidCriteria {
             Self::ReadPreference(error) => error.fmt(f),
             Self::MaxStaleness { given, smallest } => write!(
                 f,
-                "maxStalenessSeconds is {} s, it must be at least {} s (90 s, and heartbeatFrequencyMS + 10 s)",
-                given.as_secs(),
-                smallest.as_secs()
+                "maxStalenessSeconds must be at least {} (the larger of 90 s and heartbeatFrequencyMS + 10 s), found {}",
+                smallest.as_secs(),
+                given.as_secs()
             ),
         }
     }

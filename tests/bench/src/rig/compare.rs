@@ -42,10 +42,9 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     let wanted = |label: &str| settings.only.as_deref().is_none_or(|only| label.contains(only));
     if settings.times {
         let effort = Effort::new(settings.quick, settings.rounds);
-        report.notes.push(format!(
-            "Medians (minimum–maximum) of {} alternating rounds.",
-            effort.rounds
-        ));
+        report
+            .notes
+            .push(format!("Medians of {} alternating rounds.", effort.rounds));
         report.times = times(&all, settings.quick, effort, wanted)?;
     }
     match callgrind::version() {

@@ -21,6 +21,10 @@ pub(super) fn markdown(report: &Report) -> String {
     for note in &report.notes {
         line(&mut text, note);
     }
+    line(
+        &mut text,
+        "Values in parentheses after a median are minimum–maximum.",
+    );
     let columns = &report.clients;
     let rows = |cells: &dyn Fn(&Times) -> Vec<String>| -> Vec<_> {
         report

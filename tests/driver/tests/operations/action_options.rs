@@ -122,6 +122,31 @@ async fn a_value_that_cannot_be_encoded_is_reported_by_the_action_with_the_optio
 }
 
 #[tokio::test]
+async fn a_comment_that_cannot_be_encoded_is_reported_with_the_name_of_the_option() {
+    let (recorder, database, _deployment) = database().await;
+    let things: Collection<Document> = database.collection("things");
+    let error = things
+        .find(doc! {})
+        .comment(doc! { "a\0b": 1 })
+        .await
+        .unwrap_err();
+    let ErrorKind::Encode(error) = error.kind() else {
+        panic!("{error}");
+    };
+    assert!(error.path().starts_with("comment.a"), "{error}");
+    assert!(commands(&recorder).is_empty());
+}
+
+#[tokio::test]
+async fn a_limit_of_0_counts_all_documents() {
+    let (recorder, database, _deployment) = database().await;
+    let things: Collection<Document> = database.collection("things");
+    things.insert_many(&[doc! {}, doc! {}]).await.unwrap();
+    assert_eq!(things.count_documents(doc! {}).limit(0).await.unwrap(), 2);
+    drop(recorder);
+}
+
+#[tokio::test]
 async fn an_operation_can_override_concerns_and_read_preference() {
     let (recorder, database, _deployment) = database().await;
     let things: Collection<Document> = database

@@ -134,6 +134,23 @@ async fn invalid_models_are_rejected() {
         .await
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)));
+    assert!(error.to_string().contains("models[1]: "), "{error}");
+    let hinted = WriteModel::insert_one(&doc! {}).hint("a_1");
+    let error = things.bulk_write([hinted]).await.unwrap_err();
+    assert!(error.to_string().contains("models[0]: "), "{error}");
+    #[derive(serde::Serialize)]
+    struct Large {
+        n: u64,
+    }
+    let large = WriteModel::insert_one(&Large { n: u64::MAX });
+    let error = things
+        .bulk_write([WriteModel::delete_one(doc! {}), large])
+        .await
+        .unwrap_err();
+    let ErrorKind::Encode(encode) = error.kind() else {
+        panic!("{error}");
+    };
+    assert_eq!(encode.path(), "models[1].n");
     assert_eq!(
         things.count_documents(doc! {}).await.unwrap(),
         0,

@@ -13,6 +13,6 @@ mod concurrency;
 mod crud;
 mod cursors;
 mod future_sizes;
-mod options;
+mod handle_options;
 mod sessions;
 mod sessions_prose;

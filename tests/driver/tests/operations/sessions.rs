@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use marula_driver::{
     Client, ClientSession, ErrorKind, Result,
     bson::{Document, Timestamp, doc},
-    options::ClientOptions,
+    options::{ClientOptions, ReadConcern, ReadConcernLevel},
 };
 use marula_driver_tests::{
     Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
@@ -372,6 +372,79 @@ async fn a_snapshot_session_reads_at_one_cluster_time() {
         count(things.find(doc! {}).session(&mut again).await.unwrap()).await,
         1
     );
+}
+
+#[tokio::test]
+async fn a_snapshot_session_rejects_another_read_concern_of_an_operation() {
+    let deployment = replica_set().await;
+    // The read concern of a handle is replaced.
+    let things = deployment
+        .collection::<Document>()
+        .with_read_concern(ReadConcern::majority());
+    let mut session = deployment.client.start_session().snapshot(true).await.unwrap();
+    let s = &mut session;
+    let pipeline = || [doc! { "$match": {} }];
+    let concern = ReadConcern::majority;
+    let errors = [
+        things
+            .find(doc! {})
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .find_one(doc! {})
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .aggregate(pipeline())
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .count_documents(doc! {})
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .estimated_document_count()
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .distinct("a", doc! {})
+            .read_concern(concern())
+            .session(s)
+            .await
+            .err(),
+        things
+            .find_one(doc! {})
+            .read_concern(ReadConcern::default())
+            .session(s)
+            .await
+            .err(),
+    ];
+    for error in errors {
+        let error = error.unwrap();
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error}");
+        assert!(error.to_string().contains("snapshot"), "{error}");
+    }
+    for command in ["find", "aggregate", "count", "distinct"] {
+        assert_eq!(deployment.server.commands_seen(command), 0);
+    }
+    let snapshot = ReadConcern::new(ReadConcernLevel::Snapshot);
+    things
+        .find_one(doc! {})
+        .read_concern(snapshot)
+        .session(s)
+        .await
+        .unwrap();
+    things.find_one(doc! {}).session(s).await.unwrap();
 }
 
 #[tokio::test]

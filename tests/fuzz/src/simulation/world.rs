@@ -16,7 +16,7 @@ use marula_driver::{
     internals::{
         cmap::{Action, CheckOut, Clear, ConnectionKey, Refusal},
         description::{HelloReply, ServerDescription, ServerType, TopologyType},
-        error, labelled, network_error,
+        error, labeled, network_error,
         retry::{Next, label_write_failure},
         sdam::{self, ApplicationError, ErrorAction, Phase},
         server_selection::{Criteria, choose, in_latency_window, suitable_servers},

@@ -1,4 +1,4 @@
-//! Normalises a filter to a conjunction of predicates on one path each, as `parsedQuery` shows it.
+//! Normalizes a filter to a conjunction of predicates on one path each, as `parsedQuery` shows it.
 
 use crate::value::compare::compare;
 use bson::{Bson, Document, doc};
@@ -250,40 +250,40 @@ fn operator(path: &str, name: &str, value: &Bson, options: &str, negated: bool, 
 mod tests {
     use super::*;
 
-    fn normalised(filter: &Document) -> Document {
+    fn normalized(filter: &Document) -> Document {
         to_document(&clauses(filter))
     }
 
     #[test]
     fn conjunctions_are_flat_and_ordered() {
-        assert_eq!(normalised(&doc! {}), doc! {});
-        assert_eq!(normalised(&doc! { "a": 1 }), doc! { "a": { "$eq": 1 } });
+        assert_eq!(normalized(&doc! {}), doc! {});
+        assert_eq!(normalized(&doc! { "a": 1 }), doc! { "a": { "$eq": 1 } });
         assert_eq!(
-            normalised(&doc! { "b": { "$gte": 1, "$lt": 5 }, "$and": [{ "a": 1 }] }),
+            normalized(&doc! { "b": { "$gte": 1, "$lt": 5 }, "$and": [{ "a": 1 }] }),
             doc! { "$and": [{ "a": { "$eq": 1 } }, { "b": { "$lt": 5 } }, { "b": { "$gte": 1 } }] }
         );
     }
 
     #[test]
-    fn operators_are_normalised() {
+    fn operators_are_normalized() {
         assert_eq!(
-            normalised(&doc! { "a": { "$ne": 1 } }),
+            normalized(&doc! { "a": { "$ne": 1 } }),
             doc! { "a": { "$not": { "$eq": 1 } } }
         );
         assert_eq!(
-            normalised(&doc! { "a": { "$exists": false } }),
+            normalized(&doc! { "a": { "$exists": false } }),
             doc! { "a": { "$not": { "$exists": true } } }
         );
         assert_eq!(
-            normalised(&doc! { "a": { "$in": [3] } }),
+            normalized(&doc! { "a": { "$in": [3] } }),
             doc! { "a": { "$eq": 3 } }
         );
         assert_eq!(
-            normalised(&doc! { "$or": [{ "a": 2 }, { "a": 1 }] }),
+            normalized(&doc! { "$or": [{ "a": 2 }, { "a": 1 }] }),
             doc! { "a": { "$in": [1, 2] } }
         );
         assert_eq!(
-            normalised(&doc! { "$or": [{ "a": 2 }, { "b": 1 }] }),
+            normalized(&doc! { "$or": [{ "a": 2 }, { "b": 1 }] }),
             doc! { "$or": [{ "a": { "$eq": 2 } }, { "b": { "$eq": 1 } }] }
         );
     }

@@ -46,13 +46,18 @@ pub(crate) struct TlsSettings {
     pub(crate) allow_connections_without_certificates: bool,
 }
 
+const WITHOUT_CA: &str = "`tls_allow_connections_without_certificates` requires `tls_client_ca`";
+
 impl TlsSettings {
     /// Returns the rustls configuration; `None` for connections without TLS.
     pub(crate) fn config(&self) -> Result<Option<Arc<ServerConfig>>, String> {
         let Some(identity) = &self.identity else {
-            return match self.client_authority {
-                None => Ok(None),
-                Some(_) => Err("`tls_client_ca` requires `tls`".to_owned()),
+            return if self.client_authority.is_some() {
+                Err("`tls_client_ca` requires `tls`".to_owned())
+            } else if self.allow_connections_without_certificates {
+                Err(WITHOUT_CA.to_owned())
+            } else {
+                Ok(None)
             };
         };
         let provider = Arc::new(default_provider());
@@ -60,6 +65,7 @@ impl TlsSettings {
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let builder = match &self.client_authority {
+            None if self.allow_connections_without_certificates => return Err(WITHOUT_CA.to_owned()),
             None => builder.with_no_client_auth(),
             Some(pem) => {
                 let mut roots = RootCertStore::empty();

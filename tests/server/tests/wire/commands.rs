@@ -224,7 +224,7 @@ async fn unacknowledged_writes_get_no_reply() {
 
 #[tokio::test]
 async fn older_servers_add_no_error_labels() {
-    for (version, labelled) in [("4.2", false), ("4.4", true)] {
+    for (version, labeled) in [("4.2", false), ("4.4", true)] {
         let server = TestServer::builder()
             .replica_set()
             .version(version)
@@ -238,7 +238,7 @@ async fn older_servers_add_no_error_labels() {
         insert.extend(doc! {"lsid": {"id": bson::Uuid::new()}, "txnNumber": 1_i64});
         let reply = client.run(insert).await;
         assert_eq!(code(&reply), 91);
-        assert_eq!(reply.contains_key("errorLabels"), labelled, "{version}");
+        assert_eq!(reply.contains_key("errorLabels"), labeled, "{version}");
     }
 }
 

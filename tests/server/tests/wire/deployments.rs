@@ -145,6 +145,33 @@ async fn replica_sets_advertise_the_configured_host_names() {
 }
 
 #[tokio::test]
+async fn errors_of_starting_name_the_address_and_the_member() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let port = server.addresses()[0].port();
+    let error = TestServer::builder().port(port).start().await.unwrap_err();
+    assert!(
+        error.to_string().contains(&format!("127.0.0.1:{port}")),
+        "{error}"
+    );
+    let error = server.restart_member(7).await.unwrap_err();
+    assert_eq!(error.to_string(), "member 7 does not exist: the deployment has 3");
+    let error = server.restart_member(1).await.unwrap_err();
+    assert_eq!(error.to_string(), "member 1 is running");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_error_of_a_unix_domain_socket_contains_its_path() {
+    let path = std::env::temp_dir().join("no-such-directory/marula.sock");
+    let error = TestServer::builder()
+        .unix_socket(&path)
+        .start()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
+}
+
+#[tokio::test]
 async fn versions_determine_wire_versions_and_commands() {
     for (version, wire, bulk_write) in [
         ("4.2", 8, 59),
@@ -166,7 +193,7 @@ async fn versions_determine_wire_versions_and_commands() {
 }
 
 #[tokio::test]
-async fn set_parameter_changes_behaviour() {
+async fn set_parameter_changes_behavior() {
     let server = TestServer::builder()
         .parameter("requireApiVersion", true)
         .start()

@@ -107,7 +107,8 @@ impl<'a> BulkWrite<'a> {
         let statements: Vec<EncodedStatement> = self
             .models
             .into_iter()
-            .map(WriteModel::into_statement)
+            .enumerate()
+            .map(|(index, model)| model.into_statement().map_err(|error| in_model(&error, index)))
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
         let write_concern = self.options.write_concern.as_deref();
@@ -137,6 +138,15 @@ impl<'a> BulkWrite<'a> {
             }
         }
         batcher.into_result()
+    }
+}
+
+/// The error of a model, with the position of the model: `models[1].n: …`.
+fn in_model(error: &Error, index: usize) -> Error {
+    match error.kind() {
+        ErrorKind::Encode(error) => error.clone().at_index(index).in_field("models").into(),
+        ErrorKind::InvalidArgument(message) => Error::invalid_argument(format!("models[{index}]: {message}")),
+        _ => error.clone(),
     }
 }
 

@@ -194,7 +194,7 @@ impl WriteModel {
                 multi: false,
                 options,
                 ..
-            } => options.sort = Some(sort),
+            } => options.sort = Some(Box::new(sort)),
             _ => self.refuse("sort"),
         }
         self

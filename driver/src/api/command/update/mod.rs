@@ -67,7 +67,7 @@ macro_rules! __replace_one_options {
         $crate::__update_options! { $then { $($arguments)* }
             /// The sort order that determines which of the matching documents is replaced (MongoDB
             /// 8.0+). Default: none.
-            [driver statement] sort: document = "sort";
+            [driver statement] sort: boxed_document = "sort";
             $($more)*
         }
     };
@@ -95,7 +95,7 @@ macro_rules! __update_one_options {
         $crate::__update_many_options! { $then { $($arguments)* }
             /// The sort order that determines which of the matching documents is updated (MongoDB
             /// 8.0+). Default: none.
-            [driver statement] sort: document = "sort";
+            [driver statement] sort: boxed_document = "sort";
             $($more)*
         }
     };

@@ -106,7 +106,7 @@ fn requests_of_any_size_survive_a_round_trip() {
 }
 
 #[test]
-fn each_level_of_zlib_is_honoured() {
+fn each_level_of_zlib_is_honored() {
     if !Compressor::Zlib.is_available() {
         return;
     }

@@ -151,7 +151,7 @@ impl World {
         let code = error.code();
         let error = match operation.write {
             // The server adds the label to NotWritablePrimary and PrimarySteppedDown errors.
-            true if matches!(code, Some(10107 | 189)) => labelled(error, ["RetryableWriteError"]),
+            true if matches!(code, Some(10107 | 189)) => labeled(error, ["RetryableWriteError"]),
             true => label_write_failure(error),
             false => error,
         };

@@ -53,7 +53,7 @@ impl World {
 
     pub(super) fn establish(&mut self, handle: usize, key: ConnectionKey) {
         let index = self.cluster.index(&self.client.handles[handle].address);
-        let overload = |error| labelled(error, ["SystemOverloadedError", "RetryableError"]);
+        let overload = |error| labeled(error, ["SystemOverloadedError", "RetryableError"]);
         let latency = 1 + self.random.below(60);
         let member = &self.cluster.members[index];
         let (process, overloaded) = (member.process, member.overloaded);

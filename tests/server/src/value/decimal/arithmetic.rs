@@ -205,7 +205,7 @@ fn drop_digits(all: &[u8], count: usize, truncate: bool) -> Vec<u8> {
     }
 }
 
-/// Normalises coefficient and exponent: rounds to 34 digits, overflows to infinity, underflows to
+/// Normalizes coefficient and exponent: rounds to 34 digits, overflows to infinity, underflows to
 /// zero.
 pub(super) fn round(negative: bool, all: &[u8], exponent: i32) -> Decimal {
     let mut kept = all.to_vec();
