@@ -118,7 +118,7 @@ fn resolver(config: ResolverConfig, mut options: ResolverOpts) -> Result<TokioRe
 fn describe(kind: RecordType, name: &str, error: &NetError) -> LookupError {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => LookupError::NoRecords(format!(
-            "there is no {kind} record {name} ({})",
+            "the {kind} record {name} does not exist ({})",
             none.response_code
         )),
         _ => LookupError::Failed(format!("the {kind} records {name} cannot be looked up: {error}")),

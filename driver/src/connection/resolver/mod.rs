@@ -73,7 +73,7 @@ impl Resolver {
         match exchange::run(lookup).await.map_err(|error| failed(&error))? {
             Answer::Records(records) => Ok(records.into_iter().filter_map(read).collect()),
             Answer::NoRecords(code) => Err(LookupError::NoRecords(format!(
-                "there is no {kind} record {name} ({code})"
+                "the {kind} record {name} does not exist ({code})"
             ))),
         }
     }
