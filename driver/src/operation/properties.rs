@@ -129,6 +129,7 @@ impl<'a> Properties<'a> {
 
     /// Without causal consistency, for commands that the Causal Consistency specification does not
     /// list.
+    #[inline]
     pub(crate) fn without_causal_consistency(mut self) -> Self {
         self.read_time = ReadTimeRule::SnapshotOnly;
         self

@@ -135,6 +135,7 @@ impl<'a> CustomCommand<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn properties(&self) -> Properties<'_> {
         Properties {
             retry: Retry::No,
@@ -199,6 +200,7 @@ struct RunCommandOperation<'a, T> {
 impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
     type Output = T;
 
+    #[inline]
     fn properties(&self) -> Properties<'_> {
         self.command.properties()
     }
