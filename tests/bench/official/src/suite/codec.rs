@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, Task, data::Archive};
 use mongodb::bson::Document;
 
 fn document(assignment: &Assignment) -> Result<Document, Failure> {

@@ -3,7 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::{AsyncReadExt, AsyncWriteExt};
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, Task, data::Archive, share::share};
+use marula_bench_shared::harness::{
+    Assignment, Body, Failure, PhaseFuture, Task, data::Archive, share::share,
+};
 use mongodb::{
     bson::{Bson, oid::ObjectId},
     gridfs::GridFsBucket,

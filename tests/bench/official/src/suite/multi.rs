@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use futures_util::TryStreamExt;
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture};
 use mongodb::{
     Namespace,
     bson::{Document, doc},

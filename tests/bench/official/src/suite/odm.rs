@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, marker::PhantomData};
 
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure, data::Archive};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture, data::Archive};
 use mongodb::{
     Collection,
     bson::{Document, doc, oid::ObjectId},

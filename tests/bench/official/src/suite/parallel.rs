@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 
 use futures_util::TryStreamExt;
 use marula_bench_shared::harness::{
-    Assignment, Body, PhaseFuture, Failure,
+    Assignment, Body, Failure, PhaseFuture,
     data::Archive,
     share::{share, workers},
 };

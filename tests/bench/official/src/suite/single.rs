@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use marula_bench_shared::harness::{Assignment, Body, PhaseFuture, Failure};
+use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture};
 use mongodb::bson::{Document, doc};
 
 use crate::place::{Place, document, expect};
