@@ -246,7 +246,7 @@ async fn databases(checks: &mut Checks, context: &Context) -> Result<()> {
             .map(|database| (database.empty, database.size_on_disk > 0)),
         Some((false, true)),
     );
-    let other = context.client.database("FOREIGN_CHECK");
+    let other = context.client.database("INTEROP_CHECK");
     let created = other.collection("c").insert_one(doc! { "_id": 1 }).await;
     checks.code("a database's name that differs only in case", 13297, created);
     Ok(())
