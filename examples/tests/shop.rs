@@ -376,7 +376,7 @@ async fn server_errors_map_to_a_status_by_their_code() {
             .run_command(doc! {
                 "configureFailPoint": "failCommand",
                 "mode": { "times": 1 },
-                "data": { "failCommands": ["insert"], "errorCode": code },
+                "data": { "failCommands": ["insert"], "errorCode": code, "appName": app.db.name() },
             })
             .await;
         if let (Err(error), None) = (&failing, &app.server) {

@@ -16,6 +16,7 @@ use crate::{
         description::HelloReply,
         retry,
         server_selection::Criteria,
+        session::ReadTimeRule,
     },
     topology::SelectedServer,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
@@ -33,6 +34,8 @@ pub(super) struct Attempt<'a> {
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
+    expects_reply: bool,
+    read_time: ReadTimeRule,
 }
 
 /// What the rules for commands distinguish servers by.
@@ -82,6 +85,8 @@ impl<'a> Attempt<'a> {
             },
             transaction_number: None,
             kind: Kind::of(server, hello),
+            expects_reply: properties.expects_reply,
+            read_time: properties.read_time,
         };
         let numbered = executor.settings.retry.writes
             && properties.retry == Retry::Write
@@ -135,10 +140,7 @@ impl<'a> Attempt<'a> {
             return Err(error);
         }
         let monitor = CommandMonitor::start(self, operation, connection);
-        let body = match self
-            .exchange(operation.properties().expects_reply, connection)
-            .await
-        {
+        let body = match self.exchange(connection).await {
             Ok(Some(body)) => body,
             Ok(None) => {
                 CommandMonitor::succeeded(monitor, None);
@@ -189,14 +191,10 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends the request. Returns the range of the body of the reply, if one is expected.
-    async fn exchange(
-        &self,
-        expects_reply: bool,
-        connection: &mut Connection,
-    ) -> Result<Option<Range<usize>>> {
+    async fn exchange(&self, connection: &mut Connection) -> Result<Option<Range<usize>>> {
         let deadline = Deadline::after(self.executor.settings.socket_timeout);
         connection.send(deadline).await?;
-        if expects_reply {
+        if self.expects_reply {
             return connection.receive(deadline).await.map(Some);
         }
         connection.expect_nothing();
@@ -208,11 +206,7 @@ impl<'a> Attempt<'a> {
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
         if let Some(explicit) = self.explicit {
-            command.set_read_time(
-                explicit
-                    .lock()
-                    .read_time(operation.properties().read_time, has_clock),
-            );
+            command.set_read_time(explicit.lock().read_time(self.read_time, has_clock));
         }
         operation.build(&mut command, hello)?;
         command.remaining_read_time();
@@ -227,13 +221,14 @@ impl<'a> Attempt<'a> {
         if has_clock {
             self.write_cluster_time(&mut command);
         }
-        self.write_read_preference(operation.properties().criteria, hello, &mut command);
+        let properties = operation.properties();
+        self.write_read_preference(properties.criteria, hello, &mut command);
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        command.finish(operation.properties().database)?;
+        command.finish(properties.database)?;
         operation.build_sequences(&mut message, hello)?;
-        if !operation.properties().expects_reply {
+        if !self.expects_reply {
             message.expect_no_reply();
         }
         message.finish()?;

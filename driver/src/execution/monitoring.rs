@@ -49,7 +49,7 @@ impl<'a> CommandMonitor<'a> {
         let mut monitor = Box::new(Self {
             listener,
             sent: Instant::now(),
-            sensitive: properties.is_sensitive,
+            sensitive: operation.is_sensitive(),
             ended: false,
             database_name: properties.database.to_owned(),
             command_name: properties.name.to_owned(),

@@ -44,6 +44,11 @@ pub(crate) trait Operation {
     /// The properties of the operation.
     fn properties(&self) -> Properties<'_>;
 
+    /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
+    fn is_sensitive(&self) -> bool {
+        false
+    }
+
     /// Writes the fields of the command, beginning with its name. Called for each attempt.
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
 

@@ -58,8 +58,6 @@ pub(crate) struct Properties<'a> {
     /// Whether the read concern contains `afterClusterTime` or `atClusterTime` in an explicit
     /// session.
     pub(crate) read_time: ReadTimeRule,
-    /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
-    pub(crate) is_sensitive: bool,
 }
 
 impl<'a> Properties<'a> {
@@ -77,7 +75,6 @@ impl<'a> Properties<'a> {
             implicit_session: ImplicitSession::FromPool,
             requires_session: true,
             read_time: ReadTimeRule::Causal,
-            is_sensitive: false,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::Deref;
 
+use marula::driver::options::ClientOptions;
 use marula::schema::SchemaPlan;
 use marula::{Client, Database};
 use marula_examples::shop::{Shop, router::serve, sync_indexes};
@@ -99,8 +100,12 @@ impl App {
                 (Some(server), uri)
             }
         };
-        let client = marula::connect(uri).await.expect("a client");
-        let db = client.database(&format!("shop_{}", Uuid::now_v7().simple()));
+        let name = format!("shop_{}", Uuid::now_v7().simple());
+        let mut options = ClientOptions::parse(&uri).expect("a connection string");
+        // Fail points for this name do not affect other tests on the same deployment.
+        options.app_name = Some(name.clone());
+        let client = Client::with_options(options).expect("a client");
+        let db = client.database(&name);
         let plan = match sync_indexes(&db).await {
             Ok(plan) => plan,
             Err(error) if server.is_none() && is_unsupported(&error) => {

@@ -178,23 +178,27 @@ async fn aggregations(checks: &mut Checks, context: &Context) -> Result<()> {
 }
 
 async fn kills(checks: &mut Checks, context: &Context) -> Result<()> {
+    // A cursor is used in the session that it was created in.
+    let mut session = context.client.start_session().await?;
     let reply = context
         .db
         .run_command(doc! { "find": "many", "batchSize": 2 })
+        .session(&mut session)
         .await?;
     let id = cursor_id(&reply)?;
     let more = || doc! { "getMore": id, "collection": "many", "batchSize": 2 };
-    let next = context.db.run_command(more()).await?;
+    let next = context.db.run_command(more()).session(&mut session).await?;
     checks.is("getMore: the same cursor", cursor_id(&next)?, id);
     let other = doc! { "getMore": id, "collection": "other" };
     checks.code(
         "getMore: another collection",
         13,
-        context.db.run_command(other).await,
+        context.db.run_command(other).session(&mut session).await,
     );
     let killed = context
         .db
         .run_command(doc! { "killCursors": "many", "cursors": [id, 42_i64] })
+        .session(&mut session)
         .await?;
     checks.is(
         "killCursors: killed",
@@ -206,7 +210,11 @@ async fn kills(checks: &mut Checks, context: &Context) -> Result<()> {
         killed.get_array("cursorsNotFound").ok(),
         Some(vec![Bson::Int64(42)]),
     );
-    if let Some(error) = checks.code("getMore: killed", 43, context.db.run_command(more()).await) {
+    if let Some(error) = checks.code(
+        "getMore: killed",
+        43,
+        context.db.run_command(more()).session(&mut session).await,
+    ) {
         checks.is("getMore: killed: name", code_name_of(&error), "CursorNotFound");
     }
     checks.code(

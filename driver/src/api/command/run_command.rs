@@ -115,7 +115,6 @@ pub(super) struct CustomCommand<'a> {
     read_preference: &'a ReadPreference,
     /// The key of the first element; empty if there is none.
     name: &'a str,
-    is_sensitive: bool,
 }
 
 impl<'a> CustomCommand<'a> {
@@ -125,14 +124,16 @@ impl<'a> CustomCommand<'a> {
         command: &'a RawDocument,
         read_preference: Option<&'a ReadPreference>,
     ) -> Self {
-        let name = name_of(command).unwrap_or_default();
         Self {
             database,
             command,
             read_preference: read_preference.unwrap_or(PRIMARY),
-            name,
-            is_sensitive: is_sensitive(name, command),
+            name: name_of(command).unwrap_or_default(),
         }
+    }
+
+    pub(super) fn is_sensitive(&self) -> bool {
+        is_sensitive(self.name, self.command)
     }
 
     #[inline]
@@ -140,7 +141,6 @@ impl<'a> CustomCommand<'a> {
         Properties {
             retry: Retry::No,
             intent: Intent::Any,
-            is_sensitive: self.is_sensitive,
             ..Properties::read(self.name, self.database, self.read_preference).without_causal_consistency()
         }
     }
@@ -203,6 +203,10 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
     #[inline]
     fn properties(&self) -> Properties<'_> {
         self.command.properties()
+    }
+
+    fn is_sensitive(&self) -> bool {
+        self.command.is_sensitive()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {

@@ -126,6 +126,10 @@ impl Operation for RunCursorCommandOperation<'_> {
         self.0.properties()
     }
 
+    fn is_sensitive(&self) -> bool {
+        self.0.is_sensitive()
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         self.0.build(command)
     }
