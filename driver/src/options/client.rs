@@ -132,8 +132,8 @@ pub struct ClientOptions {
     /// `maxConnecting`: the maximum number of connections per server that are established at the
     /// same time. Default: 2. At least 1.
     pub max_connecting: u32,
-    /// `maxIdleTimeMS`: how long a connection can be idle before it is closed. Default: no limit.
-    /// Zero means no limit in a connection string only; here it closes idle connections at once.
+    /// `maxIdleTimeMS`: how long a connection can be idle before it is closed. Default: no limit,
+    /// as zero.
     pub max_idle_time: Option<Duration>,
     /// `waitQueueTimeoutMS`: how long an operation waits for a connection of the pool. If it
     /// expires, the operation fails with
