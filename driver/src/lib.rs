@@ -151,9 +151,10 @@ pub use types::{
 ///
 /// # Retries
 ///
-/// A retryable operation is attempted once more after a network error, and after an error that says
-/// that the server is not the primary, recovers or shuts down ([Retryable Reads], [Retryable
-/// Writes]). [`retry_reads`](crate::options::ClientOptions::retry_reads) and
+/// A retryable operation is attempted once more after a network error, and after an error that the
+/// specifications define as retryable, e.g. because the server is not the primary or shuts down
+/// ([Retryable Reads], [Retryable Writes]).
+/// [`retry_reads`](crate::options::ClientOptions::retry_reads) and
 /// [`retry_writes`](crate::options::ClientOptions::retry_writes) disable the retries. All
 /// operations are retryable except `update_many`, `delete_many`, aggregations with `$out` or
 /// `$merge`, `run_command`, `run_cursor_command`, getMore, unacknowledged writes, and the

@@ -56,8 +56,8 @@ pub enum VectorError {
     Header,
     /// The data has this unknown dtype.
     ElementType(u8),
-    /// The padding has this invalid value: it is more than 7, the dtype is not PACKED_BIT, or there
-    /// is no byte.
+    /// The padding has this invalid value: it is more than 7, it is not 0 for another dtype than
+    /// PACKED_BIT, or the vector has no byte that could have unused bits.
     Padding(u8),
     /// Unused bits of the last byte are not zero.
     UnusedBits,
