@@ -48,7 +48,8 @@ impl<T> Collection<T> {
     }
 }
 
-/// Counts all documents from metadata. Await it; see [`Collection::estimated_document_count`].
+/// Counts all documents from metadata. Await it for the number; see
+/// [`Collection::estimated_document_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct EstimatedDocumentCount<'a> {

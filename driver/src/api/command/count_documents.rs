@@ -77,7 +77,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Counts documents exactly. Await it; see [`Collection::count_documents`].
+/// Counts documents exactly. Await it for the number; see [`Collection::count_documents`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CountDocuments<'a> {

@@ -51,11 +51,11 @@ macro_rules! create_collection_options {
             /// `expireAfterSeconds`: how long documents of a time series or clustered collection
             /// are kept. Fractions of a second are not sent. Default: no limit.
             expire_after_seconds: plain std::time::Duration => write_expiry;
-            /// Create a time series collection with these options, e.g. `doc! { "timeField": "at",
-            /// "metaField": "sensor" }` (MongoDB 5.0+). Default: none.
+            /// Create a time series collection with these options (MongoDB 5.0+), e.g.
+            /// `doc! { "timeField": "at", "metaField": "sensor" }`. Default: none.
             timeseries: document = "timeseries";
-            /// Create a clustered collection with this index: `doc! { "key": { "_id": 1 },
-            /// "unique": true }` (MongoDB 5.3+). Default: none.
+            /// Create a clustered collection with this index (MongoDB 5.3+), e.g.
+            /// `doc! { "key": { "_id": 1 }, "unique": true }`. Default: none.
             clustered_index: document = "clusteredIndex";
             /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
             /// }` (MongoDB 6.0+). Default: disabled.

@@ -73,7 +73,8 @@ impl<T> Collection<T> {
     }
 }
 
-/// Deletes documents. Await it; see [`Collection::delete_one`] and [`Collection::delete_many`].
+/// Deletes documents. Await it for a [`DeleteResult`]; see [`Collection::delete_one`] and
+/// [`Collection::delete_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Delete<'a> {

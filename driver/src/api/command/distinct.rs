@@ -56,7 +56,8 @@ impl<T> Collection<T> {
     }
 }
 
-/// Returns the distinct values of a field. Await it; see [`Collection::distinct`].
+/// Returns the distinct values of a field. Await it for a [`Vec`] of [`Bson`] values; see
+/// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Distinct<'a> {

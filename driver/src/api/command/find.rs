@@ -183,7 +183,7 @@ impl<'a, T> Find<'a, T> {
     }
 }
 
-/// Queries one document. Await it; see [`Collection::find_one`].
+/// Queries one document. Await it for an [`Option`] of the document; see [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct FindOne<'a, T> {

@@ -238,17 +238,20 @@ macro_rules! find_and_modify_action {
 }
 
 find_and_modify_action! {
-    /// Updates one document and returns it. Await it; see [`Collection::find_one_and_update`].
+    /// Updates one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options
 }
 
 find_and_modify_action! {
-    /// Replaces one document and returns it. Await it; see [`Collection::find_one_and_replace`].
+    /// Replaces one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_replace`].
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options
 }
 
 find_and_modify_action! {
-    /// Deletes one document and returns it. Await it; see [`Collection::find_one_and_delete`].
+    /// Deletes one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_delete`].
     FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options
 }
 

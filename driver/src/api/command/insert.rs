@@ -106,7 +106,7 @@ impl<T: Serialize> Collection<T> {
     }
 }
 
-/// Inserts one document. Await it; see [`Collection::insert_one`].
+/// Inserts one document. Await it for an [`InsertOneResult`]; see [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct InsertOne<'a, T> {
@@ -116,7 +116,8 @@ pub struct InsertOne<'a, T> {
     session: InSession<'a>,
 }
 
-/// Inserts several documents. Await it; see [`Collection::insert_many`].
+/// Inserts several documents. Await it for an [`InsertManyResult`]; see
+/// [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct InsertMany<'a, T> {

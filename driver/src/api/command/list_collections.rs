@@ -96,7 +96,8 @@ impl Database {
     }
 }
 
-/// Lists collections. Await it for a [`Cursor`]; see [`Database::list_collections`].
+/// Lists collections. Await it for a [`Cursor`] of [`CollectionSpecification`]s; see
+/// [`Database::list_collections`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListCollections<'a> {
@@ -117,7 +118,8 @@ impl<'a> ListCollections<'a> {
 
 awaitable!(['a] ListCollections<'a> => Cursor<CollectionSpecification>);
 
-/// Lists the names of collections. Await it; see [`Database::list_collection_names`].
+/// Lists the names of collections. Await it for a [`Vec`] of names; see
+/// [`Database::list_collection_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListCollectionNames<'a> {

@@ -80,7 +80,8 @@ impl Client {
     }
 }
 
-/// Lists databases. Await it; see [`Client::list_databases`].
+/// Lists databases. Await it for a [`Vec`] of [`DatabaseSpecification`]s; see
+/// [`Client::list_databases`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListDatabases<'a> {
@@ -101,7 +102,8 @@ impl<'a> ListDatabases<'a> {
 
 awaitable!(['a] ListDatabases<'a> => Vec<DatabaseSpecification>);
 
-/// Lists the names of databases. Await it; see [`Client::list_database_names`].
+/// Lists the names of databases. Await it for a [`Vec`] of names; see
+/// [`Client::list_database_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListDatabaseNames<'a> {

@@ -105,7 +105,8 @@ impl<'a, T> ListIndexes<'a, T> {
 
 awaitable!(['a, T: 'a] ListIndexes<'a, T> => Cursor<T>);
 
-/// Lists the names of indexes. Await it; see [`Collection::list_index_names`].
+/// Lists the names of indexes. Await it for a [`Vec`] of names; see
+/// [`Collection::list_index_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListIndexNames<'a> {

@@ -89,7 +89,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Runs several writes. Await it; see [`Collection::bulk_write`].
+/// Runs several writes. Await it for a [`BulkWriteResult`]; see [`Collection::bulk_write`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct BulkWrite<'a> {

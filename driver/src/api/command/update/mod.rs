@@ -247,17 +247,17 @@ macro_rules! update_action {
 }
 
 update_action! {
-    /// Updates one document. Await it; see [`Collection::update_one`].
+    /// Updates one document. Await it for an [`UpdateResult`]; see [`Collection::update_one`].
     UpdateOne, UpdateOneOptions, __update_one_options, multi: false
 }
 
 update_action! {
-    /// Updates documents. Await it; see [`Collection::update_many`].
+    /// Updates documents. Await it for an [`UpdateResult`]; see [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, multi: true
 }
 
 update_action! {
-    /// Replaces one document. Await it; see [`Collection::replace_one`].
+    /// Replaces one document. Await it for an [`UpdateResult`]; see [`Collection::replace_one`].
     ReplaceOne, ReplaceOneOptions, __replace_one_options, multi: false
 }
 
