@@ -1,9 +1,10 @@
 //! An asynchronous MongoDB driver for tokio, with its own BSON codec, wire protocol, server
-//! discovery and connection pools.
+//! discovery and connection pools. It requires MongoDB 4.2 or later.
 //!
 //! Connect with [`Client::connect`]; read and write documents with a [`Collection`]. A method that
-//! runs a command returns an [`action`]: a value with a setter for each option, which sends
-//! the command when it is awaited.
+//! runs an operation returns an [`action`]: a value with a setter for each option, which sends the
+//! command when it is awaited. The module [`action`] describes sessions, retries and what dropping
+//! a future does; [`Error`] describes errors.
 //!
 //! ```no_run
 //! use marula_driver::{Client, bson::doc};
@@ -21,7 +22,7 @@
 //! | feature | default | enables |
 //! |---|---|---|
 //! | `dns` | yes | `mongodb+srv://` connection strings, resolved with the name servers in `/etc/resolv.conf` |
-//! | `rustls` | yes | TLS (`tls=true`) |
+//! | `rustls` | yes | TLS (`tls=true`), with OCSP; see [`TlsOptions`](options::TlsOptions) |
 //! | `hickory` | no | all DNS lookups with `hickory-resolver`; see below |
 //! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
@@ -33,10 +34,16 @@
 //!
 //! Host names are resolved by the resolver of the operating system, on tokio's blocking threads. It
 //! reads the hosts file, applies search domains and honors the other settings of the machine. With
-//! `hickory`, the hosts file and the name servers are asked without blocking, and the resolver of
-//! the operating system is used only for names that they do not know. `hickory` also finds the name
-//! servers on platforms without `/etc/resolv.conf`: on Windows and Android, `mongodb+srv://`
-//! requires it. It adds about sixty crates to the build.
+//! `hickory`, the hosts file is read and the name servers are queried without blocking, and the
+//! resolver of the operating system is used only for names that they do not know. `hickory` also
+//! finds the name servers on platforms without `/etc/resolv.conf`: on Windows and Android,
+//! `mongodb+srv://` requires it. It adds about sixty crates to the build.
+//!
+//! # Not supported
+//!
+//! Transactions, change streams, GridFS, encryption, the client bulk write, `timeoutMS`,
+//! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
+//! require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
     not(feature = "internals"),
@@ -131,14 +138,55 @@ pub use types::{
 
 /// The actions that the methods of [`Client`], [`Database`] and [`Collection`] return.
 ///
-/// An action holds the arguments of one command and a setter for each of its options. Awaiting it
-/// sends the command.
+/// An action holds the arguments of one operation and has a setter for each of its options. Nothing
+/// is sent before it is awaited. If an argument cannot be serialized or is invalid, awaiting the
+/// action returns the error. The `IntoFuture` implementation of an action shows what awaiting it
+/// returns.
+///
+/// # Sessions
+///
+/// An action without a [`session`](crate::action::Find::session) runs in an implicit session, if
+/// the server supports sessions and the write is acknowledged. The implicit session is returned to
+/// the client when the operation or its cursor ends.
+///
+/// # Retries
+///
+/// A retryable operation is attempted once more after a network error, and after an error that the
+/// specifications define as retryable, e.g. because the server is not the primary or shuts down
+/// ([Retryable Reads], [Retryable Writes]).
+/// [`retry_reads`](crate::options::ClientOptions::retry_reads) and
+/// [`retry_writes`](crate::options::ClientOptions::retry_writes) disable the retries. All
+/// operations are retryable except `update_many`, `delete_many`, aggregations with `$out` or
+/// `$merge`, `run_command`, `run_cursor_command`, getMore, unacknowledged writes, and the
+/// operations that create, change or drop databases, collections, indexes and search indexes.
+///
+/// An operation that an overloaded server rejected without running it is attempted again with
+/// exponential backoff, whether or not it is retryable; see
+/// [`max_adaptive_retries`](crate::options::ClientOptions::max_adaptive_retries).
+///
+/// # Cancel safety
+///
+/// The future of an action can be dropped before it completes. A command that was sent may still
+/// take effect: the document of a dropped insert may or may not be stored. Its connection is closed
+/// unless the reply was read completely. `insert_many` and `bulk_write` may have sent a part of
+/// their commands.
+///
+/// To limit the time of an operation, set `max_time`, which is enforced by the server, or drop the
+/// future, e.g. with `tokio::time::timeout`.
+///
+/// [Retryable Reads]:
+/// https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+/// [Retryable Writes]:
+/// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
     pub use crate::api::{StartSession, command::action::*};
 }
 
-/// Log messages, emitted as structured events of the crate `tracing`. They require the feature
-/// `tracing`.
+/// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the
+/// feature `tracing`.
+///
+/// [Logging]:
+/// https://github.com/mongodb/specifications/blob/master/source/logging/logging.md
 ///
 /// | component | target | levels |
 /// |---|---|---|
@@ -177,8 +225,32 @@ pub mod action {
 /// logged.
 pub mod logs {}
 
-/// Events of command monitoring, connection pools, and server discovery and monitoring. The
+/// Events of [command monitoring], [connection pools], and [server discovery and monitoring]. The
 /// listeners are set in [`ClientOptions`](options::ClientOptions).
+///
+/// The content of commands that authenticate or create users, and of their replies, is not part of
+/// an event ("sensitive commands" in the specification).
+///
+/// ```
+/// use marula_driver::{
+///     event::{CommandEvent, EventListener},
+///     options::ClientOptions,
+/// };
+/// let mut options = ClientOptions::parse("mongodb://localhost")?;
+/// options.command_listener = Some(EventListener::new(|event: &CommandEvent| {
+///     if let CommandEvent::Failed(failed) = event {
+///         eprintln!("{} failed: {}", failed.command_name, failed.failure);
+///     }
+/// }));
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
+///
+/// [command monitoring]:
+/// https://github.com/mongodb/specifications/blob/master/source/command-logging-and-monitoring/command-logging-and-monitoring.md
+/// [connection pools]:
+/// https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
+/// [server discovery and monitoring]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring-logging-and-monitoring.md
 pub mod event {
     pub use crate::proto::description::{
         ServerDescription, ServerType, TopologyDescription, TopologyType, TopologyVersion,

@@ -18,12 +18,13 @@ const END_SESSIONS_BATCH: usize = 10_000;
 /// The time limit for `endSessions` when a client is shut down or dropped.
 const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 
-/// A client of one deployment: a standalone server, a replica set or a sharded cluster. It
-/// discovers the servers, monitors them, and keeps a connection pool for each.
+/// A client of one deployment: a standalone server, a replica set, a sharded cluster, or a
+/// deployment behind a load balancer. It discovers the servers, monitors them, and keeps a
+/// connection pool for each.
 ///
 /// Create one client per deployment and share it: clones are cheap and use the same pools. The
 /// client closes when the last clone and the last handle created from it (databases, collections,
-/// cursors) are dropped, or when [`shutdown`](Self::shutdown) is called.
+/// cursors, sessions) are dropped, or when [`shutdown`](Self::shutdown) is called.
 ///
 /// In both cases it sends `endSessions` for its unused sessions. After the last drop this happens
 /// in a task on the runtime of the client: the task waits up to 2 s for the reply and then closes
@@ -45,16 +46,18 @@ struct ClientInner {
 }
 
 impl Client {
-    /// Connects to the deployment in a connection string.
+    /// Creates a client for the deployment in a connection string.
     ///
     /// Returns without waiting for a server. Servers are contacted in the background, and an
     /// operation waits up to `serverSelectionTimeoutMS` (default 30 s) for a suitable server. For
-    /// `mongodb+srv`, the DNS records are queried first, as [`ClientOptions::resolve`] does.
+    /// `mongodb+srv`, the DNS records are queried first, as [`ClientOptions::resolve`] does; the
+    /// queries are limited to `connectTimeoutMS` (default 10 s). Unknown options and invalid values
+    /// of options are ignored with [warnings](Self::warnings).
     ///
     /// # Errors
-    /// The connection string is invalid, an option is not supported by this version, a file of a
-    /// `tls…` option cannot be read or is invalid, or a DNS query failed. The message names the
-    /// part.
+    /// [`ConnectionString`](crate::ErrorKind::ConnectionString) if the connection string is
+    /// invalid, the errors of [`ClientOptions::resolve`] for `mongodb+srv`, and those of
+    /// [`with_options`](Self::with_options).
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -66,8 +69,8 @@ impl Client {
         Self::with_options(ClientOptions::parse(uri.as_ref())?.resolve().await?)
     }
 
-    /// Creates a client with these options. Must be called within a tokio runtime, which runs the
-    /// monitors and the I/O of the client.
+    /// Creates a client with these options. Must be called within a tokio runtime with I/O and time
+    /// enabled, which runs the monitors and the I/O of the client.
     ///
     /// The client can be used from other runtimes while its own runtime runs. After that runtime is
     /// shut down, operations fail. While a current-thread runtime is not in `block_on`, its tasks
@@ -83,8 +86,11 @@ impl Client {
     /// https://github.com/mongodb/specifications/blob/master/source/polling-srv-records-for-mongos-discovery/polling-srv-records-for-mongos-discovery.md
     ///
     /// # Errors
-    /// Options contradict each other, are not supported by this version, or are not resolved; a
-    /// file of a `tls…` option cannot be read or is invalid; it is called outside a tokio runtime.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a value is invalid, options
+    /// contradict each other or are not resolved, a file of a `tls…` option cannot be read or is
+    /// invalid, or there is no tokio runtime. [`Unsupported`](crate::ErrorKind::Unsupported) if an
+    /// option is not supported by this version or needs a disabled feature. The message names the
+    /// option.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
         Self::start(options, &Environment::default())
     }
@@ -141,13 +147,15 @@ impl Client {
         &self.inner.executor
     }
 
-    /// A handle to a database. Nothing is sent.
+    /// A handle to a database, with the read concern, the write concern and the read preference of
+    /// the client. Nothing is sent. The name is not validated: the server rejects commands on an
+    /// invalid name with code 73 (`InvalidNamespace`).
     #[must_use]
     pub fn database(&self, name: &str) -> Database {
         Database::new(self, name, self.inner.concerns.clone())
     }
 
-    /// The database in the path of the connection string; `None` if there is none.
+    /// A handle to the database in the path of the connection string. `None` if the path is empty.
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
         self.inner
@@ -182,11 +190,12 @@ impl Client {
         self.inner.metadata.append(info)
     }
 
-    /// Starts a session. Nothing is sent; the first command in the session creates it on the
-    /// server.
+    /// Starts a session for causally consistent operations or snapshot reads. Nothing is sent; the
+    /// first command in the session creates it on the server. Transactions are not supported.
     ///
     /// # Errors
-    /// Awaiting the action fails if its options contradict each other.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited, if its
+    /// options contradict each other.
     pub fn start_session(&self) -> StartSession<'_> {
         StartSession::new(self)
     }

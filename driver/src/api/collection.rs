@@ -13,14 +13,14 @@ use crate::{
     },
 };
 
-/// A collection whose documents are serialized from and deserialized to `T`.
+/// A handle to a collection whose documents are serialized from and deserialized to `T`.
 ///
 /// Clones are cheap. Creating a handle sends nothing. A collection that does not exist reads as
-/// empty, and the first insert creates it.
+/// empty, and the first insert creates it. For documents without a Rust type, use
+/// [`Document`](crate::bson::Document) or [`RawDocumentBuf`](crate::bson::RawDocumentBuf) as `T`.
 ///
-/// The future of every action can be dropped before it completes. A command that was sent may still
-/// take effect: the document of a dropped insert may or may not be stored. Its connection is closed
-/// unless the reply was read completely.
+/// The methods return [actions](crate::action), which also describes options, sessions, retries,
+/// and what dropping a future does.
 ///
 /// ```no_run
 /// use marula_driver::{Client, bson::doc};
@@ -124,7 +124,7 @@ impl<T> Collection<T> {
         &self.inner
     }
 
-    /// The name, without that of the database.
+    /// The name of the collection, without that of the database.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.namespace.collection
@@ -142,7 +142,8 @@ impl<T> Collection<T> {
         &self.inner.database
     }
 
-    /// A handle to the same collection with the document type `U`.
+    /// A handle to the same collection with the document type `U`, e.g.
+    /// [`Document`](crate::bson::Document).
     #[must_use]
     pub fn clone_with_type<U>(&self) -> Collection<U> {
         Collection {
@@ -166,19 +167,22 @@ impl<T> Collection<T> {
         Self::from_inner(inner)
     }
 
-    /// A handle with this read concern. Default: that of the database.
+    /// Returns a handle to the same collection with this read concern. Default: that of the
+    /// database.
     #[must_use]
     pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
         self.with(|concerns| concerns.read_concern = concern)
     }
 
-    /// A handle with this write concern. Default: that of the database.
+    /// Returns a handle to the same collection with this write concern. Default: that of the
+    /// database.
     #[must_use]
     pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
         self.with(|concerns| concerns.write_concern = concern)
     }
 
-    /// A handle with this read preference. Default: that of the database.
+    /// Returns a handle to the same collection with this read preference. Default: that of the
+    /// database.
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)

@@ -29,23 +29,14 @@ use state::State;
 
 /// The results of a query, fetched from the server in batches and deserialized one by one.
 ///
-/// A cursor can be read in three ways: as a [`Stream`] of `T`, with [`try_next`](Self::try_next),
-/// or without copies with [`advance`](Self::advance) and [`current`](Self::current) or
+/// A cursor can be read in three ways: with [`try_next`](Self::try_next), as a [`Stream`] of `T`
+/// (with the methods of a crate such as `futures-util`), or without copies with
+/// [`advance`](Self::advance) and [`current`](Self::current) or
 /// [`deserialize_current`](Self::deserialize_current), whose results may borrow from the batch.
 ///
-/// Dropping a cursor that is not exhausted sends `killCursors` in the background.
-///
-/// # Tailable cursors
-///
-/// A tailable cursor stays open at the end of its capped collection, and the server then returns
-/// empty batches. All three ways wait for the next document, and do not end unless the cursor
-/// fails. [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return
-/// after an empty batch instead.
-///
-/// Without `awaitData`, the server replies at once. Therefore two getMore commands of which the
-/// first returned nothing are sent at least 10 ms apart, whichever method sends them. The delay
-/// doubles with each further empty batch, up to 500 ms, and starts again at 10 ms after a document.
-/// A cursor with a `max_await_time` has no delays: the server waits.
+/// Further batches are fetched with getMore from the server that has the cursor. getMore is [not
+/// retryable](crate::action#retries). Dropping a cursor that is not exhausted sends `killCursors`
+/// in the background, on the runtime of the client.
 ///
 /// ```no_run
 /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -61,6 +52,18 @@ use state::State;
 /// }
 /// # Ok(()) }
 /// ```
+///
+/// # Tailable cursors
+///
+/// A tailable cursor stays open at the end of its capped collection, and the server then returns
+/// empty batches. All three ways wait for the next document, and do not end unless the cursor
+/// fails. [`next_if_any`](Self::next_if_any) and [`advance_if_any`](Self::advance_if_any) return
+/// after an empty batch instead.
+///
+/// Without `awaitData`, the server replies at once. Therefore two getMore commands of which the
+/// first returned nothing are sent at least 10 ms apart, whichever method sends them. The delay
+/// doubles with each further empty batch, up to 500 ms, and starts again at 10 ms after a document.
+/// A cursor with a `max_await_time` has no delays: the server waits.
 pub struct Cursor<T> {
     state: Option<Box<State>>,
     /// A running getMore, if the cursor is read as a stream. It owns the state.
@@ -120,7 +123,7 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The same cursor, deserializing documents as `U`.
+    /// Converts to a cursor that deserializes documents as `U`. The position does not change.
     #[must_use]
     pub fn with_type<U>(mut self) -> Cursor<U> {
         Cursor {
@@ -137,7 +140,8 @@ impl<T> Cursor<T> {
         self.state.as_ref().map(|state| &state.reply.namespace)
     }
 
-    /// Whether all documents have been read and the server has closed the cursor.
+    /// Whether no more documents can be read: all have been read and the server has closed the
+    /// cursor, or the cursor has failed.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.fetching.is_none() && self.state.as_ref().is_none_or(|state| state.is_exhausted())
@@ -215,8 +219,9 @@ impl<T> Cursor<T> {
     /// The current document, without a copy.
     ///
     /// # Errors
-    /// The cursor has no current document: [`advance`](Self::advance) has not been called or
-    /// returned `false`.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no current document:
+    /// [`advance`](Self::advance) has not been called or returned `false`.
+    /// [`InvalidReply`](crate::ErrorKind::InvalidReply) if the document is not valid BSON.
     pub fn current(&self) -> Result<&RawDocument> {
         self.state_with_document()?.reply.batch.current_document()
     }
@@ -224,8 +229,9 @@ impl<T> Cursor<T> {
     /// Deserializes the current document. `D` may borrow strings and bytes from the cursor.
     ///
     /// # Errors
-    /// The cursor has no current document, or it cannot be deserialized as `D`. The error names the
-    /// field.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no current document;
+    /// [`Decode`](crate::ErrorKind::Decode), which names the field, if it cannot be deserialized as
+    /// `D`.
     pub fn deserialize_current<'a, D: Deserialize<'a>>(&'a self) -> Result<D> {
         decode(self.current_bytes()?)
     }
@@ -281,6 +287,12 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
     /// tailable cursor may return documents later, until [`is_exhausted`](Self::is_exhausted)
     /// returns `true`.
     ///
+    /// # Cancel safety
+    /// As [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// As [`try_next`](Self::try_next).
+    ///
     /// ```no_run
     /// # async fn run(log: marula_driver::Database) -> marula_driver::Result<()> {
     /// use marula_driver::bson::doc;
@@ -294,9 +306,6 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
     /// }
     /// # Ok(()) }
     /// ```
-    ///
-    /// # Errors
-    /// As [`try_next`](Self::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<T>> {
         if self.advance_if_any().await? {
             decode_owned(self.current_bytes()?).map(Some)
@@ -305,10 +314,11 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
         }
     }
 
-    /// All remaining documents. Does not complete on a tailable cursor.
+    /// Reads all remaining documents into memory. Does not complete on a tailable cursor.
     ///
     /// # Errors
-    /// The first error of the server, the connection or the deserialization.
+    /// The first error of the server, the connection or the deserialization. The documents read
+    /// before it are lost.
     pub async fn try_collect(mut self) -> Result<Vec<T>> {
         let mut documents = Vec::new();
         while self.advance().await? {

@@ -10,6 +10,9 @@ use crate::types::{
 
 /// A handle to a database. Clones are cheap. Creating a handle sends nothing.
 ///
+/// [Actions](crate::action) use the concerns and the read preference of the handle unless they set
+/// their own. Commands run with [`run_command`](Self::run_command) do not use them.
+///
 /// ```no_run
 /// # async fn run() -> marula_driver::Result<()> {
 /// use marula_driver::{Client, bson::doc};
@@ -65,7 +68,10 @@ impl Database {
         &self.inner.client
     }
 
-    /// A handle to a collection with the document type `T`. Nothing is sent.
+    /// A handle to a collection with the document type `T`, and with the concerns and the read
+    /// preference of this handle. Nothing is sent, and the collection need not exist. The name is
+    /// not validated: the server rejects commands on an invalid name with code 73
+    /// (`InvalidNamespace`).
     #[must_use]
     pub fn collection<T>(&self, name: &str) -> Collection<T> {
         Collection::new(self, name)
@@ -79,19 +85,22 @@ impl Database {
         }
     }
 
-    /// A handle with this read concern. Default: that of the client.
+    /// Returns a handle to the same database with this read concern. Default: that of the client.
+    /// Collections that were created from this handle do not change.
     #[must_use]
     pub fn with_read_concern(&self, concern: ReadConcern) -> Self {
         self.with(|concerns| concerns.read_concern = concern)
     }
 
-    /// A handle with this write concern. Default: that of the client.
+    /// Returns a handle to the same database with this write concern. Default: that of the client.
+    /// Collections that were created from this handle do not change.
     #[must_use]
     pub fn with_write_concern(&self, concern: WriteConcern) -> Self {
         self.with(|concerns| concerns.write_concern = concern)
     }
 
-    /// A handle with this read preference. Default: that of the client.
+    /// Returns a handle to the same database with this read preference. Default: that of the
+    /// client. Collections that were created from this handle do not change.
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)

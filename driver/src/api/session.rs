@@ -43,17 +43,19 @@ impl<'a> StartSession<'a> {
     }
 
     /// Whether all `find`, `aggregate` and `distinct` operations read from the same snapshot, taken
-    /// by the first of them (MongoDB 5.0+). Default: `false`.
+    /// by the first of them (MongoDB 5.0+, replica sets and sharded clusters). Default: `false`.
     ///
     /// The level `snapshot` replaces the read concern of the client, database or collection. A read
-    /// concern of another level that is set for one operation is an error.
+    /// concern of another level that is set for one operation is an error. With an older server,
+    /// operations in the session fail with [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn snapshot(mut self, value: bool) -> Self {
         self.options.snapshot = value;
         self
     }
 
-    /// The time of the snapshot, for a snapshot session. Default: chosen by the server at the first
-    /// read.
+    /// `atClusterTime` of the snapshot, e.g. [`ClientSession::snapshot_time`] of another session.
+    /// An error without [`snapshot(true)`](Self::snapshot). Default: chosen by the server at the
+    /// first read.
     pub fn snapshot_time(mut self, value: Timestamp) -> Self {
         self.options.snapshot_time = Some(value);
         self
@@ -71,7 +73,7 @@ impl<'a> StartSession<'a> {
 awaitable!(['a] StartSession<'a> => ClientSession);
 
 /// A session: a sequence of operations with causal consistency or on one snapshot ([Driver
-/// Sessions]).
+/// Sessions]). Transactions are not supported.
 ///
 /// Pass it to an action with `.session(&mut session)`. The borrow ensures that a session runs one
 /// operation at a time. Cursors opened in the session continue to use it. Dropping the session ends
@@ -79,6 +81,9 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 ///
 /// The session can be used after the future of an operation in it was dropped. The server may still
 /// run the command of that operation, so the ID of the session is not reused after it has ended.
+///
+/// A session that is not used for 30 minutes (`logicalSessionTimeoutMinutes`) expires on the
+/// server.
 ///
 /// [Driver Sessions]:
 /// https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
@@ -89,7 +94,7 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 /// let books = client.database("shop").collection::<Document>("books");
 /// let mut session = client.start_session().await?;
 /// books.insert_one(&doc! { "_id": 1 }).session(&mut session).await?;
-/// // Sees the insert, even on a secondary.
+/// // Observes the insert, also if it runs on a secondary.
 /// let book = books.find_one(doc! { "_id": 1 }).session(&mut session).await?;
 /// # Ok(()) }
 /// ```
@@ -99,7 +104,7 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// The `lsid` of the session; `None` after the session has ended.
+    /// The `lsid` of the session, `{ id: <UUID> }`. `None` after the session has ended.
     #[must_use]
     pub fn id(&self) -> Option<Document> {
         let session = self.session.lock();
@@ -113,32 +118,36 @@ impl ClientSession {
         &self.client
     }
 
-    /// The highest `$clusterTime` seen by an operation of the session or passed to
-    /// [`advance_cluster_time`](Self::advance_cluster_time).
+    /// The highest `$clusterTime` in the replies to operations of the session, or passed to
+    /// [`advance_cluster_time`](Self::advance_cluster_time). `None` before the first reply, and on
+    /// standalone servers, which do not return it.
     #[must_use]
     pub fn cluster_time(&self) -> Option<Document> {
         let session = self.session.lock();
         decode_document(session.cluster_time()?.document().as_bytes()).ok()
     }
 
-    /// The `operationTime` of the latest operation. `None` before the first operation, and on
-    /// standalone servers, which do not return it.
+    /// The highest `operationTime` in the replies to operations of the session, or passed to
+    /// [`advance_operation_time`](Self::advance_operation_time). `None` before the first reply, and
+    /// on standalone servers, which do not return it.
     #[must_use]
     pub fn operation_time(&self) -> Option<Timestamp> {
         self.session.lock().operation_time()
     }
 
-    /// The time of the snapshot. `None` before the first read of a snapshot session, and in other
-    /// sessions.
+    /// `atClusterTime` of the snapshot. `None` before the first read of a snapshot session, unless
+    /// [it was set](StartSession::snapshot_time), and in other sessions.
     #[must_use]
     pub fn snapshot_time(&self) -> Option<Timestamp> {
         self.session.lock().snapshot_time()
     }
 
-    /// Advances the cluster time to that of another session, if it is later.
+    /// Advances the cluster time to that of another session, as
+    /// [`cluster_time`](Self::cluster_time) returns it. A time that is not later has no effect.
     ///
     /// # Errors
-    /// The document has no timestamp `clusterTime`.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the document has no timestamp
+    /// `clusterTime`.
     pub fn advance_cluster_time(&mut self, time: impl IntoDocument) -> Result<()> {
         let time = time.into_raw_document()?;
         if self.session.lock().advance_cluster_time(&time) {
@@ -150,13 +159,17 @@ impl ClientSession {
         }
     }
 
-    /// Advances the operation time to that of another session, if it is later. Reads of this
-    /// session then observe the writes of the other.
+    /// Advances the operation time to that of another session, as
+    /// [`operation_time`](Self::operation_time) returns it. A time that is not later has no effect.
+    /// Reads of this session then observe the writes of the other, if
+    /// [`advance_cluster_time`](Self::advance_cluster_time) was called with its cluster time.
     pub fn advance_operation_time(&mut self, time: Timestamp) {
         self.session.lock().advance_operation_time(time);
     }
 
-    /// Ends the session. Later operations in it fail. Ending it again has no effect.
+    /// Ends the session. Nothing is sent: the client reuses the session on the server for other
+    /// operations. Later operations in the session fail with
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Ending it again has no effect.
     pub fn end(&mut self) {
         self.client.executor().end_session(&self.session);
     }

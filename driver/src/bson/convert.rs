@@ -80,8 +80,9 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 
 /// Decodes one document into a type that borrows nothing.
 ///
-/// [`from_slice`](super::from_slice), with a direct implementation for [`Document`] and [`RawDocumentBuf`]. It is faster, and
-/// exact: crate bson deserializes a document with a key such as `$oid` or `$date` as Extended JSON.
+/// As [`from_slice`](super::from_slice), but with a direct implementation for [`Document`] and
+/// [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a key such
+/// as `$oid` or `$date` as Extended JSON.
 ///
 /// # Errors
 /// If the bytes are malformed, or do not have the form of `T`.
@@ -133,6 +134,9 @@ fn unencodable(error: &EncodeError) -> DecodeError {
     message = "`{Self}` is not a document",
     note = "documents are `Document`, `RawDocumentBuf` and references to them; \
             convert other types with `to_document` or `to_raw_document`"
+/// Arguments that are documents: filters, updates, sort orders, commands. Implemented by
+/// [`Document`], [`RawDocumentBuf`], and references to documents. Convert other types with
+/// [`to_raw_document`].
 )]
 pub trait IntoDocument {
     /// Encodes the document.

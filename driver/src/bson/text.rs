@@ -1,4 +1,5 @@
-//! Hexadecimal and base64 text, which Extended JSON and some serde shapes of BSON types are made of, and the keys of arrays.
+//! Hexadecimal and base64 text, which Extended JSON and some serde shapes of BSON types are made
+//! of, and the keys of arrays.
 
 use base64::engine::{Engine as _, general_purpose::STANDARD};
 
@@ -12,10 +13,11 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Decodes eight lower-case digits at a time. `None` for other text, and if `N` is not a multiple of four.
+/// Decodes eight lower-case digits at a time. `None` for other text, and if `N` is not a multiple
+/// of four.
 ///
-/// Crate bson serializes every ObjectId as such text. Crate hex decodes digit by digit, which takes 200 instructions more per
-/// ObjectId: 2 % of an `insert_one`.
+/// Crate bson serializes every ObjectId as such text. Crate hex decodes digit by digit, which takes
+/// 200 instructions more per ObjectId: 2 % of an `insert_one`.
 #[inline]
 fn from_lower_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     /// The byte in each of the eight bytes of a word.
@@ -73,7 +75,7 @@ pub(crate) fn append_base64(text: &str, out: &mut Vec<u8>) -> Option<()> {
     STANDARD.decode_vec(text, out).ok()
 }
 
-/// Decimal digits held on the stack, for the keys of arrays.
+/// The key of an array element: the decimal digits of its index, without an allocation.
 ///
 /// ```
 /// use marula_driver::bson::IndexKey;

@@ -12,8 +12,8 @@ use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, appe
 
 /// Appends documents to a buffer, field by field and without allocating.
 ///
-/// The first error is kept and returned by [`finish`](Self::finish), so that the methods need no `?`. The buffer is then truncated to
-/// its length before the writer.
+/// The first error is kept and returned by [`finish`](Self::finish), so that the methods need no
+/// `?`. The buffer is then truncated to its length before the writer.
 ///
 /// ```
 /// use marula_driver::bson::{DocumentWriter, doc, decode_document};
@@ -41,7 +41,7 @@ pub struct DocumentWriter<'o> {
     error: Option<EncodeError>,
 }
 
-/// Start of a document whose length is written when it ends.
+/// The start of a document or array that [`DocumentWriter::end`] ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a document that is begun must be ended"]
 pub struct Position(usize);

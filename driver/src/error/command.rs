@@ -5,6 +5,7 @@ use std::fmt;
 use super::code;
 
 /// The server replied to a command with `ok: 0`.
+/// [`Error::server_response`](crate::Error::server_response) returns the complete reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandError {
@@ -12,7 +13,7 @@ pub struct CommandError {
     pub code: i32,
     /// The name of the code, e.g. `NamespaceNotFound`; empty if the reply has none.
     pub code_name: String,
-    /// `errmsg`
+    /// `errmsg`: the reason.
     pub message: String,
 }
 

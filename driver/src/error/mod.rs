@@ -28,13 +28,16 @@ use crate::{
 /// A result whose error is an [`Error`] unless stated otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Error label: the whole transaction can be retried.
+/// Error label: the whole transaction can be retried. The driver does not support transactions; a
+/// server may still return the label.
 pub const TRANSIENT_TRANSACTION_ERROR: &str = "TransientTransactionError";
-/// Error label: the server is overloaded, or the network in front of it.
+/// Error label: the server, or the network in front of it, is overloaded. The application should
+/// reduce its load.
 pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
-/// Error label: the server did not start the operation, so every operation can be retried.
+/// Error label: the server did not start the operation, so every operation can be retried. Together
+/// with [`SYSTEM_OVERLOADED_ERROR`] the driver has retried it.
 pub const RETRYABLE_ERROR: &str = "RetryableError";
-/// Error label: the write can be retried.
+/// Error label: the write can be retried. If it is retryable, the driver has retried it.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
 /// Error label: the attempt performed no writes, so the error of the previous attempt is reported
@@ -43,14 +46,26 @@ pub(crate) const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
 /// An error of the driver.
 ///
-/// Match on [`kind`](Self::kind), or use the predicates (`is_*`). `Display` does not include the
-/// [source](std::error::Error::source); `{:#}` does.
+/// Match on [`kind`](Self::kind), or use the predicates (`is_*`). Clones are cheap. `Display` does
+/// not include the [source](std::error::Error::source); `{:#}` does.
 ///
 /// ```
 /// use marula_driver::{ErrorKind, options::ClientOptions};
 /// let error = ClientOptions::parse("mongodb://a:0").unwrap_err();
 /// assert!(matches!(error.kind(), ErrorKind::ConnectionString(_)));
 /// assert!(error.to_string().contains("between 1 and 65535"));
+/// ```
+///
+/// ```no_run
+/// # async fn run(users: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// use marula_driver::bson::doc;
+/// match users.insert_one(&doc! { "_id": "ada" }).await {
+///     Ok(_) => println!("created"),
+///     Err(error) if error.is_duplicate_key() => println!("the name is in use"),
+///     Err(error) if error.is_unavailable() => println!("try again later"),
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(()) }
 /// ```
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
@@ -76,16 +91,16 @@ pub enum ErrorKind {
     /// the record. If no name server answers, the error is a [`Network`](Self::Network) error of
     /// the phase [`Resolve`](NetworkPhase::Resolve) instead.
     Dns(String),
-    /// A value of the application cannot be serialized to BSON.
+    /// A value of the application cannot be serialized to BSON. The error names the field.
     Encode(EncodeError),
     /// A document from the server is not valid BSON, or cannot be deserialized into the requested
-    /// type.
+    /// type. The error names the field. A write whose reply cannot be deserialized was performed.
     Decode(DecodeError),
     /// A connection could not be opened, or failed while in use.
     Network(NetworkError),
     /// No suitable server was found within `serverSelectionTimeoutMS`.
     ServerSelection(ServerSelectionError),
-    /// No connection could be checked out of the pool.
+    /// No connection could be checked out of the pool of the selected server.
     Pool(PoolError),
     /// A message from the server violates the wire protocol. The connection was closed.
     Protocol(String),
@@ -94,16 +109,18 @@ pub enum ErrorKind {
     /// return a cursor in [`run_cursor_command`](crate::Database::run_cursor_command). The
     /// connection remains usable.
     InvalidReply(String),
-    /// The server replied with `ok: 0`.
+    /// The server replied with `ok: 0`, e.g. because of a missing privilege, an invalid command or
+    /// an expired `maxTimeMS`.
     Command(CommandError),
     /// Authentication on a new connection failed. A socket that fails during authentication is a
     /// [`Network`](Self::Network) error of the phase
     /// [`Authentication`](NetworkPhase::Authentication) instead.
     Authentication(AuthenticationError),
     /// A write of one statement failed: the server reported a write error, a write concern error,
-    /// or both.
+    /// or both. Also the write concern error of a command that creates, changes or drops databases,
+    /// collections or indexes, and of an aggregation with `$out` or `$merge`.
     Write(WriteFailure),
-    /// A write of several statements failed in part or in whole.
+    /// A write of several statements (`insert_many`, `bulk_write`) failed in part or in whole.
     BulkWrite(Box<BulkWriteError>),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
@@ -229,8 +246,12 @@ impl Error {
         self.0.response.as_deref()
     }
 
-    /// The server's error code. The first that exists of: the code of the command, of the first
-    /// write error, of the write concern error, and of the error that ended a bulk write.
+    /// The server's error code. `None` if the error does not come from a reply; 0 if the reply has
+    /// no code.
+    ///
+    /// For a write, it is the code of the first write error, or else of the write concern error.
+    /// For a bulk write that has neither, it is the code of the error that [ended
+    /// it](BulkWriteError::interrupted_by).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -250,7 +271,8 @@ impl Error {
         }
     }
 
-    /// The name of [`code`](Self::code). `None` if the server did not send a name.
+    /// The name of [`code`](Self::code), e.g. `NamespaceNotFound`. `None` if the server did not
+    /// send a name; write errors have none.
     #[must_use]
     pub fn code_name(&self) -> Option<&str> {
         let name = match &self.0.kind {
@@ -285,7 +307,8 @@ impl Error {
             || self.code().is_some_and(code::is_duplicate_key)
     }
 
-    /// Whether a time limit of the driver or of the server (`maxTimeMS`) expired.
+    /// Whether a time limit expired: `serverSelectionTimeoutMS`, `waitQueueTimeoutMS`,
+    /// `connectTimeoutMS` or `socketTimeoutMS` of the driver, or `maxTimeMS` on the server.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {

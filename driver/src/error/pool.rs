@@ -11,8 +11,8 @@ use crate::{Error, ServerAddress};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PoolError {
-    /// The pool was cleared because the server failed. It becomes usable when a check of the server
-    /// succeeds.
+    /// The pool was cleared because the server or a connection to it failed. It becomes usable when
+    /// a check of the server succeeds.
     Cleared {
         /// The server of the pool.
         address: ServerAddress,

@@ -11,15 +11,17 @@ use crate::bson::{Bson, Document};
 pub struct WriteError {
     /// The index of the statement in the call, from 0; 0 for a write of one statement.
     pub index: usize,
-    /// The server's error code.
+    /// The server's error code, e.g. 11000 (`DuplicateKey`).
     pub code: i32,
-    /// `errmsg`
+    /// `errmsg`: the reason.
     pub message: String,
     /// `errInfo`, e.g. the result of a schema validation.
     pub details: Option<Document>,
-    /// For a duplicate key (11000): the key pattern of the violated index.
+    /// For a duplicate key (11000): the key pattern of the violated index. `None` if the server did
+    /// not send it.
     pub key_pattern: Option<Document>,
-    /// For a duplicate key (11000): the value that already exists.
+    /// For a duplicate key (11000): the value that already exists. `None` if the server did not
+    /// send it.
     pub key_value: Option<Document>,
 }
 
@@ -27,11 +29,11 @@ pub struct WriteError {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WriteConcernError {
-    /// The server's error code.
+    /// The server's error code, e.g. 64 (`WriteConcernFailed`).
     pub code: i32,
     /// The name of the code; empty if the reply has none.
     pub code_name: String,
-    /// `errmsg`
+    /// `errmsg`: the reason.
     pub message: String,
     /// `errInfo`, e.g. the write concern that was not satisfied.
     pub details: Option<Document>,
@@ -57,7 +59,8 @@ pub struct BulkWriteError {
     pub write_errors: Vec<WriteError>,
     /// The last write concern error that the server reported.
     pub write_concern_error: Option<WriteConcernError>,
-    /// The `_id` of each inserted document, by the index of the statement in the call.
+    /// The `_id` of each inserted document, by the index of the statement in the call. Their number
+    /// is the number of inserted documents.
     pub inserted_ids: BTreeMap<usize, Bson>,
     /// The `_id` of each upserted document of a bulk write, by the index of the statement in the
     /// call.

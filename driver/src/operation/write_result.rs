@@ -9,19 +9,20 @@ use crate::{
     proto::command::{Reply, write_concern_error, write_errors},
 };
 
-/// The result of inserting one document.
+/// The result of inserting one document, also of an unacknowledged insert.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InsertOneResult {
-    /// The `_id` of the document. The driver generates an ObjectId if the document has none.
+    /// The `_id` of the document: that of the document itself, or the ObjectId that the driver
+    /// added.
     pub inserted_id: Bson,
 }
 
-/// The result of inserting many documents.
+/// The result of inserting many documents, also of unacknowledged inserts.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InsertManyResult {
-    /// The `_id` of each document, by its index in the call.
+    /// The `_id` of each document, by its index in the call, from 0.
     pub inserted_ids: BTreeMap<usize, Bson>,
 }
 
@@ -31,7 +32,8 @@ pub struct InsertManyResult {
 pub struct UpdateResult {
     /// Number of documents that the filter matched; 0 after an upsert.
     pub matched_count: u64,
-    /// Number of documents that were modified.
+    /// Number of documents that were modified. Less than the matched documents if some already had
+    /// the new values.
     pub modified_count: u64,
     /// The `_id` of the upserted document. `None` if no document was upserted.
     pub upserted_id: Option<Bson>,
@@ -45,7 +47,8 @@ pub struct DeleteResult {
     pub deleted_count: u64,
 }
 
-/// The result of a bulk write. All counts are 0 if the writes were unacknowledged.
+/// The result of a bulk write. If the writes were unacknowledged, all counts are 0, `upserted_ids`
+/// is empty, and `inserted_ids` contains all documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct BulkWriteResult {
@@ -57,9 +60,9 @@ pub struct BulkWriteResult {
     pub modified_count: u64,
     /// Number of documents that were deleted.
     pub deleted_count: u64,
-    /// The `_id` of each inserted document, by the index of its model in the call.
+    /// The `_id` of each inserted document, by the index of its model in the call, from 0.
     pub inserted_ids: BTreeMap<usize, Bson>,
-    /// The `_id` of each upserted document, by the index of its model in the call.
+    /// The `_id` of each upserted document, by the index of its model in the call, from 0.
     pub upserted_ids: BTreeMap<usize, Bson>,
 }
 

@@ -31,14 +31,16 @@ pub enum ServerMonitoringMode {
     /// Use the streaming protocol with servers that support it (MongoDB 4.4+). It needs an
     /// additional connection per server. Older servers are polled.
     Stream,
-    /// Send `hello` every `heartbeatFrequencyMS`.
+    /// Send `hello` every `heartbeatFrequencyMS`. Changes of the topology are detected later than
+    /// with `Stream`.
     Poll,
 }
 
-/// The options of a client, named after those of the URI Options specification.
+/// The options of a client, named after those of the [URI Options] specification.
 ///
-/// Start from [`parse`](Self::parse) or from the default, and assign fields. `Debug` prints no
-/// passwords or other secrets.
+/// Start from [`parse`](Self::parse) or from the default, which is that of `mongodb://localhost`,
+/// and assign fields. They are validated when a [client is created](crate::Client::with_options).
+/// `Debug` prints no passwords or other secrets.
 ///
 /// ```
 /// use marula_driver::options::ClientOptions;
@@ -48,28 +50,33 @@ pub enum ServerMonitoringMode {
 /// assert_eq!(options.default_database.as_deref(), Some("shop"));
 /// # Ok::<(), marula_driver::Error>(())
 /// ```
+///
+/// [URI Options]:
+/// https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
     /// The seed list. Default: `localhost:27017`.
     pub hosts: Vec<ServerAddress>,
     /// Whether the scheme is `mongodb+srv`. `hosts` then has one host name, for DNS records that
-    /// [`resolve`](Self::resolve) replaces with the hosts found.
+    /// [`resolve`](Self::resolve) replaces with the hosts found. Default: `false`.
     pub srv: bool,
-    /// `srvMaxHosts`: the maximum number of hosts taken from the SRV records. Default: 0, no limit.
+    /// `srvMaxHosts`: the maximum number of hosts taken from the SRV records. Only with
+    /// `mongodb+srv`, and not with `replicaSet` or `loadBalanced=true`. Default: 0, no limit.
     pub srv_max_hosts: u32,
-    /// `srvServiceName`: the service name in SRV queries. Default: `mongodb`.
+    /// `srvServiceName`: the service name in SRV queries. Only with `mongodb+srv`. Default:
+    /// `mongodb`.
     pub srv_service_name: String,
     /// The database in the path of the connection string, used by
     /// [`Client::default_database`](crate::Client::default_database). Default: none.
     pub default_database: Option<String>,
-    /// `appName`: the name of the application in the server's logs, at most 128 bytes. Default:
-    /// none.
+    /// `appName`: the name of the application in the server's logs and in `currentOp`, at most 128
+    /// bytes. Default: none.
     pub app_name: Option<String>,
     /// The user that connections authenticate as. Default: no authentication. SCRAM, X.509 and
     /// PLAIN are supported.
     pub credential: Option<Credential>,
-    /// The `tls…` options.
+    /// The `tls…` options. Default: TLS is disabled; enabled for `mongodb+srv`.
     pub tls: TlsOptions,
     /// `proxyHost`, `proxyPort`, `proxyUsername` and `proxyPassword`: the SOCKS5 proxy that
     /// connections go through. Default: none.
@@ -84,13 +91,14 @@ pub struct ClientOptions {
     /// its own setting.
     pub zlib_compression_level: Option<i32>,
     /// `replicaSet`: the name of the replica set. Servers of other sets are not used. Default:
-    /// none.
+    /// none; the topology type is discovered.
     pub replica_set: Option<String>,
-    /// `directConnection`: whether to connect only to the given host, whatever its type. Default:
-    /// `false`.
+    /// `directConnection`: whether to connect only to the given host, whatever its type. Only with
+    /// one host, and not with `mongodb+srv`. Default: `false`.
     pub direct_connection: Option<bool>,
     /// `loadBalanced`: whether the host is a load balancer in front of the deployment (MongoDB
-    /// 5.0+). Default: `false`.
+    /// 5.0+). Only with one host, and not with `replicaSet`, `directConnection=true` or
+    /// `srvMaxHosts`. Default: `false`.
     pub load_balanced: bool,
     /// `connectTimeoutMS`: the time limit for establishing a connection: resolving the host,
     /// opening the socket, the TLS and MongoDB handshakes, and authentication. Default: 10 s. Zero
@@ -99,11 +107,11 @@ pub struct ClientOptions {
     /// `socketTimeoutMS`: the time limit for the exchange of one command, from the first byte sent
     /// to the last byte of the reply. If it expires, the operation fails with a
     /// [`Network`](crate::ErrorKind::Network) error and its connection is closed; the server may
-    /// continue to run the command. Default: no limit. Deprecated by the specifications in favor
-    /// of `timeoutMS`.
+    /// continue to run the command. Default: no limit, as zero. Deprecated by the specifications in
+    /// favor of `timeoutMS`.
     pub socket_timeout: Option<Duration>,
     /// `timeoutMS`: the time limit for an operation including its retries. Not supported by this
-    /// version: creating a client with a limit fails.
+    /// version: creating a client with a value other than zero fails. Default: none.
     pub timeout: Option<Duration>,
     /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default: 30
     /// s. Zero means no limit here; in a connection string, the least value is 1.
@@ -111,41 +119,50 @@ pub struct ClientOptions {
     /// `localThresholdMS`: the size of the latency window. Among the suitable servers, those are
     /// used whose round-trip time exceeds that of the nearest by at most this. Default: 15 ms.
     pub local_threshold: Duration,
-    /// `heartbeatFrequencyMS`: the interval between checks of a server. Default: 10 s. At least 500
-    /// ms, at most 2³¹ - 1 ms.
+    /// `heartbeatFrequencyMS`: the interval between checks of a server. From 500 ms to 2³¹ - 1 ms.
+    /// Default: 10 s.
     pub heartbeat_frequency: Duration,
     /// `serverMonitoringMode`: whether monitors use the streaming protocol. Default: `auto`.
     pub server_monitoring_mode: ServerMonitoringMode,
     /// `maxPoolSize`: the maximum number of connections per server. Default: 100. 0 means no limit.
     pub max_pool_size: u32,
-    /// `minPoolSize`: the number of connections per server that are kept open. Default: 0.
+    /// `minPoolSize`: the number of connections per server that are kept open. At most
+    /// `maxPoolSize`. Default: 0.
     pub min_pool_size: u32,
     /// `maxConnecting`: the maximum number of connections per server that are established at the
     /// same time. Default: 2. At least 1.
     pub max_connecting: u32,
-    /// `maxIdleTimeMS`: how long a connection can be idle before it is closed. Default: no limit.
+    /// `maxIdleTimeMS`: how long a connection can be idle before it is closed. Default: no limit,
+    /// as zero.
     pub max_idle_time: Option<Duration>,
-    /// `waitQueueTimeoutMS`: how long an operation waits for a connection of the pool. Default: no
-    /// limit.
+    /// `waitQueueTimeoutMS`: how long an operation waits for a connection of the pool. If it
+    /// expires, the operation fails with
+    /// [`PoolError::WaitQueueTimeout`](crate::PoolError::WaitQueueTimeout). Default: no limit, as
+    /// zero.
     pub wait_queue_timeout: Option<Duration>,
-    /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds`. Default: `primary`.
+    /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds` of operations that do not
+    /// set their own. Default: `primary`.
     pub read_preference: ReadPreference,
-    /// `readConcernLevel`. Default: not sent; the server's default applies.
+    /// `readConcernLevel` of operations that do not set their own. Default: not sent; the server's
+    /// default applies.
     pub read_concern: ReadConcern,
-    /// `w`, `journal` and `wTimeoutMS`. Default: not sent; the server's default applies.
+    /// `w`, `journal` and `wTimeoutMS` of operations that do not set their own. Default: not sent;
+    /// the server's default applies.
     pub write_concern: WriteConcern,
-    /// `retryReads`: whether supported reads are retried once after a retryable error. Default:
+    /// `retryReads`: whether [retryable reads](crate::action#retries) are retried once. Default:
     /// `true`.
     pub retry_reads: bool,
-    /// `retryWrites`: whether supported writes are retried once after a retryable error (replica
+    /// `retryWrites`: whether [retryable writes](crate::action#retries) are retried once (replica
     /// sets and sharded clusters). Default: `true`.
     pub retry_writes: bool,
     /// `maxAdaptiveRetries`: the maximum number of retries of an operation that an overloaded
-    /// server rejected, with exponential backoff (Client Backpressure specification). Default: 2. 0
-    /// disables these retries.
+    /// server rejected, with exponential backoff (Client Backpressure). Reads and writes are
+    /// retried only if `retryReads` or `retryWrites` is `true`, `run_command` only if both are.
+    /// Default: 2. 0 disables these retries.
     pub max_adaptive_retries: Option<u32>,
-    /// `enableOverloadRetargeting`: whether such a retry prefers a different server of a replica
-    /// set. Default: `false`. On a sharded cluster all retries prefer a different mongos.
+    /// `enableOverloadRetargeting`: whether a retry after an overload error prefers a different
+    /// server of a replica set. Default: `false`. On a sharded cluster all retries prefer a
+    /// different mongos.
     pub enable_overload_retargeting: bool,
     /// The library that wraps the driver. It is sent in the handshake. Default: none.
     /// [`Client::append_metadata`](crate::Client::append_metadata) adds further libraries.
@@ -159,9 +176,9 @@ pub struct ClientOptions {
     pub pool_listener: Option<EventListener<PoolEvent>>,
     /// Receives discovery and monitoring events. Default: none.
     pub sdam_listener: Option<EventListener<SdamEvent>>,
-    /// The length in bytes after which documents in log messages are truncated. Default: the
-    /// environment variable `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the feature
-    /// `tracing`, nothing is logged.
+    /// The length in bytes after which documents in [log messages](crate::logs) are truncated.
+    /// Default: the environment variable `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
+    /// feature `tracing`, nothing is logged.
     pub max_log_document_length: Option<usize>,
     /// Values that tests replace.
     #[cfg(feature = "internals")]
@@ -231,14 +248,15 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// One sentence for each option of the connection string that was ignored or is deprecated.
+    /// The warnings about the connection string, one sentence each: unknown options, invalid values
+    /// and deprecated values. See also [`Client::warnings`](crate::Client::warnings).
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// `authSource` of the connection string or of the TXT record of a `mongodb+srv` host. Set
-    /// whether or not there is a credential.
+    /// `authSource` of the connection string, or else of the TXT record of a `mongodb+srv` host.
+    /// Set whether or not there is a credential. `None` if neither contains it.
     #[must_use]
     pub fn auth_source(&self) -> Option<&str> {
         self.auth_source.as_deref()

@@ -70,6 +70,9 @@ impl AuthMechanism {
 /// server supports it for the user, and SCRAM-SHA-1 otherwise. If authentication fails, the
 /// operation fails with [`ErrorKind::Authentication`](crate::ErrorKind::Authentication).
 ///
+/// A credential that lacks a part that its mechanism requires, or has one that it does not allow,
+/// is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) error when the client is created.
+///
 /// ```
 /// use marula_driver::options::{ClientOptions, Credential};
 ///
@@ -82,20 +85,24 @@ impl AuthMechanism {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential {
-    /// The user name. Required by all mechanisms but X.509, AWS and OIDC.
+    /// The user name. Required by SCRAM, PLAIN and GSSAPI. Optional for X.509: the server uses the
+    /// subject of the client certificate.
     pub username: Option<String>,
-    /// `authSource`: the database in which the user is defined. `None`: the default of the
-    /// mechanism, e.g. the database in the connection string or `admin` for SCRAM.
+    /// `authSource`: the database in which the user is defined. `None`: for SCRAM the database in
+    /// the connection string, or `admin`; for PLAIN the database in the connection string, or
+    /// `$external`; for other mechanisms `$external`, which is the only value that they allow.
     pub source: Option<String>,
     /// `authMechanism`. `None`: negotiated, SCRAM-SHA-256 or SCRAM-SHA-1.
     pub mechanism: Option<AuthMechanism>,
-    /// `authMechanismProperties`. Names are case-insensitive.
+    /// `authMechanismProperties`. Names are case-insensitive. The mechanisms that this version
+    /// implements have no properties: a property is an error. Default: none.
     pub mechanism_properties: BTreeMap<String, String>,
     password: Option<Secret>,
 }
 
 impl Credential {
-    /// Sets the password. It cannot be read back.
+    /// Sets the password. It cannot be read back. Required by SCRAM and PLAIN, not allowed for
+    /// X.509.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));

@@ -43,7 +43,7 @@ pub struct Proxy {
     pub host: String,
     /// `proxyPort`. Default: 1080.
     pub port: Option<u16>,
-    /// `proxyUsername`. Default: no authentication with the proxy.
+    /// `proxyUsername`. Requires a password. Default: no authentication with the proxy.
     pub username: Option<String>,
     pub(crate) password: Option<Secret>,
 }
@@ -58,7 +58,7 @@ impl Proxy {
         }
     }
 
-    /// Sets `proxyPassword`. It cannot be read back.
+    /// Sets `proxyPassword`. It cannot be read back. Requires a user name.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));

@@ -53,20 +53,23 @@ pub struct TlsOptions {
     /// otherwise.
     pub enabled: Option<bool>,
     /// `tlsInsecure`: disables all checks of the server's certificate, as the two options below do,
-    /// and the revocation check. Default: `false`. An attacker between client and server can read
-    /// and modify all data.
+    /// and the revocation check. An attacker between client and server can read and modify all
+    /// data. Default: `false`. Cannot be set together with `tlsAllowInvalidCertificates`,
+    /// `tlsAllowInvalidHostnames`, `tlsDisableOCSPEndpointCheck` or
+    /// `tlsDisableCertificateRevocationCheck`, whatever the values.
     pub insecure: Option<bool>,
     /// `tlsAllowInvalidCertificates`: accept every certificate, also one that is untrusted,
-    /// expired, revoked, or for another host name. Default: `false`.
+    /// expired, revoked, or for another host name. An attacker between client and server can read
+    /// and modify all data. Default: `false`.
     pub allow_invalid_certificates: Option<bool>,
     /// `tlsAllowInvalidHostnames`: accept a certificate for another host name. The other checks
     /// apply. Default: `false`.
     pub allow_invalid_hostnames: Option<bool>,
     /// `tlsCAFile`: path of a PEM file with the trusted certificate authorities. It replaces those
-    /// of the operating system. The file can also contain certificates of servers, self-signed or
-    /// not: a server with exactly such a certificate is trusted if the certificate is within its
-    /// validity period, valid for servers, and valid for the host name. The revocation of such a
-    /// certificate is checked only if its issuer is trusted too.
+    /// of the operating system, which are the default. The file can also contain certificates of
+    /// servers, self-signed or not: a server with exactly such a certificate is trusted if the
+    /// certificate is within its validity period, valid for servers, and valid for the host name.
+    /// The revocation of such a certificate is checked only if its issuer is trusted too.
     pub ca_file: Option<PathBuf>,
     /// `tlsCertificateKeyFile`: path of a PEM file with the certificate of the client, its
     /// intermediate certificates, and its private key (PKCS #8, PKCS #1 or SEC 1). Default: none.
@@ -84,8 +87,9 @@ pub struct TlsOptions {
 }
 
 impl TlsOptions {
-    /// Sets `tlsCertificateKeyFilePassword`. It cannot be read back. Encrypted private keys require
-    /// the feature `key-password` and must be in PKCS #8 format.
+    /// Sets `tlsCertificateKeyFilePassword`, the password of an encrypted private key. It cannot be
+    /// read back. Encrypted private keys require the feature `key-password` and must be in PKCS #8
+    /// format. Default: none; the private key must not be encrypted.
     pub fn set_certificate_key_file_password(&mut self, password: impl Into<String>) {
         self.certificate_key_file_password = Some(Secret::new(password));
     }

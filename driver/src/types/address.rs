@@ -8,7 +8,8 @@ pub(crate) const DEFAULT_PORT: u16 = 27017;
 /// The address of a `mongod` or `mongos`: a host and port, or the path of a Unix domain socket.
 ///
 /// Host names are stored in lower case, as the Server Discovery and Monitoring specification
-/// requires.
+/// requires. An address is parsed from `host`, `host:port`, `[IPv6]`, `[IPv6]:port`, or the path of
+/// a socket: a text that contains `/` and ends in `.sock`. The default port is 27017.
 ///
 /// ```
 /// use marula_driver::ServerAddress;
@@ -23,7 +24,7 @@ pub enum ServerAddress {
     Tcp {
         /// Host name, IPv4 address, or IPv6 address without brackets; lower case.
         host: String,
-        /// Port, 1 to 65535.
+        /// The port, from 1 to 65535.
         port: u16,
     },
     /// A Unix domain socket, on platforms that support them. TLS and proxies do not apply:

@@ -3,40 +3,45 @@
 //! [Collation]:
 //! https://github.com/mongodb/specifications/blob/master/source/collation/collation.md
 
-/// Language-specific rules for comparing strings in a query, update or index.
+/// Language-specific rules for comparing strings in a query, update or index ([Collation]).
 ///
-/// A field that is `None` is not sent, and the server's default for the locale applies.
+/// A field that is `None` is not sent, and the server's default for the locale applies; the
+/// defaults below are those of most locales. Fields without a method can be assigned.
 ///
 /// ```
 /// use marula_driver::options::Collation;
 /// let case_insensitive = Collation::new("en").with_strength(2);
 /// assert_eq!(case_insensitive.locale, "en");
 /// ```
+///
+/// [Collation]: https://www.mongodb.com/docs/manual/reference/collation/
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Collation {
     /// ICU locale, e.g. `en` or `fr_CA`, or `simple` for binary comparison.
     pub locale: String,
-    /// Whether case is compared at strengths 1 and 2. Default: `false`.
+    /// `caseLevel`: whether case is compared at strengths 1 and 2. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case_level: Option<bool>,
-    /// Which case sorts first at strength 3: `upper`, `lower` or `off`. Default: `off`.
+    /// `caseFirst`: which case sorts first at strength 3: `upper`, `lower` or `off` (the default of
+    /// the locale). Default: `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case_first: Option<String>,
     /// The level of comparison: 1 base characters, 2 accents, 3 case, 4 punctuation, 5 code points.
     /// Default: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<i32>,
-    /// Whether strings of digits are compared as numbers. Default: `false`.
+    /// `numericOrdering`: whether strings of digits are compared as numbers, so that "10" sorts
+    /// after "2". Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numeric_ordering: Option<bool>,
     /// Whether whitespace and punctuation are compared (`non-ignorable`) or ignored at strengths 1
     /// to 3 (`shifted`). Default: `non-ignorable`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternate: Option<String>,
-    /// Which characters `alternate: "shifted"` ignores: `punct` (whitespace and punctuation) or
-    /// `space` (whitespace).
+    /// `maxVariable`: which characters `alternate: "shifted"` ignores: `punct` (whitespace and
+    /// punctuation) or `space` (whitespace). Default: `punct`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_variable: Option<String>,
     /// Whether text is normalized before it is compared. Default: `false`.

@@ -3,7 +3,8 @@
 //! [OP_COMPRESSED]:
 //! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
-/// A compressor of the wire protocol.
+/// A compressor of the wire protocol ([OP_COMPRESSED]); see
+/// [`ClientOptions::compressors`](crate::options::ClientOptions::compressors).
 ///
 /// Each compressor requires the crate feature of the same name:
 ///
@@ -12,6 +13,9 @@
 /// assert_eq!(Compressor::Zstd.as_str(), "zstd");
 /// assert_eq!(Compressor::Zlib.is_available(), cfg!(feature = "zlib"));
 /// ```
+///
+/// [OP_COMPRESSED]:
+/// https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compressor {

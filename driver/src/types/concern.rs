@@ -5,7 +5,11 @@
 
 use std::{fmt, time::Duration};
 
-/// The consistency and isolation of the data that a read returns.
+/// The consistency and isolation of the data that a read returns ([Read Concern]). The default is
+/// not sent, and the server's default applies: `local`, unless the cluster has another
+/// (`setDefaultRWConcern`).
+///
+/// [Read Concern]: https://www.mongodb.com/docs/manual/reference/read-concern/
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadConcern {
@@ -17,16 +21,18 @@ pub struct ReadConcern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadConcernLevel {
-    /// The most recent data of the member, which may be rolled back.
+    /// The most recent data of the server, which may be rolled back.
     Local,
     /// As `Local`, but on a sharded cluster may include orphaned documents.
     Available,
     /// Data acknowledged by a majority of the members. It is not rolled back.
     Majority,
-    /// Majority-acknowledged data that reflects all writes acknowledged before the read began.
-    /// Primary only.
+    /// Majority-acknowledged data that reflects all writes acknowledged before the read began. Only
+    /// with read preference `primary`, and for queries that match one document. Set `max_time` as
+    /// well: the read waits while a majority is unavailable.
     Linearizable,
-    /// Majority-acknowledged data as of one point in time (MongoDB 5.0+, in transactions 4.0+).
+    /// Majority-acknowledged data as of one point in time (MongoDB 5.0+), for `find`, `aggregate`
+    /// and `distinct`.
     Snapshot,
     /// A level without a variant of its own, sent as it is.
     Custom(String),
@@ -80,24 +86,31 @@ impl ReadConcern {
     }
 }
 
-/// The acknowledgment of a write that the server waits for before it replies.
+/// The acknowledgment of a write that the server waits for before it replies ([Write Concern]). The
+/// default is not sent, and the server's default applies: usually `w: "majority"` since MongoDB 5.0
+/// and `w: 1` before, unless the cluster has another (`setDefaultRWConcern`).
+///
+/// An invalid write concern is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) error when
+/// the client is created or the action is awaited.
 ///
 /// ```
 /// use marula_driver::options::WriteConcern;
 /// let concern = WriteConcern::majority();
 /// assert!(concern.is_acknowledged());
 /// ```
+///
+/// [Write Concern]: https://www.mongodb.com/docs/manual/reference/write-concern/
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteConcern {
     /// How many members must acknowledge the write. `None` is not sent, and the server's default
     /// applies.
     pub w: Option<Acknowledgment>,
-    /// `j`: whether the members must have written the operation to their on-disk journals. Default:
-    /// the server's.
+    /// `j`: whether the members must have written the operation to their on-disk journals. `true`
+    /// cannot be used with `w: 0`. Default: the server's.
     pub journal: Option<bool>,
     /// `wtimeout`: how long the server waits for the acknowledgment before it reports a write
-    /// concern error, in milliseconds on the wire. Default: no limit.
+    /// concern error, sent in whole milliseconds. The write is not undone. Default: no limit.
     pub w_timeout: Option<Duration>,
 }
 
@@ -105,7 +118,8 @@ pub struct WriteConcern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgment {
-    /// This number of members. With 0 the server does not acknowledge the write.
+    /// This number of members. With 0 the write is unacknowledged: the server does not reply, so
+    /// that errors of the server are not reported and the counts in results are 0.
     Nodes(u32),
     /// A majority of the data-bearing voting members.
     Majority,

@@ -11,6 +11,10 @@ pub(crate) const DELIMITER: char = '|';
 /// A library that wraps the driver. It is sent in the handshake, and servers log it beside the name
 /// of the driver.
 ///
+/// No part may contain `|` or a NUL; such a part is an
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) error when the client is created or the
+/// metadata is [appended](crate::Client::append_metadata).
+///
 /// ```
 /// use marula_driver::options::{ClientOptions, DriverInfo};
 /// let mut options = ClientOptions::parse("mongodb://localhost")?;

@@ -2,7 +2,8 @@
 
 use crate::bson::Document;
 
-/// The index that an operation must use, by name or by key pattern.
+/// The index that an operation must use, by name or by key pattern. The server rejects a hint for
+/// which there is no index.
 ///
 /// ```
 /// use marula_driver::{bson::doc, options::Hint};
@@ -15,7 +16,8 @@ use crate::bson::Document;
 pub enum Hint {
     /// The name of the index.
     Name(String),
-    /// The key pattern of the index, in order.
+    /// The key pattern of the index, in order. `doc! { "$natural": 1 }` is a scan of the
+    /// collection.
     Keys(Document),
 }
 

@@ -23,7 +23,7 @@ impl Namespace {
         }
     }
 
-    /// Parses `database.collection`, split at the first dot. Returns `None` without a dot, and if a
+    /// Parses `database.collection`, split at the first dot. Returns `None` if there is no dot or a
     /// part is empty.
     #[must_use]
     pub fn parse(full: &str) -> Option<Self> {

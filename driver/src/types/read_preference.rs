@@ -21,7 +21,7 @@ pub enum ReadPreferenceMode {
     Secondary,
     /// A secondary, or the primary if no secondary is eligible.
     SecondaryPreferred,
-    /// The primary or a secondary, whichever has the lowest latency.
+    /// The primary or a secondary.
     Nearest,
 }
 
@@ -38,7 +38,7 @@ impl ReadPreferenceMode {
         }
     }
 
-    /// Parses the spelling of the specifications, ignoring case.
+    /// Parses the spelling of the specifications, ignoring case. Returns `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         [
@@ -53,24 +53,40 @@ impl ReadPreferenceMode {
     }
 }
 
-/// Which members of a replica set a read may be sent to.
+/// Which members of a replica set a read may be sent to ([Server Selection]).
+///
+/// Of the eligible members, one is chosen whose round-trip time exceeds the lowest by at most
+/// [`local_threshold`](crate::options::ClientOptions::local_threshold). On a sharded cluster, the
+/// read preference is sent to a mongos, which applies it to the shards. A standalone server ignores
+/// it.
+///
+/// An invalid read preference is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) error
+/// when the client is created or the action is awaited.
 ///
 /// ```
-/// use marula_driver::options::{ReadPreference, ReadPreferenceMode};
-/// let preference = ReadPreference::new(ReadPreferenceMode::Nearest);
-/// assert_eq!(preference.mode.as_str(), "nearest");
+/// use std::time::Duration;
+///
+/// use marula_driver::options::{ReadPreference, ReadPreferenceMode, TagSet};
+/// let east = TagSet::from([("region".to_owned(), "east".to_owned())]);
+/// let any = TagSet::new();
+/// let preference = ReadPreference::new(ReadPreferenceMode::Secondary)
+///     .with_tag_sets(vec![east, any])
+///     .with_max_staleness(Duration::from_secs(120));
 /// ```
+///
+/// [Server Selection]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-selection/server-selection.md#read-preference
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadPreference {
     /// The mode. Default: `primary`.
     pub mode: ReadPreferenceMode,
-    /// Tried in order; the first that matches an eligible member is used. Empty: every member
-    /// matches. Must be empty for the mode `primary`.
+    /// Tried in order; the first that matches an eligible member is used. If none matches, no
+    /// member is eligible. Empty: every member matches. Must be empty for the mode `primary`.
     pub tag_sets: Vec<TagSet>,
-    /// `maxStalenessSeconds`: the largest estimated replication lag of a secondary. At least 90 s,
-    /// and at least `heartbeatFrequencyMS` + 10 s. Default: no limit. Not allowed for the mode
-    /// `primary`.
+    /// `maxStalenessSeconds`: the largest estimated replication lag of a secondary. For a replica
+    /// set at least 90 s, and at least `heartbeatFrequencyMS` + 10 s; a smaller value is an error
+    /// of the operation. Default: no limit. Not allowed for the mode `primary`.
     pub max_staleness: Option<Duration>,
 }
 

@@ -3,7 +3,7 @@
 //! [Stable API]:
 //! https://github.com/mongodb/specifications/blob/master/source/versioned-api/versioned-api.md
 
-/// A version of the Stable API.
+/// A version of the Stable API; see [`ServerApi`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerApiVersion {
@@ -21,7 +21,7 @@ impl ServerApiVersion {
     }
 }
 
-/// The version of the Stable API that the application requires. Newer servers then behave as that
+/// The version of the [Stable API] that the application requires. Newer servers then behave as that
 /// version specifies.
 ///
 /// The version is sent with every command, and the handshake uses `hello` instead of the legacy
@@ -34,6 +34,8 @@ impl ServerApiVersion {
 /// options.server_api = Some(ServerApi::new(ServerApiVersion::V1).with_strict(true));
 /// # Ok::<(), marula_driver::Error>(())
 /// ```
+///
+/// [Stable API]: https://www.mongodb.com/docs/manual/reference/stable-api/
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ServerApi {

@@ -32,8 +32,9 @@ use crate::{
 macro_rules! aggregate_options {
     ($then:path { $($arguments:tt)* }) => {
         crate::__query_options! { $then { $($arguments)* }
-            /// Number of documents per batch. Default: the server's, 101 documents in the first
-            /// batch and 16 MiB in each later batch.
+            /// The number of documents per batch. 0 requests an empty first batch, and is not sent
+            /// with `$out` and `$merge`. Default: the server's, 101 documents in the first batch
+            /// and 16 MiB in each later batch.
             batch_size: plain u32;
             /// Allow stages to write temporary files if they exceed 100 MB of memory. Default: the
             /// server's, `true` in MongoDB 6.0+.
@@ -42,9 +43,10 @@ macro_rules! aggregate_options {
             /// `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
             /// `maxTimeMS` of getMore: how long the server waits for documents of a tailable
-            /// cursor, in milliseconds on the wire. Default: the server's, 1 second.
+            /// cursor, sent in whole milliseconds (at least 1). Default: the server's, 1 second.
             max_await_time: plain std::time::Duration;
-            /// Variables for the pipeline, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for the pipeline, e.g. `doc! { "least": 5 }`, used as `$$least` (MongoDB
+            /// 5.0+). Default: none.
             let_vars: boxed_document = "let";
             /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the
             /// collection or database.
@@ -59,8 +61,34 @@ aggregate_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Runs an aggregation pipeline. Awaiting it returns a cursor of documents, or of `U` after
-    /// [`with_type::<U>()`](Aggregate::with_type).
+    /// Runs an aggregation pipeline on the collection. Awaiting the action returns a [`Cursor`] of
+    /// documents, or of `U` after [`with_type::<U>()`](Aggregate::with_type).
+    ///
+    /// A pipeline that ends with `$out` or `$merge` writes: it has a write concern, it is [not
+    /// retryable](crate::action#retries), and its cursor is empty. It runs on the primary, unless
+    /// the read preference allows secondaries and all servers are MongoDB 5.0+.
+    ///
+    /// ```no_run
+    /// # async fn run(orders: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Total {
+    ///     #[serde(rename = "_id")]
+    ///     sku: String,
+    ///     quantity: i64,
+    /// }
+    ///
+    /// let pipeline = [
+    ///     doc! { "$match": { "state": "open" } },
+    ///     doc! { "$group": { "_id": "$sku", "quantity": { "$sum": "$quantity" } } },
+    /// ];
+    /// let mut totals = orders.aggregate(pipeline).with_type::<Total>().await?;
+    /// while let Some(total) = totals.try_next().await? {
+    ///     println!("{}: {}", total.sku, total.quantity);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::of_collection(self.inner(), pipeline)
     }
@@ -68,13 +96,15 @@ impl<T> Collection<T> {
 
 impl Database {
     /// Runs an aggregation pipeline on the database, for stages that do not read a collection, such
-    /// as `$documents`.
+    /// as `$documents` (MongoDB 5.1+), or `$currentOp` on the database `admin`. As
+    /// [`Collection::aggregate`] otherwise.
     pub fn aggregate<D: IntoDocument>(&self, pipeline: impl IntoIterator<Item = D>) -> Aggregate<'_> {
         Aggregate::new(Cow::Owned(CollectionInner::of_database(self)), true, pipeline)
     }
 }
 
-/// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`].
+/// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`] and
+/// [`Database::aggregate`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Aggregate<'a, T = Document> {
@@ -123,7 +153,7 @@ impl<'a, T> Aggregate<'a, T> {
         self
     }
 
-    /// Deserializes the results as `U`.
+    /// Deserializes the results as `U`. Default: [`Document`].
     pub fn with_type<U>(self) -> Aggregate<'a, U> {
         Aggregate {
             collection: self.collection,

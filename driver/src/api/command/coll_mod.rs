@@ -34,14 +34,15 @@ macro_rules! modify_collection_options {
             /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
             /// logs a warning). Default: unchanged.
             validation_action: into String = "validationAction";
-            /// The collection or view that a view reads. Default: unchanged.
+            /// The collection or view that a view reads. Requires `pipeline`. Default: unchanged.
             view_on: into String = "viewOn";
-            /// The pipeline of a view. Default: unchanged.
+            /// The aggregation pipeline of a view, one document per stage. Default: unchanged.
             pipeline: documents = "pipeline";
-            /// How long documents of a time series or clustered collection are kept, in whole
-            /// seconds on the wire. Default: unchanged.
+            /// `expireAfterSeconds`: how long documents of a time series or clustered collection
+            /// are kept. Fractions of a second are not sent. Default: unchanged.
             expire_after_seconds: plain std::time::Duration => write_expiry;
-            /// Options of a time series collection. Default: unchanged.
+            /// Options of a time series collection, e.g. `doc! { "granularity": "hours" }`.
+            /// Default: unchanged.
             timeseries: document = "timeseries";
             /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
             /// }` (MongoDB 6.0+). Default: unchanged.
@@ -56,7 +57,12 @@ modify_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Changes options of a collection or view, or of an index.
+    /// Changes options of a collection or view, or of an index (`collMod`). Options that are not
+    /// set do not change.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 26 (`NamespaceNotFound`) if the
+    /// collection or view does not exist.
     pub fn modify_collection(&self, name: &str) -> ModifyCollection<'_> {
         ModifyCollection {
             database: self,

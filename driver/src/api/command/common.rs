@@ -8,13 +8,15 @@ macro_rules! __read_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
             $($more)*
-            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
-            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
-            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
-            /// the cluster.
+            /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
+            /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
+            /// (`MaxTimeMSExpired`). Zero disables the default limit of the cluster
+            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Default: the default limit of the cluster, or no
+            /// limit.
             max_time: plain std::time::Duration = "maxTimeMS";
-            /// A comment that appears in the server's log, in the profiler and in `currentOp` (any
-            /// BSON type: MongoDB 4.4+). Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`. Any
+            /// BSON type (MongoDB 4.4+; MongoDB 4.2 accepts only a string, and only for queries and
+            /// aggregations). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
@@ -36,8 +38,8 @@ macro_rules! __query_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__read_options! { $then { $($arguments)* }
             $($more)*
-            /// The index to use, by name or by key pattern. Default: the choice of the query
-            /// planner.
+            /// The index to use, by name or by key pattern. The server rejects a hint for which
+            /// there is no index. Default: the choice of the query planner.
             hint: boxed $crate::options::Hint = "hint";
             /// The collation. Default: the collation of the collection.
             collation: boxed $crate::options::Collation = "collation";
@@ -50,8 +52,8 @@ macro_rules! administration_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
             $($more)*
-            /// A comment that appears in the server's log, in the profiler and in `currentOp` (any
-            /// BSON type: MongoDB 4.4+). Default: none.
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
             /// The write concern of this operation. Default: that of the collection or database.
             write_concern: write_concern;
@@ -65,10 +67,11 @@ macro_rules! timed_administration_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::api::command::common::administration_options! { $then { $($arguments)* }
             $($more)*
-            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
-            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
-            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
-            /// the cluster.
+            /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
+            /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
+            /// (`MaxTimeMSExpired`). Zero disables the default limit of the cluster
+            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Default: the default limit of the cluster, or no
+            /// limit.
             max_time: plain std::time::Duration = "maxTimeMS";
         }
     };

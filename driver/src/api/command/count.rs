@@ -34,9 +34,11 @@ crate::__estimated_document_count_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// The number of documents, from the metadata of the collection. Fast, but it may be wrong
-    /// after an unclean shutdown of the server and on sharded clusters, where it includes orphaned
-    /// documents. See [`count_documents`](Self::count_documents) for the exact number.
+    /// The number of documents, from the metadata of the collection; 0 if the collection does not
+    /// exist. Fast, but it may be wrong after an unclean shutdown of the server, and on sharded
+    /// clusters, where it includes orphaned documents. See
+    /// [`count_documents`](Self::count_documents) for the exact number, also of the documents that
+    /// match a filter.
     pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
         EstimatedDocumentCount {
             collection: self.inner(),
@@ -46,7 +48,8 @@ impl<T> Collection<T> {
     }
 }
 
-/// Counts all documents from metadata. Await it; see [`Collection::estimated_document_count`].
+/// Counts all documents from metadata. Await it for the number; see
+/// [`Collection::estimated_document_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct EstimatedDocumentCount<'a> {

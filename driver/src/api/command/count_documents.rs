@@ -25,11 +25,12 @@ use crate::{
 macro_rules! __count_documents_options {
     ($then:path { $($arguments:tt)* }) => {
         $crate::__query_options! { $then { $($arguments)* }
-            /// Number of matching documents to skip. Default: 0.
+            /// The number of matching documents to skip. Default: 0.
             skip: plain u64;
             /// The maximum number of documents to count. Default: 0, no limit.
             limit: plain u64;
-            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
+            /// (MongoDB 5.0+). Default: none.
             let_vars: boxed_document;
         }
     };
@@ -60,9 +61,10 @@ impl From<&FindOptions> for CountDocumentsOptions {
 }
 
 impl<T> Collection<T> {
-    /// The exact number of documents that match the filter. It runs an aggregation, so the filter
-    /// cannot contain `$where`, `$near` and `$nearSphere`: use `$expr`, and `$geoWithin` with
-    /// `$center` or `$centerSphere`.
+    /// The exact number of documents that match the filter; 0 if the collection does not exist. It
+    /// runs an aggregation, which reads all matching documents or an index, so the filter cannot
+    /// contain `$where`, `$near` and `$nearSphere`: use `$expr`, and `$geoWithin` with `$center` or
+    /// `$centerSphere`.
     pub fn count_documents(&self, filter: impl IntoDocument) -> CountDocuments<'_> {
         let mut deferred = Deferred::default();
         CountDocuments {
@@ -75,7 +77,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Counts documents exactly. Await it; see [`Collection::count_documents`].
+/// Counts documents exactly. Await it for the number; see [`Collection::count_documents`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CountDocuments<'a> {

@@ -26,7 +26,8 @@ macro_rules! create_collection_options {
             /// Create a capped collection: a collection of fixed size whose oldest documents are
             /// overwritten. Requires `size`. Default: `false`.
             capped: plain bool = "capped";
-            /// The maximum size of a capped collection in bytes. Default: none.
+            /// The maximum size of a capped collection in bytes. Default: none; required for a
+            /// capped collection.
             size: plain u64 = "size";
             /// The maximum number of documents of a capped collection. Default: none.
             max: plain u64 = "max";
@@ -40,23 +41,27 @@ macro_rules! create_collection_options {
             /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
             /// logs a warning). Default: `error`.
             validation_action: into String = "validationAction";
-            /// Create a view that reads this collection or view. Default: none.
+            /// Create a view that reads the collection or view with this name. Default: none,
+            /// create a collection.
             view_on: into String = "viewOn";
-            /// The aggregation pipeline of a view. Default: empty.
+            /// The aggregation pipeline of a view, one document per stage. Default: empty.
             pipeline: documents = "pipeline";
             /// The default collation of the collection. Default: binary comparison.
             collation: boxed crate::options::Collation = "collation";
-            /// How long documents of a time series or clustered collection are kept, in whole
-            /// seconds on the wire. Default: no limit.
+            /// `expireAfterSeconds`: how long documents of a time series or clustered collection
+            /// are kept. Fractions of a second are not sent. Default: no limit.
             expire_after_seconds: plain std::time::Duration => write_expiry;
-            /// Create a time series collection with these options (MongoDB 5.0+). Default: none.
+            /// Create a time series collection with these options (MongoDB 5.0+), e.g.
+            /// `doc! { "timeField": "at", "metaField": "sensor" }`. Default: none.
             timeseries: document = "timeseries";
-            /// Create a clustered collection with this index (MongoDB 5.3+). Default: none.
+            /// Create a clustered collection with this index (MongoDB 5.3+), e.g.
+            /// `doc! { "key": { "_id": 1 }, "unique": true }`. Default: none.
             clustered_index: document = "clusteredIndex";
             /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
             /// }` (MongoDB 6.0+). Default: disabled.
             change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
-            /// The default options of the collection's indexes. Default: the server's.
+            /// The default options of the collection's indexes: `doc! { "storageEngine": … }`.
+            /// Default: the server's.
             index_option_defaults: document = "indexOptionDefaults";
         }
     };
@@ -68,8 +73,24 @@ create_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Creates a collection or view. The error is 48 (`NamespaceExists`) if a collection with this
-    /// name and different options exists.
+    /// Creates a collection or view with this name. A collection without options need not be
+    /// created: the first insert creates it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 48 (`NamespaceExists`) if a
+    /// collection or view with this name exists. A mongos, and every server since MongoDB 7.0,
+    /// reports success if its options are the same.
+    ///
+    /// ```no_run
+    /// # async fn run(shop: marula_driver::Database) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// shop.create_collection("log").capped(true).size(1 << 20).await?;
+    /// shop.create_collection("open_orders")
+    ///     .view_on("orders")
+    ///     .pipeline([doc! { "$match": { "state": "open" } }])
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
     pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
         CreateCollection {
             database: self,

@@ -19,7 +19,8 @@ use crate::{
     },
 };
 
-/// An Atlas Search index: its definition, its name and its type.
+/// A search index or vector search index: its definition, its name and its type. Search indexes
+/// require Atlas, or a deployment with `mongot`.
 ///
 /// ```
 /// use marula_driver::{SearchIndexModel, bson::doc};
@@ -29,12 +30,13 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SearchIndexModel {
-    /// The definition, e.g. the mappings of fields.
+    /// The definition: for a search index e.g. the mappings of its fields, for a vector search
+    /// index its `fields`.
     pub definition: Document,
-    /// The name. Default: `default`.
+    /// The name. Default: not sent; the server's default is `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// `search` or `vectorSearch`. Default: `search`.
+    /// `type`: `search` or `vectorSearch`. Default: not sent; the server's default is `search`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -65,8 +67,10 @@ impl SearchIndexModel {
 }
 
 impl<T> Collection<T> {
-    /// Creates a search index. Awaiting it returns the name of the index. The server builds the
-    /// index in the background. Requires Atlas, or a deployment with `mongot`.
+    /// Creates a search index on the collection, which must exist. Awaiting the action returns the
+    /// name of the index. The server builds the index in the background: queries can use it when
+    /// [`list_search_indexes`](Self::list_search_indexes) shows `queryable: true`. The write
+    /// concern of the collection is not sent. Requires Atlas, or a deployment with `mongot`.
     pub fn create_search_index(&self, model: SearchIndexModel) -> CreateSearchIndex<'_> {
         CreateSearchIndex {
             collection: self.inner(),
@@ -75,8 +79,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Creates several search indexes in one command. Awaiting it returns their names in order. The
-    /// server builds the indexes in the background.
+    /// Creates several search indexes in one command. Awaiting the action returns their names in
+    /// order. As [`create_search_index`](Self::create_search_index) otherwise.
     pub fn create_search_indexes(
         &self,
         models: impl IntoIterator<Item = SearchIndexModel>,

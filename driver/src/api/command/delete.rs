@@ -39,7 +39,8 @@ macro_rules! __delete_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
+            /// (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -53,18 +54,27 @@ crate::__delete_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Deletes the first document that matches the filter.
+    /// Deletes the first document that matches the filter. To choose among several documents, use
+    /// [`find_one_and_delete`](Self::find_one_and_delete) with a sort order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Write`](crate::ErrorKind::Write) if the server rejects the delete or the write
+    /// concern was not satisfied. No match is not an error:
+    /// [`deleted_count`](DeleteResult::deleted_count) is 0.
     pub fn delete_one(&self, filter: impl IntoDocument) -> Delete<'_> {
         Delete::new(self.inner(), filter, false)
     }
 
-    /// Deletes all documents that match the filter.
+    /// Deletes all documents that match the filter; `doc! {}` matches all. The command is [not
+    /// retryable](crate::action#retries). Errors are those of [`delete_one`](Self::delete_one);
+    /// documents deleted before an error remain deleted.
     pub fn delete_many(&self, filter: impl IntoDocument) -> Delete<'_> {
         Delete::new(self.inner(), filter, true)
     }
 }
 
-/// Deletes documents. Await it; see [`Collection::delete_one`] and [`Collection::delete_many`].
+/// Deletes documents. Await it for a [`DeleteResult`]; see [`Collection::delete_one`] and
+/// [`Collection::delete_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Delete<'a> {

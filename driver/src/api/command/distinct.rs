@@ -40,8 +40,9 @@ crate::__distinct_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Returns the distinct values of `field` in the documents that match the filter. An element of
-    /// an array is a value of its own.
+    /// The distinct values of the field `field`, e.g. `"address.city"`, in the documents that match
+    /// the filter. If the value is an array, its elements are the values. The order is undefined.
+    /// All values are in one reply, which is limited to 16 MiB.
     pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
         let mut deferred = Deferred::default();
         Distinct {
@@ -55,7 +56,8 @@ impl<T> Collection<T> {
     }
 }
 
-/// Returns the distinct values of a field. Await it; see [`Collection::distinct`].
+/// Returns the distinct values of a field. Await it for a [`Vec`] of [`Bson`] values; see
+/// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct Distinct<'a> {

@@ -33,12 +33,19 @@ macro_rules! drop_indexes_options {
 }
 
 drop_indexes_options! { define_options {
-    /// Options of [`Collection::drop_index`].
+    /// Options of [`Collection::drop_index`] and [`Collection::drop_indexes`].
     pub struct DropIndexOptions;
 } }
 
 impl<T> Collection<T> {
-    /// Drops the index with this name. The error is 27 (`IndexNotFound`) if it does not exist.
+    /// Drops the index with this name, as [`list_index_names`](Self::list_index_names) returns it.
+    /// The index on `_id` cannot be dropped.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 27 (`IndexNotFound`) if the
+    /// index does not exist, and with code 26 (`NamespaceNotFound`) if the collection does not
+    /// exist. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is
+    /// empty or `*`.
     pub fn drop_index(&self, name: impl Into<String>) -> DropIndex<'_> {
         DropIndex {
             collection: self.inner(),
@@ -48,7 +55,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Drops all indexes except the index on `_id`.
+    /// Drops all indexes except the index on `_id`. The server returns error 26
+    /// (`NamespaceNotFound`) if the collection does not exist.
     pub fn drop_indexes(&self) -> DropIndex<'_> {
         DropIndex {
             collection: self.inner(),

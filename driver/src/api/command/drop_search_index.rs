@@ -15,7 +15,9 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Drops the search index with this name. Succeeds if the collection does not exist.
+    /// Drops the search index with this name. Succeeds if the collection does not exist; the server
+    /// returns an error if the collection has no such index. Requires Atlas, or a deployment with
+    /// `mongot`.
     pub fn drop_search_index(&self, name: impl Into<String>) -> DropSearchIndex<'_> {
         DropSearchIndex {
             collection: self.inner(),

@@ -41,19 +41,19 @@ macro_rules! __find_options {
             [driver] sort: document = "sort";
             /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
             [driver] projection: document = "projection";
-            /// Number of matching documents to skip. Default: 0.
+            /// The number of matching documents to skip. Default: 0.
             skip: plain u64 => write_skip;
-            /// The maximum number of documents to return. A negative number returns them in a
-            /// single batch and closes the cursor. Default: 0, no limit.
+            /// The maximum number of documents to return. A negative number returns at most its
+            /// absolute value, in a single batch, and closes the cursor. Default: 0, no limit.
             [cursor driver] limit: plain i64 => write_limits;
-            /// Number of documents per batch. Default: the server's, 101 documents in the first
-            /// batch and 16 MiB in each later batch.
+            /// The number of documents per batch. 0 requests an empty first batch. Default: the
+            /// server's, 101 documents in the first batch and 16 MiB in each later batch.
             [cursor] batch_size: plain u32;
-            /// The exclusive upper bound of the index scan, one value per field of the index.
-            /// Requires `hint`. Default: none.
+            /// The exclusive upper bound of the index scan, one value per field of the index, e.g.
+            /// `doc! { "age": 65 }`. Requires `hint`. Default: none.
             [driver] max: boxed_document = "max";
-            /// The inclusive lower bound of the index scan, one value per field of the index.
-            /// Requires `hint`. Default: none.
+            /// The inclusive lower bound of the index scan, one value per field of the index, e.g.
+            /// `doc! { "age": 18 }`. Requires `hint`. Default: none.
             [driver] min: boxed_document = "min";
             /// Return only the index keys of the documents. Default: `false`.
             [driver] return_key: plain bool = "returnKey";
@@ -68,7 +68,8 @@ macro_rules! __find_options {
             /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory
             /// (MongoDB 4.4+). Default: the server's, `true` in MongoDB 6.0+.
             allow_disk_use: plain bool = "allowDiskUse";
-            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
+            /// (MongoDB 5.0+). Default: none.
             let_vars: boxed_document = "let";
         }
     };
@@ -116,7 +117,8 @@ impl FindOptions {
 }
 
 impl<T> Collection<T> {
-    /// Queries documents. Awaiting it returns a [`Cursor`]. `doc! {}` matches all documents.
+    /// Queries the documents that match the filter; `doc! {}` matches all. Awaiting the action
+    /// returns a [`Cursor`] with the first batch.
     pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
         let mut deferred = Deferred::default();
         Find {
@@ -130,7 +132,9 @@ impl<T> Collection<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Queries one document. Awaiting it returns `None` if no document matches.
+    /// Queries one document that matches the filter: the first in the order of
+    /// [`sort`](FindOne::sort), without it any of them. Awaiting the action returns `None` if no
+    /// document matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         let mut deferred = Deferred::default();
         FindOne {
@@ -179,7 +183,7 @@ impl<'a, T> Find<'a, T> {
     }
 }
 
-/// Queries one document. Await it; see [`Collection::find_one`].
+/// Queries one document. Await it for an [`Option`] of the document; see [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct FindOne<'a, T> {
@@ -196,7 +200,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 
     session_setter!();
 
-    /// Deserializes the document as `U`.
+    /// Deserializes the document as `U` instead of the document type of the collection.
     pub fn with_type<U>(self) -> FindOne<'a, U> {
         FindOne {
             collection: self.collection,

@@ -34,8 +34,8 @@ use crate::{
 macro_rules! __find_one_and_delete_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $then! { { $($arguments)* }
-            /// The sort order that determines which of the matching documents is modified. Default:
-            /// none.
+            /// The sort order that determines which of the matching documents is changed or
+            /// deleted. Default: none.
             [driver] sort: document = "sort";
             /// The fields to return, e.g. `doc! { "name": 1, "_id": 0 }`. Default: all fields.
             [driver] projection: document = "fields";
@@ -44,16 +44,18 @@ macro_rules! __find_one_and_delete_options {
             hint: boxed $crate::options::Hint = "hint";
             /// The collation. Default: the collation of the collection.
             collation: boxed $crate::options::Collation = "collation";
-            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
+            /// and in pipelines (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
             /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
             /// For MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
-            /// `maxTimeMS`: the time limit for the operation on the server, in milliseconds on the
-            /// wire. If it expires, the server returns error 50 (`MaxTimeMSExpired`). Zero disables
-            /// the default limit of the cluster (`defaultMaxTimeMS`). Default: the default limit of
-            /// the cluster.
+            /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
+            /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
+            /// (`MaxTimeMSExpired`). Zero disables the default limit of the cluster
+            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Default: the default limit of the cluster, or no
+            /// limit.
             max_time: plain std::time::Duration = "maxTimeMS";
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
@@ -74,7 +76,7 @@ macro_rules! __find_one_and_replace_options {
         $crate::__find_one_and_delete_options! { $then { $($arguments)* }
             /// Insert a document if none matches. Default: `false`.
             [driver] upsert: plain bool = "upsert";
-            /// Which state of the document to return. Default: before the change.
+            /// Which state of the document to return. Default: `ReturnDocument::Before`.
             return_document: plain $crate::options::ReturnDocument = "new";
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";
@@ -90,8 +92,8 @@ macro_rules! __find_one_and_replace_options {
 macro_rules! __find_one_and_update_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__find_one_and_replace_options! { $then { $($arguments)* }
-            /// Filters for the array elements that `$[identifier]` in the update matches. Default:
-            /// none.
+            /// Filters for the array elements that `$[identifier]` in the update matches, e.g.
+            /// `[doc! { "line.sku": "A-1" }]` for `lines.$[line].quantity`. Default: none.
             [driver] array_filters: documents = "arrayFilters";
             $($more)*
         }
@@ -118,8 +120,28 @@ array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Updates one document and returns it in the state before the update, or after it if
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaiting it returns `None` if
-    /// no document matches.
+    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaiting the action returns
+    /// `None` if no document matches, unless an upserted document is returned after the update;
+    /// also `None` if the write is unacknowledged.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) if the server rejects the update, and
+    /// [`ErrorKind::Write`](crate::ErrorKind::Write) if the write concern was not satisfied.
+    /// [`ErrorKind::Decode`](crate::ErrorKind::Decode) if the document cannot be deserialized; the
+    /// document has then been updated.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the update is empty or
+    /// does not begin with an operator.
+    ///
+    /// ```no_run
+    /// # async fn run(counters: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{bson::doc, options::ReturnDocument};
+    /// let counter = counters
+    ///     .find_one_and_update(doc! { "_id": "invoices" }, doc! { "$inc": { "last": 1 } })
+    ///     .upsert(true)
+    ///     .return_document(ReturnDocument::After)
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
     pub fn find_one_and_update(
         &self,
         filter: impl IntoDocument,
@@ -128,7 +150,9 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
         FindOneAndUpdate::new(self, filter, Change::from(update.into_update()))
     }
 
-    /// Deletes one document and returns it. Awaiting it returns `None` if no document matches.
+    /// Deletes one document and returns it. Awaiting the action returns `None` if no document
+    /// matches, or if the write is unacknowledged. Errors are those of
+    /// [`find_one_and_update`](Self::find_one_and_update).
     pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndDelete<'_, T> {
         FindOneAndDelete::new(self, filter, Change::default())
     }
@@ -136,8 +160,10 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
 
 impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     /// Replaces one document and returns it in the state before the replacement, or after it if
-    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaiting it returns `None`
-    /// if no document matches.
+    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaiting the action returns
+    /// `None` if no document matches, unless an upserted document is returned after the
+    /// replacement. Errors are those of [`find_one_and_update`](Self::find_one_and_update), but the
+    /// replacement cannot begin with an operator.
     pub fn find_one_and_replace(
         &self,
         filter: impl IntoDocument,
@@ -212,17 +238,20 @@ macro_rules! find_and_modify_action {
 }
 
 find_and_modify_action! {
-    /// Updates one document and returns it. Await it; see [`Collection::find_one_and_update`].
+    /// Updates one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options
 }
 
 find_and_modify_action! {
-    /// Replaces one document and returns it. Await it; see [`Collection::find_one_and_replace`].
+    /// Replaces one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_replace`].
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options
 }
 
 find_and_modify_action! {
-    /// Deletes one document and returns it. Await it; see [`Collection::find_one_and_delete`].
+    /// Deletes one document and returns it. Await it for an [`Option`] of the document; see
+    /// [`Collection::find_one_and_delete`].
     FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options
 }
 

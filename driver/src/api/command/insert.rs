@@ -52,7 +52,7 @@ macro_rules! __insert_many_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__insert_one_options! { $then { $($arguments)* }
             /// Insert the documents in order and stop at the first that fails. If `false`, all
-            /// documents are sent. Default: `true`.
+            /// documents are sent, and the error contains all failures. Default: `true`.
             ordered: plain bool;
             $($more)*
         }
@@ -70,8 +70,14 @@ crate::__insert_many_options! { define_options {
 } }
 
 impl<T: Serialize> Collection<T> {
-    /// Inserts one document. It is serialized directly into the write buffer of the connection. The
-    /// driver generates an ObjectId if the document has no `_id`.
+    /// Inserts one document. It is serialized directly into the write buffer of the connection. If
+    /// the document has no `_id`, the driver adds an ObjectId as its first field. The result
+    /// contains the `_id`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Write`](crate::ErrorKind::Write) if the server rejects the document, e.g.
+    /// because of a [duplicate key](Error::is_duplicate_key), or if the write concern was not
+    /// satisfied.
     pub fn insert_one<'a>(&'a self, document: &'a T) -> InsertOne<'a, T> {
         InsertOne {
             collection: self,
@@ -81,10 +87,15 @@ impl<T: Serialize> Collection<T> {
         }
     }
 
-    /// Inserts documents in as few commands as the limits of the server allow.
+    /// Inserts documents in as few commands as the limits of the server allow. If a document has no
+    /// `_id`, the driver adds an ObjectId as its first field. The result contains the `_id` of each
+    /// document.
     ///
-    /// An error contains the indexes of the documents that failed, and the `_id` of each document
-    /// that was inserted.
+    /// # Errors
+    /// [`ErrorKind::BulkWrite`](crate::ErrorKind::BulkWrite) if the server rejects documents or the
+    /// write concern was not satisfied. It contains the indexes of the documents that failed, and
+    /// the `_id` of each document that was inserted.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `documents` is empty.
     pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
         InsertMany {
             collection: self,
@@ -95,7 +106,7 @@ impl<T: Serialize> Collection<T> {
     }
 }
 
-/// Inserts one document. Await it; see [`Collection::insert_one`].
+/// Inserts one document. Await it for an [`InsertOneResult`]; see [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct InsertOne<'a, T> {
@@ -105,7 +116,8 @@ pub struct InsertOne<'a, T> {
     session: InSession<'a>,
 }
 
-/// Inserts several documents. Await it; see [`Collection::insert_many`].
+/// Inserts several documents. Await it for an [`InsertManyResult`]; see
+/// [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct InsertMany<'a, T> {

@@ -29,10 +29,10 @@ use crate::{
 pub struct CollectionSpecification {
     /// The name, without that of the database.
     pub name: String,
-    /// `collection`, `view` or `timeseries`.
+    /// `type`: `collection`, `view` or `timeseries`.
     #[serde(rename = "type", default)]
     pub kind: String,
-    /// The options of the collection.
+    /// The options of the collection, as given to `create`. For a view: `viewOn` and `pipeline`.
     #[serde(default)]
     pub options: Document,
     /// The UUID of the collection (`uuid`), and whether it is read-only (`readOnly`).
@@ -55,7 +55,7 @@ macro_rules! list_collections_options {
             /// [`Database::list_collection_names`](crate::Database::list_collection_names) returns.
             /// Default: `false`.
             authorized_collections: plain bool = "authorizedCollections";
-            /// Number of collections per batch. Default: the server's.
+            /// The number of collections per batch. Default: the server's.
             [cursor] batch_size: plain u32;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
@@ -69,13 +69,14 @@ macro_rules! list_collections_options {
 }
 
 list_collections_options! { define_options {
-    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`]; the
-    /// latter ignores `batch_size`.
+    /// Options of [`Database::list_collections`] and [`Database::list_collection_names`].
     pub struct ListCollectionsOptions;
 } }
 
 impl Database {
-    /// Lists the collections and views of the database. Awaiting it returns a [`Cursor`].
+    /// Lists the collections and views of the database with their options. Awaiting the action
+    /// returns a [`Cursor`], which is empty if the database does not exist. Runs on the primary,
+    /// whatever the read preference of the database.
     pub fn list_collections(&self) -> ListCollections<'_> {
         ListCollections {
             database: self,
@@ -84,7 +85,8 @@ impl Database {
         }
     }
 
-    /// Lists the names of the collections and views of the database.
+    /// Lists the names of the collections and views of the database. Runs on the primary, whatever
+    /// the read preference of the database.
     pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
         ListCollectionNames {
             database: self,
@@ -94,7 +96,8 @@ impl Database {
     }
 }
 
-/// Lists collections. Await it for a [`Cursor`]; see [`Database::list_collections`].
+/// Lists collections. Await it for a [`Cursor`] of [`CollectionSpecification`]s; see
+/// [`Database::list_collections`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListCollections<'a> {
@@ -115,7 +118,8 @@ impl<'a> ListCollections<'a> {
 
 awaitable!(['a] ListCollections<'a> => Cursor<CollectionSpecification>);
 
-/// Lists the names of collections. Await it; see [`Database::list_collection_names`].
+/// Lists the names of collections. Await it for a [`Vec`] of names; see
+/// [`Database::list_collection_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListCollectionNames<'a> {

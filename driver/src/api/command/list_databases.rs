@@ -27,10 +27,10 @@ use crate::{
 pub struct DatabaseSpecification {
     /// The name of the database.
     pub name: String,
-    /// The size on disk in bytes. 0 if only names were requested.
+    /// `sizeOnDisk`: the size of the files of the database in bytes.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether the database contains no data. `false` if only names were requested.
+    /// Whether the database contains no data.
     #[serde(default)]
     pub empty: bool,
 }
@@ -42,8 +42,8 @@ macro_rules! list_databases_options {
             /// Return only the databases that match, e.g. `doc! { "name": "shop" }`. Default: all.
             filter: document = "filter";
             /// `true`: return only the databases that the user has privileges on. `false`: return
-            /// all; an error if the user may not list all. Default: depends on the privileges of
-            /// the user.
+            /// all; an error if the user does not have the privilege to list all. Default: as
+            /// `false` for users with that privilege, as `true` for others.
             authorized_databases: plain bool = "authorizedDatabases";
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
@@ -58,7 +58,8 @@ list_databases_options! { define_options {
 } }
 
 impl Client {
-    /// Lists the databases with their sizes.
+    /// Lists the databases with their sizes. Runs on the primary, whatever the read preference of
+    /// the client.
     pub fn list_databases(&self) -> ListDatabases<'_> {
         ListDatabases {
             client: self,
@@ -67,7 +68,9 @@ impl Client {
         }
     }
 
-    /// Lists the names of the databases.
+    /// Lists the names of the databases. Faster than [`list_databases`](Self::list_databases),
+    /// because the server does not determine the sizes. Runs on the primary, whatever the read
+    /// preference of the client.
     pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
         ListDatabaseNames {
             client: self,
@@ -77,7 +80,8 @@ impl Client {
     }
 }
 
-/// Lists databases. Await it; see [`Client::list_databases`].
+/// Lists databases. Await it for a [`Vec`] of [`DatabaseSpecification`]s; see
+/// [`Client::list_databases`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListDatabases<'a> {
@@ -98,7 +102,8 @@ impl<'a> ListDatabases<'a> {
 
 awaitable!(['a] ListDatabases<'a> => Vec<DatabaseSpecification>);
 
-/// Lists the names of databases. Await it; see [`Client::list_database_names`].
+/// Lists the names of databases. Await it for a [`Vec`] of names; see
+/// [`Client::list_database_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListDatabaseNames<'a> {

@@ -30,7 +30,7 @@ use crate::{
 macro_rules! list_indexes_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// Number of indexes per batch. Default: the server's.
+            /// The number of indexes per batch. Default: the server's.
             [cursor] batch_size: plain u32;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
@@ -49,8 +49,9 @@ list_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Lists the indexes. Awaiting it returns a [`Cursor`], which is empty if the collection does
-    /// not exist.
+    /// Lists the indexes. Awaiting the action returns a [`Cursor`] of [`IndexModel`]s, or of `U`
+    /// after [`with_type::<U>()`](ListIndexes::with_type). The cursor is empty if the collection
+    /// does not exist. Runs on the primary, whatever the read preference of the collection.
     pub fn list_indexes(&self) -> ListIndexes<'_> {
         ListIndexes {
             collection: self.inner(),
@@ -60,7 +61,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Lists the names of the indexes.
+    /// Lists the names of the indexes; none if the collection does not exist. Runs on the primary,
+    /// whatever the read preference of the collection.
     pub fn list_index_names(&self) -> ListIndexNames<'_> {
         ListIndexNames {
             collection: self.inner(),
@@ -103,7 +105,8 @@ impl<'a, T> ListIndexes<'a, T> {
 
 awaitable!(['a, T: 'a] ListIndexes<'a, T> => Cursor<T>);
 
-/// Lists the names of indexes. Await it; see [`Collection::list_index_names`].
+/// Lists the names of indexes. Await it for a [`Vec`] of names; see
+/// [`Collection::list_index_names`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct ListIndexNames<'a> {

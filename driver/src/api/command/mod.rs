@@ -154,7 +154,9 @@ pub(crate) use awaitable;
 /// The `session` setter of an action.
 macro_rules! session_setter {
     () => {
-        /// Runs the command in this session. Default: an implicit session.
+        /// Runs the command in this session. Awaiting the action fails if the session has ended or
+        /// belongs to another client, and if the write concern is unacknowledged. Default: an
+        /// implicit session.
         pub fn session(mut self, session: &'a mut crate::ClientSession) -> Self {
             self.session = Some(session.shared());
             self

@@ -41,12 +41,35 @@ run_command_options! { define_options {
 } }
 
 impl Database {
-    /// Runs a command and returns the complete reply. The command is sent as it is, with the fields
-    /// that the driver adds to all commands. A reply with `ok: 0` is an error.
+    /// Runs a command and returns the complete reply. The first field of the command is its name.
+    /// The command is sent as it is, with the fields that the driver adds to all commands. The read
+    /// concern, the write concern and the read preference of the database are not used, and the
+    /// command is [not retryable](crate::action#retries).
     ///
     /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
     /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
     /// behavior of the server is undefined.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) for a reply with `ok: 0`. Write errors and
+    /// write concern errors in a reply with `ok: 1` are not errors here: they are part of the
+    /// reply. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the command is
+    /// empty or contains `$db`, `lsid`, `$clusterTime` or `$readPreference`, which the driver adds.
+    ///
+    /// ```no_run
+    /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct BuildInfo {
+    ///     version: String,
+    /// }
+    ///
+    /// let command = doc! { "buildInfo": 1 };
+    /// let info = client.database("admin").run_command(command).with_type::<BuildInfo>().await?;
+    /// println!("{}", info.version);
+    /// # Ok(()) }
+    /// ```
     pub fn run_command(&self, command: impl IntoDocument) -> RunCommand<'_> {
         let mut deferred = Deferred::default();
         RunCommand {
@@ -78,7 +101,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
     session_setter!();
 
     /// Deserializes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to
-    /// deserialize nothing.
+    /// deserialize nothing. Default: [`Document`].
     pub fn with_type<U>(self) -> RunCommand<'a, U> {
         RunCommand {
             database: self.database,

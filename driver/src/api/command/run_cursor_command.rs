@@ -29,11 +29,13 @@ use crate::{
 macro_rules! run_cursor_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
-            /// `batchSize` of getMore: the number of documents per batch after the first. Default:
-            /// the server's, 16 MiB per batch.
+            /// `batchSize` of getMore: the number of documents per batch after the first. The size
+            /// of the first batch is an option of the command itself. Default: the server's, 16 MiB
+            /// per batch.
             batch_size: plain u32;
-            /// `maxTimeMS` of getMore, in milliseconds on the wire. Only for tailable cursors with
-            /// `awaitData`. Default: none.
+            /// `maxTimeMS` of getMore: how long the server waits for documents of a tailable cursor
+            /// with `awaitData`, sent in whole milliseconds (at least 1). The server rejects it for
+            /// other cursors. Default: the server's, 1 second.
             max_await_time: plain std::time::Duration;
             /// `comment` of getMore (MongoDB 4.4+; not sent to older servers). Default: none.
             comment: boxed crate::bson::Bson;
@@ -50,9 +52,15 @@ run_cursor_command_options! { define_options {
 } }
 
 impl Database {
-    /// Runs a command that returns a cursor. The command is sent as it is, with the fields that the
-    /// driver adds to all commands. Further batches are fetched from the same server in the same
-    /// session.
+    /// Runs a command that returns a cursor, e.g. a `find` with options that
+    /// [`Collection::find`](crate::Collection::find) does not have. The command is sent as it is,
+    /// with the fields that the driver adds to all commands. Further batches are fetched from the
+    /// same server in the same session. Awaiting the action returns a [`Cursor`] of documents, or
+    /// of `U` after [`with_type::<U>()`](RunCursorCommand::with_type).
+    ///
+    /// # Errors
+    /// As [`run_command`](Self::run_command), and
+    /// [`ErrorKind::InvalidReply`](crate::ErrorKind::InvalidReply) if the reply has no cursor.
     pub fn run_cursor_command(&self, command: impl IntoDocument) -> RunCursorCommand<'_> {
         let mut deferred = Deferred::default();
         RunCursorCommand {
@@ -84,7 +92,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
 
     session_setter!();
 
-    /// Deserializes the results as `U`.
+    /// Deserializes the results as `U`. Default: [`Document`].
     pub fn with_type<U>(self) -> RunCursorCommand<'a, U> {
         RunCursorCommand {
             database: self.database,

@@ -15,7 +15,9 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Replaces the definition of the search index with this name.
+    /// Replaces the definition of the search index with this name. The server builds the new index
+    /// in the background and uses the old one until it is complete. The server returns an error if
+    /// the index does not exist. Requires Atlas, or a deployment with `mongot`.
     pub fn update_search_index(
         &self,
         name: impl Into<String>,

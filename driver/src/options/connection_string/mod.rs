@@ -23,10 +23,14 @@ impl ClientOptions {
     /// Parses a connection string. No I/O is performed: the hosts of a `mongodb+srv` connection
     /// string are looked up by [`resolve`](Self::resolve).
     ///
+    /// Unknown options and most invalid values are ignored with [warnings](Self::warnings), as the
+    /// specification requires. Options that this version does not support are rejected when a
+    /// [client is created](crate::Client::with_options).
+    ///
     /// # Errors
-    /// The syntax is invalid, or options contradict each other. The message names the part and
-    /// contains no user name or password. Unknown options and invalid values are not errors but
-    /// [warnings](Self::warnings).
+    /// [`ConnectionString`](crate::ErrorKind::ConnectionString) if the syntax is invalid, or
+    /// options contradict each other. The message names the part and contains no user name or
+    /// password.
     pub fn parse(uri: &str) -> Result<Self> {
         let unclear = split::may_contain_a_password(uri);
         // The message could contain a part of the password.

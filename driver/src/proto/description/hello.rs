@@ -85,13 +85,15 @@ pub struct LastWrite {
     pub last_write_date: Option<DateTime>,
 }
 
-/// `topologyVersion`: orders the replies of one server process (SDAM, "Topology Version").
+/// `topologyVersion` of a server (MongoDB 4.4+). It orders the replies of one server process (SDAM,
+/// "Topology Version").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopologyVersion {
-    /// `processId`: versions of different processes cannot be compared.
+    /// `processId`: a new ID for each start of the server. Versions with different IDs cannot be
+    /// compared.
     pub process_id: ObjectId,
-    /// Ascending with each change.
+    /// `counter`: increases with each change of the server's state.
     pub counter: i64,
 }
 

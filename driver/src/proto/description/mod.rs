@@ -1,5 +1,8 @@
-//! What is known of servers and of the deployment (Server Discovery and Monitoring specification): immutable values that
-//! the machine `sdam` makes and everybody else reads.
+//! Descriptions of servers and of the topology ([Server Discovery and Monitoring]). They are
+//! immutable; the module `sdam` creates them.
+//!
+//! [Server Discovery and Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
 
 mod hello;
 mod server;

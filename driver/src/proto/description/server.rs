@@ -16,35 +16,35 @@ use crate::{
     bson::{DateTime, ObjectId},
 };
 
-/// The type of a server, by its hello reply ("ServerType").
+/// The type of a server, determined from its reply to `hello` (SDAM, "ServerType").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerType {
-    /// Not reached yet, or not reached any more.
+    /// The server has not been checked, or the last check or an operation failed.
     #[default]
     Unknown,
-    /// A server on its own.
+    /// A server that is not a member of a replica set.
     Standalone,
-    /// A router of a sharded cluster.
+    /// A mongos of a sharded cluster.
     Mongos,
-    /// Unknown, but another member takes it for the primary.
+    /// As `Unknown`, but another member reports this server as the primary.
     PossiblePrimary,
-    /// The member of a replica set that takes writes.
+    /// The primary of a replica set.
     RsPrimary,
-    /// A member that follows the primary and can be read.
+    /// A secondary of a replica set.
     RsSecondary,
-    /// A member that only votes.
+    /// An arbiter: a member that votes and stores no data.
     RsArbiter,
-    /// A member that cannot be read: hidden, starting up or recovering.
+    /// A member that is hidden, starting up or recovering. It does not serve reads.
     RsOther,
-    /// A member without a replica set's configuration.
+    /// A member without a replica set configuration.
     RsGhost,
-    /// The load balancer in front of the servers. It is never checked.
+    /// A load balancer. It is not monitored.
     LoadBalancer,
 }
 
 impl ServerType {
-    /// Whether operations can run there.
+    /// Whether the server can run operations (SDAM, "Data-bearing server type").
     pub fn is_data_bearing(self) -> bool {
         matches!(
             self,
@@ -52,7 +52,7 @@ impl ServerType {
         )
     }
 
-    /// Whether nothing is known of it.
+    /// Whether the type is `Unknown` or `PossiblePrimary`.
     pub fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown | Self::PossiblePrimary)
     }
@@ -98,16 +98,20 @@ impl fmt::Display for ServerType {
     }
 }
 
-/// The client's view of one server: the result of its last check, or of the last failure of an operation there.
+/// The state of a server, by its last check or by the last failure of an operation on it ([SDAM,
+/// "ServerDescription"]).
 ///
-/// Two descriptions are equal when the fields are that the Server Discovery and Monitoring specification compares: all but
-/// times and round trips. A possible primary counts as unknown.
+/// Two descriptions are equal if the fields that the specification compares are equal: all fields
+/// but the times and the round-trip times. `PossiblePrimary` is equal to `Unknown`.
+///
+/// [SDAM, "ServerDescription"]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#serverdescription
 #[derive(Clone, Debug)]
 pub struct ServerDescription {
     pub(crate) address: ServerAddress,
     pub(crate) kind: ServerType,
     pub(crate) error: Option<String>,
-    /// The error that `error` is the text of, where there is one.
+    /// The error whose text is `error`.
     pub(crate) cause: Option<Error>,
     pub(crate) round_trip_time: Option<Duration>,
     pub(crate) minimum_round_trip_time: Option<Duration>,
@@ -122,7 +126,7 @@ pub struct ServerDescription {
 }
 
 impl ServerDescription {
-    /// A server that has not been checked.
+    /// The description of a server before its first check.
     pub fn unknown(address: ServerAddress) -> Self {
         Self {
             address,
@@ -142,7 +146,7 @@ impl ServerDescription {
         }
     }
 
-    /// The load balancer, of which nothing but the address is known.
+    /// The description of a load balancer.
     pub fn load_balancer(address: ServerAddress) -> Self {
         Self {
             kind: ServerType::LoadBalancer,
@@ -150,7 +154,7 @@ impl ServerDescription {
         }
     }
 
-    /// A server whose check, or whose use by an operation, failed.
+    /// The description of a server after a failed check, or after an operation on it failed.
     pub fn failed(
         address: ServerAddress,
         error: &Error,
@@ -158,7 +162,7 @@ impl ServerDescription {
         now: Instant,
     ) -> Self {
         Self {
-            // The address stands before it, and labels are for programs.
+            // Without the address, which precedes the error in the text, and without labels.
             error: Some(error.kind().to_string()),
             cause: Some(error.clone().with_address(&address)),
             last_update: Some(now),
@@ -167,7 +171,8 @@ impl ServerDescription {
         }
     }
 
-    /// A server that answered. Member names that are no addresses are left out: the server cannot be reached by them.
+    /// The description of a server after a successful check. Names of members that are not valid
+    /// addresses are omitted.
     pub fn from_hello(
         address: ServerAddress,
         hello: HelloReply,
@@ -194,124 +199,132 @@ impl ServerDescription {
         }
     }
 
-    /// The same with this shortest round trip of the last checks.
+    /// Sets [`minimum_round_trip_time`](Self::minimum_round_trip_time).
     #[must_use]
     pub fn with_minimum_round_trip_time(mut self, minimum: Duration) -> Self {
         self.minimum_round_trip_time = Some(minimum);
         self
     }
 
-    /// The address that the client uses for it.
+    /// The address that the client connects to.
     pub fn address(&self) -> &ServerAddress {
         &self.address
     }
 
-    /// What it is.
+    /// The type of the server.
     pub fn server_type(&self) -> ServerType {
         self.kind
     }
 
-    /// Why it is unknown, if there is a reason.
+    /// The text of the error because of which the type is `Unknown`. `None` if no check and no
+    /// operation failed.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }
 
-    /// The error of the check, or of the operation, that made it unknown.
+    /// The error because of which the type is `Unknown`, with the address of the server. `None` if
+    /// no check and no operation failed.
     pub fn cause(&self) -> Option<&Error> {
         self.cause.as_ref()
     }
 
-    /// The weighted average of the round trips of its checks. `None` while it is unknown.
+    /// The exponentially weighted moving average of the round-trip times of the checks. `None`
+    /// while the type is `Unknown`.
     pub fn round_trip_time(&self) -> Option<Duration> {
         self.round_trip_time
     }
 
-    /// The shortest of the last ten round trips; zero while there are fewer than two, `None` while it is unknown.
+    /// The minimum of the last ten round-trip times; zero if fewer than two were measured. `None`
+    /// while the type is `Unknown`.
     pub fn minimum_round_trip_time(&self) -> Option<Duration> {
         self.minimum_round_trip_time
     }
 
-    /// When it was last checked, or failed; `None` before.
+    /// The time of the last check, or of the last failure of an operation. `None` before the first
+    /// check.
     pub fn last_update(&self) -> Option<Instant> {
         self.last_update
     }
 
-    /// Orders the states of the server, where it reports that (server 4.4 and newer).
+    /// `topologyVersion` (MongoDB 4.4+).
     pub fn topology_version(&self) -> Option<TopologyVersion> {
         self.topology_version
     }
 
-    /// The members that hold data and may become primary, as this server sees them.
+    /// `hosts`: the data-bearing members that can become primary, as this server reports them.
     pub fn hosts(&self) -> &[ServerAddress] {
         &self.hosts
     }
 
-    /// The members that hold data and cannot become primary, as this server sees them.
+    /// `passives`: the data-bearing members with priority 0, as this server reports them.
     pub fn passives(&self) -> &[ServerAddress] {
         &self.passives
     }
 
-    /// The members that only vote, as this server sees them.
+    /// `arbiters`, as this server reports them.
     pub fn arbiters(&self) -> &[ServerAddress] {
         &self.arbiters
     }
 
-    /// All members this server knows: hosts, passives and arbiters.
+    /// All members that this server reports: hosts, passives and arbiters.
     pub(crate) fn members(&self) -> impl Iterator<Item = &ServerAddress> {
         self.hosts.iter().chain(&self.passives).chain(&self.arbiters)
     }
 
-    /// The address by which the replica set's configuration names it.
+    /// `me`: the address of this server in the replica set configuration.
     pub fn me(&self) -> Option<&ServerAddress> {
         self.me.as_ref()
     }
 
-    /// The member it takes for the primary.
+    /// `primary`: the member that this server reports as the primary.
     pub fn primary(&self) -> Option<&ServerAddress> {
         self.primary.as_ref()
     }
 
-    /// The name of its replica set.
+    /// `setName`: the name of the replica set. `None` for other servers.
     pub fn set_name(&self) -> Option<&str> {
         self.hello.set_name.as_deref()
     }
 
-    /// The version of the replica set's configuration.
+    /// `setVersion`: the version of the replica set configuration.
     pub fn set_version(&self) -> Option<i64> {
         self.hello.set_version
     }
 
-    /// The election that made it primary.
+    /// `electionId`: the election in which this server became the primary.
     pub fn election_id(&self) -> Option<ObjectId> {
         self.hello.election_id
     }
 
-    /// Its tags, which read preferences choose by.
+    /// `tags` of the member; see
+    /// [`ReadPreference::tag_sets`](crate::options::ReadPreference::tag_sets).
     pub fn tags(&self) -> &BTreeMap<String, String> {
         &self.hello.tags
     }
 
-    /// When the member last applied a write.
+    /// `lastWriteDate`: the time of the last write that the member applied, by the clock of the
+    /// primary.
     pub fn last_write_date(&self) -> Option<DateTime> {
         self.hello.last_write.as_ref()?.last_write_date
     }
 
-    /// The oldest version of the wire protocol that it speaks; `None` while it is unknown.
+    /// `minWireVersion`. `None` while the type is `Unknown`, and for a load balancer.
     pub fn min_wire_version(&self) -> Option<i32> {
         self.is_described().then_some(self.hello.min_wire_version)
     }
 
-    /// The newest version of the wire protocol that it speaks; `None` while it is unknown.
+    /// `maxWireVersion`. `None` while the type is `Unknown`, and for a load balancer.
     pub fn max_wire_version(&self) -> Option<i32> {
         self.is_described().then_some(self.hello.max_wire_version)
     }
 
-    /// How long it keeps unused sessions; `None` if it has no sessions, or is unknown.
+    /// `logicalSessionTimeoutMinutes`: how long the server keeps unused sessions. `None` if the
+    /// server does not support sessions or the type is `Unknown`.
     pub fn logical_session_timeout(&self) -> Option<Duration> {
         self.hello.session_timeout()
     }
 
-    /// Whether a hello says what it is.
+    /// Whether the description contains a reply to `hello`.
     fn is_described(&self) -> bool {
         !self.kind.is_unknown() && self.kind != ServerType::LoadBalancer
     }
@@ -344,7 +357,7 @@ impl PartialEq for ServerDescription {
     }
 }
 
-/// Whether both name the same, in whatever order.
+/// Whether both lists contain the same addresses, in any order.
 fn same_members(a: &[ServerAddress], b: &[ServerAddress]) -> bool {
     a == b || (a.iter().all(|address| b.contains(address)) && b.iter().all(|address| a.contains(address)))
 }

@@ -8,22 +8,23 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use super::server::{ServerDescription, ServerType};
 use crate::{ServerAddress, bson::ObjectId};
 
-/// The type of a deployment.
+/// The type of a topology (SDAM, "TopologyType").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TopologyType {
-    /// Not known yet.
+    /// No server has been checked successfully.
     #[default]
     Unknown,
-    /// One server, used whatever it is.
+    /// A single server: a standalone, or the server of `directConnection=true`, which can be of any
+    /// type.
     Single,
-    /// The routers of a sharded cluster.
+    /// The mongoses of a sharded cluster.
     Sharded,
-    /// A replica set none of whose members is known to be the primary.
+    /// A replica set without a known primary.
     ReplicaSetNoPrimary,
-    /// A replica set whose primary is known.
+    /// A replica set with a known primary.
     ReplicaSetWithPrimary,
-    /// Servers behind a load balancer.
+    /// A load balancer in front of the deployment (`loadBalanced=true`).
     LoadBalanced,
 }
 
@@ -40,11 +41,14 @@ impl fmt::Display for TopologyType {
     }
 }
 
-/// The client's view of the whole deployment.
+/// The state of all servers of a deployment ([SDAM, "TopologyDescription"]).
+///
+/// [SDAM, "TopologyDescription"]:
+/// https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md#topologydescription
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopologyDescription {
     pub(crate) kind: TopologyType,
-    /// How many servers the connection string named.
+    /// Number of servers in the seed list.
     pub(crate) seeds: usize,
     pub(crate) set_name: Option<String>,
     pub(crate) max_election_id: Option<ObjectId>,
@@ -55,8 +59,8 @@ pub struct TopologyDescription {
 }
 
 impl TopologyDescription {
-    /// The same with no more than the [outline](crate::Error::outline) of each [cause](ServerDescription::cause), for a
-    /// message whose source is the first of them.
+    /// A copy in which the text of each [cause](ServerDescription::cause) is replaced by its
+    /// [outline](crate::Error::outline), for a message whose source is the first cause.
     pub(crate) fn with_outlines_of_causes(&self) -> Self {
         let mut copy = self.clone();
         for server in copy.servers.values_mut() {
@@ -67,7 +71,8 @@ impl TopologyDescription {
         copy
     }
 
-    /// The description before any server was checked.
+    /// The description before the first check. `direct`: `directConnection=true`. `set_name`:
+    /// `replicaSet`.
     pub fn initial(
         seeds: impl IntoIterator<Item = ServerAddress>,
         direct: bool,
@@ -92,7 +97,8 @@ impl TopologyDescription {
         }
     }
 
-    /// The description of the servers behind a load balancer, before the load balancer itself is taken in.
+    /// The description with `loadBalanced=true`. The server has the type `Unknown` until the
+    /// topology starts.
     pub fn load_balanced(address: ServerAddress) -> Self {
         Self {
             kind: TopologyType::LoadBalanced,
@@ -100,12 +106,13 @@ impl TopologyDescription {
         }
     }
 
-    /// What kind of deployment it is.
+    /// The type of the topology.
     pub fn topology_type(&self) -> TopologyType {
         self.kind
     }
 
-    /// The name of the replica set, if it is one and the name was given or found.
+    /// `setName`: the name of the replica set, from the option `replicaSet` or from a member.
+    /// `None` for other topologies.
     pub fn set_name(&self) -> Option<&str> {
         self.set_name.as_deref()
     }
@@ -115,44 +122,48 @@ impl TopologyDescription {
         self.max_election_id
     }
 
-    /// `maxSetVersion`: the `setVersion` reported with it.
+    /// `maxSetVersion`: the `setVersion` reported with [`max_election_id`](Self::max_election_id);
+    /// for servers before MongoDB 6.0, the highest `setVersion` that a primary reported.
     pub fn max_set_version(&self) -> Option<i64> {
         self.max_set_version
     }
 
-    /// The servers, in the order of their addresses.
+    /// The servers, ordered by address.
     pub fn servers(&self) -> impl ExactSizeIterator<Item = &ServerDescription> {
         self.servers.values()
     }
 
-    /// The server at this address, if it is part of the deployment.
+    /// The server with this address. `None` if it is not part of the deployment.
     pub fn server(&self, address: &ServerAddress) -> Option<&ServerDescription> {
         self.servers.get(address)
     }
 
-    /// The primary of the replica set, if it is known.
+    /// The primary of the replica set. `None` if none is known.
     pub fn primary(&self) -> Option<&ServerDescription> {
         self.servers
             .values()
             .find(|server| server.kind == ServerType::RsPrimary)
     }
 
-    /// Whether the driver can speak with all servers.
+    /// Whether the driver supports a wire version of every server.
     pub fn is_compatible(&self) -> bool {
         self.compatibility_error.is_none()
     }
 
-    /// Why the driver cannot speak with some server.
+    /// The text of the error that operations fail with because a server's wire versions are not
+    /// supported. `None` if all are.
     pub fn compatibility_error(&self) -> Option<&str> {
         self.compatibility_error.as_deref()
     }
 
-    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is known.
+    /// `logicalSessionTimeoutMinutes`: the minimum of the data-bearing servers. `None` if one of
+    /// them does not support sessions, or none is known.
     pub fn logical_session_timeout(&self) -> Option<Duration> {
         self.session_timeout
     }
 
-    /// Whether a write could be sent now.
+    /// Whether a server for writes is known: a primary, a mongos, a load balancer, or the known
+    /// server of the type `Single`.
     pub fn has_writable_server(&self) -> bool {
         self.servers.values().any(|server| match self.kind {
             TopologyType::Unknown => false,

@@ -9,7 +9,9 @@ use super::ConnectionInfo;
 use crate::{Error, bson::RawDocumentBuf};
 
 /// An event of command monitoring. Each attempt of an operation emits a started event, followed by
-/// a succeeded or a failed event.
+/// a succeeded or a failed event. If the future of the operation is dropped before the reply was
+/// received, the failed event contains a network error of the kind
+/// [`Interrupted`](std::io::ErrorKind::Interrupted).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CommandEvent {
@@ -55,14 +57,14 @@ impl CommandEvent {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandStartedEvent {
-    /// The command as it is sent, with document sequences as array fields. Empty for sensitive
-    /// commands.
+    /// The command as it is sent, with document sequences as array fields. Empty for commands that
+    /// authenticate or create users.
     pub command: RawDocumentBuf,
     /// The database that the command runs on.
     pub database_name: String,
     /// The name of the command.
     pub command_name: String,
-    /// `requestID` of the message.
+    /// `requestID` of the message. The events of one command have the same.
     pub request_id: i32,
     /// The ID of the operation, which its attempts share. All commands of a bulk write or
     /// `insert_many` share one, and so do all commands of a cursor (the one that opens it,
@@ -78,7 +80,8 @@ pub struct CommandStartedEvent {
 pub struct CommandSucceededEvent {
     /// The time from sending the command to receiving the reply.
     pub duration: Duration,
-    /// The reply; `{ok: 1}` for an unacknowledged write. Empty for sensitive commands.
+    /// The reply; `{ok: 1}` for an unacknowledged write. Empty for commands that authenticate or
+    /// create users.
     pub reply: RawDocumentBuf,
     /// The database that the command ran on.
     pub database_name: String,
@@ -98,8 +101,8 @@ pub struct CommandSucceededEvent {
 pub struct CommandFailedEvent {
     /// The time from sending the command to the failure.
     pub duration: Duration,
-    /// The error. For sensitive commands, it contains only the code, the code name and the labels
-    /// of the reply.
+    /// The error. For commands that authenticate or create users, it contains only the code, the
+    /// code name and the labels of the reply.
     pub failure: Error,
     /// The database that the command ran on.
     pub database_name: String,

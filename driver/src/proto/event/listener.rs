@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-/// A function that receives events. Clones share the function.
+/// A function that receives events; see [`event`](crate::event) for an example. Clones share the
+/// function.
 ///
 /// It is called synchronously by the task that causes the event. It must not block, and must not
 /// wait for operations of the client; send the event over a channel for longer work.
@@ -20,7 +21,7 @@ pub struct EventListener<E> {
 }
 
 impl<E> EventListener<E> {
-    /// Wraps a function.
+    /// A listener that calls this function for each event.
     pub fn new(listen: impl Fn(&E) + Send + Sync + 'static) -> Self {
         Self {
             listen: Arc::new(listen),
@@ -45,13 +46,14 @@ impl<E> EventListener<E> {
         self.interest.is_none_or(|interest| interest())
     }
 
-    /// Calls the function with an event.
+    /// Calls the function with an event. The driver does this; it is public for tests of listeners.
     pub fn emit(&self, event: &E) {
         catch_panic(|| (self.listen)(event));
     }
 }
 
-/// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its panic.
+/// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its
+/// panic.
 pub(crate) fn catch_panic(call: impl FnOnce()) {
     // The function shares no state with the driver, so a panic leaves no inconsistent state.
     let returned = catch_unwind(AssertUnwindSafe(call));

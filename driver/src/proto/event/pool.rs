@@ -7,11 +7,11 @@ use std::{fmt, time::Duration};
 
 use crate::{Error, ServerAddress, bson::ObjectId};
 
-/// An event of a connection pool.
+/// An event of a connection pool. A client has one pool per server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PoolEvent {
-    /// A pool was created.
+    /// A pool was created. Connections are established after `PoolReady`.
     PoolCreated {
         /// The address of the pool's server.
         address: ServerAddress,
@@ -23,7 +23,8 @@ pub enum PoolEvent {
         /// The address of the pool's server.
         address: ServerAddress,
     },
-    /// A pool was cleared: its connections became stale.
+    /// A pool was cleared because the server or a connection to it failed: its connections became
+    /// stale.
     PoolCleared {
         /// The address of the pool's server.
         address: ServerAddress,

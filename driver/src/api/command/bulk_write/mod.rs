@@ -29,7 +29,7 @@ macro_rules! __bulk_write_options {
             /// Run the writes in order and stop at the first that fails. If `false`, run all writes
             /// in any order. Default: `true`.
             ordered: plain bool;
-            /// Skip schema validation. Default: `false`.
+            /// Skip schema validation of inserts and updates. Default: `false`.
             bypass_document_validation: plain bool;
             /// Write to the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
             /// For MongoDB's own tools.
@@ -38,8 +38,8 @@ macro_rules! __bulk_write_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions in updates and deletes, used as `$$name` (MongoDB 5.0+).
-            /// Default: none.
+            /// Variables for expressions in updates and deletes, e.g. `doc! { "least": 5 }`, used
+            /// as `$$least` in `$expr` (MongoDB 5.0+). Default: none.
             let_vars: document;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -53,12 +53,17 @@ crate::__bulk_write_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Runs several writes in as few commands as their types, their order and the limits of the
-    /// server allow.
+    /// Runs several writes on the collection in as few commands as their types, their order and the
+    /// limits of the server allow.
     ///
-    /// An error contains the indexes of the models that failed and the results of the others. A
-    /// command with a write that can change several documents (`update_many`, `delete_many`) is not
-    /// retried.
+    /// A command with a write that can change several documents (`update_many`, `delete_many`) is
+    /// [not retryable](crate::action#retries).
+    ///
+    /// # Errors
+    /// [`ErrorKind::BulkWrite`] if the server rejects writes or a write concern was not satisfied.
+    /// It contains the indexes of the models that failed and the results of the others.
+    /// [`ErrorKind::InvalidArgument`] if there is no model, or a model is invalid; nothing has then
+    /// been sent.
     ///
     /// ```no_run
     /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -84,7 +89,7 @@ impl<T> Collection<T> {
     }
 }
 
-/// Runs many writes. Await it; see [`Collection::bulk_write`].
+/// Runs several writes. Await it for a [`BulkWriteResult`]; see [`Collection::bulk_write`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct BulkWrite<'a> {

@@ -24,6 +24,9 @@ use crate::{
 
 /// One write of a bulk write; see [`Collection::bulk_write`](crate::Collection::bulk_write).
 ///
+/// A setter of an option that the write does not support, e.g. `upsert` of a delete, causes an
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) error when the bulk write is awaited.
+///
 /// ```
 /// use marula_driver::{WriteModel, bson::doc};
 /// let models = [
@@ -61,7 +64,7 @@ enum Write {
 }
 
 impl WriteModel {
-    /// Inserts a document. The driver generates an ObjectId if the document has no `_id`.
+    /// Inserts a document. If it has no `_id`, the driver adds an ObjectId as its first field.
     pub fn insert_one<T: Serialize + ?Sized>(document: &T) -> Self {
         let mut deferred = Deferred::default();
         let (document, id) = match with_id(document) {
@@ -82,7 +85,7 @@ impl WriteModel {
         Self::update(filter, update.into_update(), false)
     }
 
-    /// Updates all documents that match.
+    /// Updates all documents that match, with update operators or a pipeline.
     pub fn update_many(filter: impl IntoDocument, update: impl IntoUpdate) -> Self {
         Self::update(filter, update.into_update(), true)
     }
@@ -146,8 +149,8 @@ impl WriteModel {
         self
     }
 
-    /// The index to use, by name or by key pattern. For updates, replacements and deletes. Default:
-    /// the choice of the query planner.
+    /// The index to use, by name or by key pattern. For updates, replacements and deletes (deletes:
+    /// MongoDB 4.4+). Default: the choice of the query planner.
     pub fn hint(mut self, value: impl Into<Hint>) -> Self {
         let hint = Some(Box::new(value.into()));
         match &mut self.write {
@@ -170,8 +173,8 @@ impl WriteModel {
         self
     }
 
-    /// Filters for the array elements that `$[identifier]` in the update matches. For updates.
-    /// Default: none.
+    /// Filters for the array elements that `$[identifier]` in the update matches, e.g. `[doc! {
+    /// "line.sku": "A-1" }]` for `lines.$[line].quantity`. For updates. Default: none.
     pub fn array_filters<D: IntoDocument>(mut self, filters: impl IntoIterator<Item = D>) -> Self {
         let filters = self.deferred.documents("array_filters", filters);
         match &mut self.write {

@@ -49,8 +49,22 @@ create_indexes_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Creates an index. Awaiting it returns the name of the index. Creating an index that exists
-    /// with the same options has no effect.
+    /// Creates an index. Awaiting the action returns the name of the index, after the server has
+    /// built it; a build on a large collection takes long. An index that exists with the same
+    /// options is not created again. The collection is created if it does not exist.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 85 (`IndexOptionsConflict`) or
+    /// 86 (`IndexKeySpecsConflict`) if an index with the same key pattern or name and other options
+    /// exists, and with code 11000 if the index is unique and documents have the same key.
+    ///
+    /// ```no_run
+    /// # async fn run(users: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::{IndexModel, bson::doc};
+    /// let name = users.create_index(IndexModel::new(doc! { "email": 1 }).unique(true)).await?;
+    /// assert_eq!(name, "email_1");
+    /// # Ok(()) }
+    /// ```
     pub fn create_index(&self, model: IndexModel) -> CreateIndex<'_> {
         CreateIndex {
             collection: self.inner(),
@@ -60,7 +74,10 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Creates several indexes in one command. Awaiting it returns their names in order.
+    /// Creates several indexes in one command, so that the server reads the collection once.
+    /// Awaiting the action returns their names in order. Errors are those of
+    /// [`create_index`](Self::create_index), and
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no model.
     pub fn create_indexes(&self, models: impl IntoIterator<Item = IndexModel>) -> CreateIndexes<'_> {
         CreateIndexes {
             collection: self.inner(),

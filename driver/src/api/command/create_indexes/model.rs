@@ -11,7 +11,8 @@ use crate::{
     types::collation::Collation,
 };
 
-/// An index: its key pattern and its options.
+/// An index: its key pattern and its options. Options without a setter are fields of
+/// [`options`](Self::options).
 ///
 /// ```
 /// use marula_driver::{IndexModel, bson::doc};
@@ -30,7 +31,8 @@ pub struct IndexModel {
     pub options: IndexOptions,
 }
 
-/// The options of an index. `None` is not sent, and the server's default applies.
+/// The options of an index; see [`IndexModel`]. `None` is not sent, and the server's default
+/// applies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -38,10 +40,10 @@ pub struct IndexOptions {
     /// The name. Default: generated from the keys, e.g. `a_1_b_-1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Reject documents whose key exists in another document. Default: `false`.
+    /// Reject a document if another document has the same key. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique: Option<bool>,
-    /// Do not index documents without the field. Default: `false`.
+    /// Do not index documents without the fields of the key pattern. Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<bool>,
     /// `expireAfterSeconds`: delete a document when the date in the indexed field is older than
@@ -51,6 +53,8 @@ pub struct IndexOptions {
         skip_serializing_if = "Option::is_none",
         serialize_with = "write_seconds",
         deserialize_with = "read_seconds"
+    /// `expireAfterSeconds`: delete a document when the date in the indexed field is older than
+    /// this (TTL index). Fractions of a second are not sent. Default: documents are not deleted.
     )]
     pub expire_after: Option<Duration>,
     /// Index only the documents that match this filter. Default: all documents.
@@ -62,10 +66,11 @@ pub struct IndexOptions {
     /// Maintain the index, but do not use it for queries (MongoDB 4.4+). Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<bool>,
-    /// `v`: the version of the index format. Default: the server's.
+    /// `v`: the version of the index format. Default: the server's, 2.
     #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
-    /// Weights of the fields of a text index, 1 to 99999. Default: 1 for each field.
+    /// Weights of the fields of a text index, from 1 to 99999, e.g. `doc! { "title": 10 }`.
+    /// Default: 1 for each field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Document>,
     /// The language of a text index. Default: `english`.
@@ -75,10 +80,10 @@ pub struct IndexOptions {
     /// `language`.
     #[serde(rename = "language_override", skip_serializing_if = "Option::is_none")]
     pub language_override: Option<String>,
-    /// The version of a text index. Default: the server's.
+    /// `textIndexVersion`: the version of a text index. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_index_version: Option<i32>,
-    /// The version of a 2dsphere index. Default: the server's.
+    /// `2dsphereIndexVersion`: the version of a 2dsphere index. Default: the server's.
     #[serde(rename = "2dsphereIndexVersion", skip_serializing_if = "Option::is_none")]
     pub sphere_2d_index_version: Option<i32>,
     /// The precision of a 2d index in bits, 1 to 32. Default: 26.
@@ -90,10 +95,12 @@ pub struct IndexOptions {
     /// The upper bound of the coordinates of a 2d index. Default: 180.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// The fields that a wildcard index includes or excludes. Default: all fields.
+    /// The fields that a wildcard index includes or excludes, e.g. `doc! { "secret": 0 }`. Only for
+    /// the key pattern `{ "$**": 1 }`. Default: all fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wildcard_projection: Option<Document>,
-    /// Create the index of a clustered collection. Only for the key pattern `{ _id: 1 }`.
+    /// Whether the index is that of a clustered collection. Only for the key pattern `{ _id: 1 }`.
+    /// Default: `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clustered: Option<bool>,
     /// Options of the storage engine. Default: the server's.
@@ -167,7 +174,7 @@ index_setters! {
     unique: bool;
     /// Sets [`IndexOptions::sparse`].
     sparse: bool;
-    /// Sets [`IndexOptions::expire_after`]. Fractions of a second are not sent.
+    /// Sets [`IndexOptions::expire_after`].
     expire_after: Duration;
     /// Sets [`IndexOptions::partial_filter_expression`].
     partial_filter_expression: Document;

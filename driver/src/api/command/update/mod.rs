@@ -50,7 +50,8 @@ macro_rules! __update_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
-            /// Variables for expressions, used as `$$name` (MongoDB 5.0+). Default: none.
+            /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
+            /// and in pipelines (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
@@ -79,8 +80,8 @@ macro_rules! __replace_one_options {
 macro_rules! __update_many_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::__update_options! { $then { $($arguments)* }
-            /// Filters for the array elements that `$[identifier]` in the update matches. Default:
-            /// none.
+            /// Filters for the array elements that `$[identifier]` in the update matches, e.g.
+            /// `[doc! { "line.sku": "A-1" }]` for `lines.$[line].quantity`. Default: none.
             [driver statement] array_filters: documents = "arrayFilters";
             $($more)*
         }
@@ -120,7 +121,7 @@ crate::__replace_one_options! { define_options {
 macro_rules! upsert_options {
     ($($Options:ident)*) => { $(
         impl $Options {
-            /// Whether [`upsert`](Self::upsert) is set to `true`.
+            /// Whether [`upsert`](Self::upsert) was set to `true`.
             #[must_use]
             pub fn is_upsert(&self) -> bool {
                 self.upsert == Some(true)
@@ -133,7 +134,7 @@ pub(super) use upsert_options;
 macro_rules! array_filter_options {
     ($($Options:ident)*) => { $(
         impl $Options {
-            /// Adds filters to those set by [`array_filters`](Self::array_filters).
+            /// Adds filters to those set with [`array_filters`](Self::array_filters).
             pub fn add_array_filters(mut self, filters: impl IntoIterator<Item: IntoDocument>) -> Self {
                 let filters = self.deferred.documents("array_filters", filters);
                 self.array_filters.get_or_insert_default().extend(filters);
@@ -149,12 +150,31 @@ array_filter_options! { UpdateOneOptions UpdateManyOptions }
 
 impl<T> Collection<T> {
     /// Updates the first document that matches the filter, with update operators (`doc! { "$set": …
-    /// }`) or a pipeline (`vec![doc! …]`).
+    /// }`) or an aggregation pipeline (`vec![doc! { "$set": … }]`). See [`UpdateOne::sort`] if
+    /// several documents match.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Write`](crate::ErrorKind::Write) if the server rejects the update or the write
+    /// concern was not satisfied. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument)
+    /// if the update is empty or does not begin with an operator. No match is not an error:
+    /// [`matched_count`](UpdateResult::matched_count) is 0.
+    ///
+    /// ```no_run
+    /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// let done = stock
+    ///     .update_one(doc! { "sku": "a", "left": { "$gt": 0 } }, doc! { "$inc": { "left": -1 } })
+    ///     .await?;
+    /// println!("sold: {}", done.modified_count == 1);
+    /// # Ok(()) }
+    /// ```
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateOne<'_> {
         UpdateOne::new(self.inner(), filter, update.into_update())
     }
 
-    /// Updates all documents that match the filter, with update operators or a pipeline.
+    /// Updates all documents that match the filter, with update operators or an aggregation
+    /// pipeline. The command is [not retryable](crate::action#retries). Errors are those of
+    /// [`update_one`](Self::update_one); documents updated before an error remain updated.
     pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateMany<'_> {
         UpdateMany::new(self.inner(), filter, update.into_update())
     }
@@ -162,7 +182,9 @@ impl<T> Collection<T> {
 
 impl<T: Serialize> Collection<T> {
     /// Replaces the first document that matches the filter. The `_id` of the document does not
-    /// change.
+    /// change; a replacement with another `_id` is rejected by the server. See [`ReplaceOne::sort`]
+    /// if several documents match. Errors are those of [`update_one`](Self::update_one), but the
+    /// replacement cannot begin with an operator.
     pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> ReplaceOne<'_> {
         ReplaceOne::new(self.inner(), filter, replacement_of(replacement))
     }
@@ -225,17 +247,17 @@ macro_rules! update_action {
 }
 
 update_action! {
-    /// Updates one document. Await it; see [`Collection::update_one`].
+    /// Updates one document. Await it for an [`UpdateResult`]; see [`Collection::update_one`].
     UpdateOne, UpdateOneOptions, __update_one_options, multi: false
 }
 
 update_action! {
-    /// Updates documents. Await it; see [`Collection::update_many`].
+    /// Updates documents. Await it for an [`UpdateResult`]; see [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, multi: true
 }
 
 update_action! {
-    /// Replaces one document. Await it; see [`Collection::replace_one`].
+    /// Replaces one document. Await it for an [`UpdateResult`]; see [`Collection::replace_one`].
     ReplaceOne, ReplaceOneOptions, __replace_one_options, multi: false
 }
 

@@ -9,12 +9,12 @@ use crate::{
     proto::command::write_documents,
 };
 
-/// An update: update operators or an aggregation pipeline.
+/// An update: update operators or an aggregation pipeline. Created with [`IntoUpdate`].
 #[derive(Clone, Debug)]
 pub struct UpdateModification(pub(crate) Modification, pub(crate) Deferred);
 
-/// Conversion to an update: from a document of update operators, or from the stages of an
-/// aggregation pipeline.
+/// Conversion to an update: from a document of update operators ([`Document`], [`RawDocumentBuf`],
+/// and references), or from a [`Vec`] with the stages of an aggregation pipeline.
 ///
 /// ```
 /// use marula_driver::{IntoUpdate, bson::doc};
