@@ -37,8 +37,8 @@ macro_rules! create_collection_options {
             /// Which writes are validated: `off`, `strict` (all) or `moderate` (inserts, and
             /// updates of valid documents). Default: `strict`.
             validation_level: into String = "validationLevel";
-            /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
-            /// logs a warning). Default: `error`.
+            /// How invalid documents are handled: `error` (the write fails), `warn` (the server
+            /// logs a warning) or `errorAndLog` (both, MongoDB 8.1+). Default: `error`.
             validation_action: into String = "validationAction";
             /// Create a view that reads this collection or view. Default: none.
             view_on: into String = "viewOn";
@@ -47,14 +47,14 @@ macro_rules! create_collection_options {
             /// The default collation of the collection. Default: binary comparison.
             collation: boxed crate::options::Collation = "collation";
             /// How long documents of a time series or clustered collection are kept, in whole
-            /// seconds on the wire. Default: no limit.
+            /// seconds on the wire; a fraction is dropped. Default: no limit.
             expire_after_seconds: plain std::time::Duration => write_expiry;
             /// Create a time series collection with these options (MongoDB 5.0+). Default: none.
             timeseries: document = "timeseries";
             /// Create a clustered collection with this index (MongoDB 5.3+). Default: none.
             clustered_index: document = "clusteredIndex";
-            /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
-            /// }` (MongoDB 6.0+). Default: disabled.
+            /// Whether change streams can return pre- and post-images, e.g.
+            /// `doc! { "enabled": true }` (MongoDB 6.0+). Default: disabled.
             change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
             /// The default options of the collection's indexes. Default: the server's.
             index_option_defaults: document = "indexOptionDefaults";
@@ -68,8 +68,8 @@ create_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Creates a collection or view. The error is 48 (`NamespaceExists`) if a collection with this
-    /// name and different options exists.
+    /// Creates a collection or view. If a collection or view with this name and different options
+    /// exists, the server returns error 48 (`NamespaceExists`).
     pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
         CreateCollection {
             database: self,
@@ -80,7 +80,7 @@ impl Database {
     }
 }
 
-/// Creates a collection. Await it; see [`Database::create_collection`].
+/// Creates a collection or view. Await it; see [`Database::create_collection`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CreateCollection<'a> {
@@ -124,7 +124,7 @@ impl CreateCollectionOptions {
     }
 }
 
-/// Creates a collection.
+/// The `create` command.
 struct Create<'a> {
     namespace: &'a Namespace,
     options: &'a CreateCollectionOptions,

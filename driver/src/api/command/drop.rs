@@ -77,7 +77,7 @@ impl<'a> DropCollection<'a> {
 
 awaitable!(['a] DropCollection<'a> => ());
 
-/// `drop`
+/// The `drop` command.
 struct Drop<'a> {
     namespace: &'a Namespace,
     options: &'a DropCollectionOptions,

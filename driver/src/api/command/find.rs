@@ -79,7 +79,8 @@ crate::__find_options! { define_options {
     /// `batch_size` and `no_cursor_timeout`.
     ///
     /// ```no_run
-    /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// # use marula_driver::{Collection, Result, bson::Document};
+    /// # async fn run(books: Collection<Document>) -> Result<()> {
     /// use marula_driver::{bson::doc, options::FindOptions};
     /// let newest = FindOptions::default().sort(doc! { "year": -1 }).limit(10);
     /// let novels = books.find(doc! { "kind": "novel" }).with_options(newest.clone()).await?;
@@ -96,15 +97,16 @@ impl FindOptions {
         }
     }
 
-    /// Writes `limit`, `batchSize` and `singleBatch` (CRUD, "Combining Limit and Batch Size for the
-    /// Wire Protocol").
+    /// Writes `limit`, `batchSize` and `singleBatch` (Find, getMore and killCursors Commands,
+    /// "Mapping OP_QUERY behavior to the find command limit and batchSize fields").
     fn write_limits(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         let limit = self.limit.unwrap_or(0);
         if limit != 0 {
             command.i64("limit", limit.saturating_abs());
         }
         if let Some(size) = self.batch_size {
-            // If the batch size is equal to the limit, the server leaves an exhausted cursor open.
+            // If the batch size is equal to the limit, MongoDB 5.0+ leaves the cursor open after the
+            // last document. With a larger batch size it closes the cursor in its first reply.
             let size = i64::from(size);
             let adjusted = if size == limit { size + 1 } else { size };
             command.i64("batchSize", adjusted);
@@ -116,7 +118,8 @@ impl FindOptions {
 }
 
 impl<T> Collection<T> {
-    /// Queries documents. Awaiting it returns a [`Cursor`]. `doc! {}` matches all documents.
+    /// Queries the documents that match the filter; `doc! {}` matches all. Awaiting it returns a
+    /// [`Cursor`].
     pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
         let mut deferred = Deferred::default();
         Find {
@@ -130,7 +133,8 @@ impl<T> Collection<T> {
 }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Queries one document. Awaiting it returns `None` if no document matches.
+    /// Queries one document that matches the filter: the first in the order of
+    /// [`sort`](FindOne::sort). Awaiting it returns `None` if no document matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         let mut deferred = Deferred::default();
         FindOne {
@@ -179,7 +183,7 @@ impl<'a, T> Find<'a, T> {
     }
 }
 
-/// Queries one document. Await it; see [`Collection::find_one`].
+/// Queries one document. Await it for the document or `None`; see [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct FindOne<'a, T> {
@@ -228,7 +232,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
 awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
 
-/// `find`, returning a cursor.
+/// The `find` command, returning a cursor.
 struct FindOperation<'a> {
     scope: ReadScope<'a>,
     filter: &'a RawDocumentBuf,
@@ -272,7 +276,7 @@ impl Operation for FindOperation<'_> {
     }
 }
 
-/// `find` for at most one document, which is deserialized from the reply.
+/// The `find` command for at most one document, which is deserialized from the reply.
 struct FindOneOperation<'a, T> {
     find: FindOperation<'a>,
     document: PhantomData<fn() -> T>,

@@ -12,11 +12,12 @@ use crate::{
 };
 
 impl<T> Collection<T> {
-    /// Lists the search index with this name, or all search indexes. Awaiting it returns a cursor
-    /// of documents. The read concern of the collection is not sent.
+    /// Lists the search index with this name, or all search indexes if `name` is `None`. Awaiting
+    /// it returns a [`Cursor`](crate::Cursor) of their descriptions. The read concern of the
+    /// collection is not sent. Requires Atlas, or a deployment with `mongot`.
     pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
-        let selected = name.map_or_else(Document::new, |name| doc! { "name": name });
-        let stage = doc! { "$listSearchIndexes": selected };
+        let specification = name.map_or_else(Document::new, |name| doc! { "name": name });
+        let stage = doc! { "$listSearchIndexes": specification };
         Aggregate::new(Cow::Owned(self.inner().without_read_concern()), false, [stage])
     }
 }

@@ -24,8 +24,8 @@ use crate::{
 macro_rules! rename_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         administration_options! { $then { $($arguments)* }
-            /// Drop an existing collection with the new name. If `false`, such a collection is
-            /// error 48 (`NamespaceExists`). Default: `false`.
+            /// Drop an existing collection with the new name. If `false` and there is such a
+            /// collection, the server returns error 48 (`NamespaceExists`). Default: `false`.
             drop_target: plain bool = "dropTarget";
         }
     };
@@ -37,7 +37,9 @@ rename_collection_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Renames the collection within its database. The documents and indexes are kept.
+    /// Renames the collection within its database. The documents and indexes are kept. This
+    /// [`Collection`] continues to refer to the old name. If the collection does not exist, the
+    /// server returns error 26 (`NamespaceNotFound`).
     pub fn rename(&self, to: &str) -> RenameCollection<'_> {
         RenameCollection {
             collection: self.inner(),
@@ -82,7 +84,7 @@ impl<'a> RenameCollection<'a> {
 
 awaitable!(['a] RenameCollection<'a> => ());
 
-/// `renameCollection`
+/// The `renameCollection` command, which is sent to the database `admin`.
 struct Rename<'a> {
     from: &'a Namespace,
     to: &'a Namespace,
