@@ -89,7 +89,7 @@ impl RawPath {
     }
 
     /// This path without the innermost `count` array levels.
-    pub(super) fn outside(mut self, count: usize) -> Self {
+    pub(super) fn without_arrays(mut self, count: usize) -> Self {
         self.arrays.truncate(self.arrays.len().saturating_sub(count));
         self
     }
