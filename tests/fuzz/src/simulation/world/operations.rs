@@ -33,9 +33,10 @@ impl World {
             return;
         }
         let preference = ReadPreference::new(ReadPreferenceMode::SecondaryPreferred);
-        let criteria = match operation.write {
-            true => Criteria::Writable,
-            false => Criteria::Read(&preference),
+        let criteria = if operation.write {
+            Criteria::Writable
+        } else {
+            Criteria::Read(&preference)
         };
         let mut suitable = suitable_servers(&topology, criteria, &operation.avoid, HEARTBEAT);
         in_latency_window(&mut suitable, Duration::from_millis(15));
