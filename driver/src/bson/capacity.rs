@@ -4,14 +4,15 @@ use std::sync::LazyLock;
 
 use super::{Bson, Document};
 
-/// Capacities of the map inside a [`Document`]: seven eighths of a power of two, and three for the smallest map.
+/// Capacities of the map inside a [`Document`]: seven eighths of a power of two, and three for the
+/// smallest map.
 const CAPACITIES: [usize; 7] = [0, 3, 7, 14, 28, 56, 112];
 
 /// Largest number of elements that [`document_for`] distinguishes.
 pub(super) const MAX_ELEMENTS: usize = 112;
 
-/// One empty document per capacity. Crate bson offers no `with_capacity` for documents, but a clone of a cleared document
-/// keeps the capacity, and its hasher.
+/// One empty document per capacity. Crate bson offers no `with_capacity` for documents, but a clone
+/// of a cleared document keeps the capacity, and its hasher.
 static EMPTY: LazyLock<[Document; CAPACITIES.len()]> = LazyLock::new(|| CAPACITIES.map(with_capacity));
 
 fn with_capacity(elements: usize) -> Document {
@@ -28,7 +29,8 @@ const RESERVED_AFTER: usize = 16 << 10;
 
 /// Appends `bytes`.
 ///
-/// A buffer grown to exactly the end of a large value would double its size, and be copied, for the next small field.
+/// A buffer grown to exactly the end of a large value would double its size, and be copied, for the
+/// next small field.
 #[inline]
 pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.len() >= LARGE {

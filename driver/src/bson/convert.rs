@@ -80,8 +80,9 @@ fn malformed_raw(error: &DecodeError) -> EncodeError {
 
 /// Decodes one document into a type that borrows nothing.
 ///
-/// [`from_slice`](super::from_slice), with a direct implementation for [`Document`] and [`RawDocumentBuf`]. It is faster, and
-/// exact: crate bson deserializes a document with a key such as `$oid` or `$date` as Extended JSON.
+/// [`from_slice`](super::from_slice), with a direct implementation for [`Document`] and
+/// [`RawDocumentBuf`]. It is faster, and exact: crate bson deserializes a document with a key such
+/// as `$oid` or `$date` as Extended JSON.
 ///
 /// # Errors
 /// If the bytes are malformed, or do not have the form of `T`.

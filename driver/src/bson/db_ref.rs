@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::error::DecodeError;
 use super::{Bson, Document};
 
-/// A reference to a document: an embedded document `{"$ref": collection, "$id": _id, "$db": database}`. The database and further
-/// fields are optional.
+/// A reference to a document: an embedded document
+/// `{"$ref": collection, "$id": _id, "$db": database}`. The database and further fields are
+/// optional.
 ///
-/// Neither the driver nor the server resolves references. As a field of a struct it is deserialized from fields in any order, and
-/// serialized in the order of the specification.
+/// Neither the driver nor the server resolves references. As a field of a struct it is deserialized
+/// from fields in any order, and serialized in the order of the specification.
 ///
 /// ```
 /// use marula_driver::bson::{Bson, DbRef, doc};

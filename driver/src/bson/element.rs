@@ -7,7 +7,8 @@ const PIECE: usize = 64;
 
 /// Appends an element. The key must not contain a zero byte.
 ///
-/// Always inlined: nearly every key is a literal, so that its length is a constant and the element is assembled in registers.
+/// Always inlined: nearly every key is a literal, so that its length is a constant and the element
+/// is assembled in registers.
 #[inline(always)]
 pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
     let key = key.as_bytes();
@@ -27,10 +28,11 @@ pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &st
     }
 }
 
-/// Appends type and key, for keys known at run time. Returns `false` and appends nothing if the key contains a zero byte.
+/// Appends type and key, for keys known at run time. Returns `false` and appends nothing if the key
+/// contains a zero byte.
 ///
-/// A key of up to 16 bytes is assembled in registers and copied with a constant length, then the surplus is truncated: a copy of
-/// constant length is cheaper.
+/// A key of up to 16 bytes is assembled in registers and copied with a constant length, then the
+/// surplus is truncated: a copy of constant length is cheaper.
 #[inline]
 pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
     let key = key.as_bytes();

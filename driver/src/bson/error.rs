@@ -91,11 +91,12 @@ impl serde::ser::Error for EncodeError {
 
 /// Bytes that are not BSON, or BSON that does not have the form of the requested type.
 ///
-/// The message states the field, the types and the byte offset, never the value, which may be confidential. The message of an
-/// application's own `Deserialize`, or of the error of its `TryFrom`, is kept as it is, up to 1024 bytes.
+/// The message states the field, the types and the byte offset, never the value, which may be
+/// confidential. The message of an application's own `Deserialize`, or of the error of its
+/// `TryFrom`, is kept as it is, up to 1024 bytes.
 ///
-/// Messages of crate bson that contain the value are replaced. Those of its `serde_helpers`, which this crate does not export, are
-/// kept.
+/// Messages of crate bson that contain the value are replaced. Those of its `serde_helpers`, which
+/// this crate does not export, are kept.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
@@ -112,7 +113,8 @@ struct DecodeDetails {
     offset: Option<usize>,
 }
 
-/// The type a reader found: the name in the serde data model, until the element it was read from is known.
+/// The type a reader found: the name in the serde data model, until the element it was read from is
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Serde(&'static str),
@@ -210,7 +212,8 @@ impl DecodeError {
         self
     }
 
-    /// Converts an offset in a part of the input, which starts at `base`, to one in the whole input.
+    /// Converts an offset in a part of the input, which starts at `base`, to one in the whole
+    /// input.
     #[cold]
     pub(crate) fn rebase(mut self, base: usize) -> Self {
         if let Some(offset) = &mut self.inner.offset {

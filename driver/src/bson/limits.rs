@@ -2,13 +2,14 @@
 
 use super::error::EncodeError;
 
-/// Maximum nesting of documents and arrays, including the outermost document, for encoding and decoding.
+/// Maximum nesting of documents and arrays, including the outermost document, for encoding and
+/// decoding.
 ///
-/// Servers accept 100 levels in stored documents and 180 in commands; replies nest such documents further. The limit bounds
-/// recursion. A [`Document`](super::Document) read through serde
-/// takes about 10 KiB of stack per level in unoptimized builds, most of it in crate bson;
-/// [`decode_document`](super::decode_document) and
-/// [`from_slice_owned`](super::from_slice_owned) take far less.
+/// Servers accept 100 levels in stored documents and 180 in commands; replies nest such documents
+/// further. The limit bounds recursion. A [`Document`](super::Document) read through serde takes
+/// about 10 KiB of stack per level in unoptimized builds, most of it in crate bson;
+/// [`decode_document`](super::decode_document) and [`from_slice_owned`](super::from_slice_owned)
+/// take far less.
 pub const MAX_DEPTH: u8 = 200;
 
 /// The smallest document: a length and the terminating zero byte.

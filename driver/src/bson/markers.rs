@@ -1,9 +1,10 @@
 //! Names of serde newtypes and structs that carry more than their serde form.
 //!
-//! Crate bson marks its types for BSON serializers and deserializers by such names, as other formats mark raw values and dates
-//! (`$serde_json::private::RawValue`, `$__toml_private_datetime`). Types without a name of their own have the shape of their
-//! [Extended JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md); see
-//! `extended_json_shapes`.
+//! Crate bson marks its types for BSON serializers and deserializers by such names, as other
+//! formats mark raw values and dates (`$serde_json::private::RawValue`,
+//! `$__toml_private_datetime`). Types without a name of their own have the shape of their [Extended
+//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md);
+//! see `extended_json_shapes`.
 
 /// Newtype of crate bson: its bytes are a document.
 pub(crate) const RAW_DOCUMENT: &str = "$__private__bson_RawDocument";

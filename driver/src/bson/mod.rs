@@ -1,8 +1,9 @@
 //! BSON: the types of crate bson, and this crate's own encoder and decoder.
 //!
-//! The types ([`Document`], [`Bson`], [`ObjectId`], the raw documents …) are those of crate bson. They are encoded and decoded here:
-//! [`append`] writes any serde type to the end of a buffer, [`from_slice`] reads one and borrows from the bytes, and
-//! [`RawElements`] and [`DocumentWriter`] read and write documents element by element.
+//! The types ([`Document`], [`Bson`], [`ObjectId`], the raw documents …) are those of crate bson.
+//! They are encoded and decoded here: [`append`] writes any serde type to the end of a buffer,
+//! [`from_slice`] reads one and borrows from the bytes, and [`RawElements`] and [`DocumentWriter`]
+//! read and write documents element by element.
 //!
 //! ```
 //! use marula_driver::bson::{from_slice, to_vec};
@@ -22,27 +23,31 @@
 //!
 //! # How types map
 //!
-//! - Each Rust type has one BSON type: `i8`, `i16`, `i32`, `u8` and `u16` are Int32; `u32`, `i64`, `u64`, `usize` and the 128-bit
-//!   integers are Int64, with an error for a value out of range. Either is read as any integer type, as is a Double without a
-//!   fraction.
-//! - Bytes are Binary subtype 0, and are read from any subtype. `uuid::Uuid` is Binary subtype 4, and is read from subtype 4 only.
-//!   So is every type that has a text form for human-readable formats and otherwise a form of 16 bytes, since serde does not
-//!   state which type is serialized. For another subtype use [`Binary`].
-//! - `uuid::Uuid` is that of crate uuid 1.x. The `Uuid` of another major version is stored as Binary subtype 4 too, but is read as
-//!   any other bytes: from each subtype, also from a legacy UUID (subtype 3), whose bytes can be in another order.
-//! - Map keys are strings. Integers, booleans, characters, unit variants, UUIDs and ObjectIds are written as text and read
-//!   from it.
+//! - Each Rust type has one BSON type: `i8`, `i16`, `i32`, `u8` and `u16` are Int32; `u32`, `i64`,
+//!   `u64`, `usize` and the 128-bit integers are Int64, with an error for a value out of range.
+//!   Either is read as any integer type, as is a Double without a fraction.
+//! - Bytes are Binary subtype 0, and are read from any subtype. `uuid::Uuid` is Binary subtype 4,
+//!   and is read from subtype 4 only. So is every type that has a text form for human-readable
+//!   formats and otherwise a form of 16 bytes, since serde does not state which type is serialized.
+//!   For another subtype use [`Binary`].
+//! - `uuid::Uuid` is that of crate uuid 1.x. The `Uuid` of another major version is stored as
+//!   Binary subtype 4 too, but is read as any other bytes: from each subtype, also from a legacy
+//!   UUID (subtype 3), whose bytes can be in another order.
+//! - Map keys are strings. Integers, booleans, characters, unit variants, UUIDs and ObjectIds are
+//!   written as text and read from it.
 //! - `is_human_readable` is false for values, and true for map keys.
 //!
 //! # Flattened fields and tagged enums
 //!
-//! For `#[serde(flatten)]` and for enums with `#[serde(tag = "…")]` or `#[serde(untagged)]`, serde copies a value into a buffer
-//! before it chooses the type that reads it. The buffer has no BSON types. An ObjectId, a date, and Binary of a subtype other
-//! than 0 are maps in it, in the form of Extended JSON (`{"$oid": "…"}`), which the types of this module read. In an untagged enum
-//! list them before maps and structs with default values.
+//! For `#[serde(flatten)]` and for enums with `#[serde(tag = "…")]` or `#[serde(untagged)]`, serde
+//! copies a value into a buffer before it chooses the type that reads it. The buffer has no BSON
+//! types. An ObjectId, a date, and Binary of a subtype other than 0 are maps in it, in the form of
+//! Extended JSON (`{"$oid": "…"}`), which the types of this module read. In an untagged enum list
+//! them before maps and structs with default values.
 //!
-//! `uuid::Uuid` and types of plain bytes do not read a map. There, use [`Uuid`] or [`uuid_as_binary`] for a UUID, and [`Binary`] for
-//! bytes of a subtype other than 0. Otherwise reading fails; it never yields a value of another subtype.
+//! `uuid::Uuid` and types of plain bytes do not read a map. There, use [`Uuid`] or
+//! [`uuid_as_binary`] for a UUID, and [`Binary`] for bytes of a subtype other than 0. Otherwise
+//! reading fails; it never yields a value of another subtype.
 
 #![warn(clippy::indexing_slicing)]
 

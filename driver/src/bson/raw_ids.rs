@@ -1,13 +1,16 @@
-//! Documents whose ObjectIds and DateTimes are known by type, for the ODM's derives. Not part of the public interface.
+//! Documents whose ObjectIds and DateTimes are known by type, for the ODM's derives. Not part of
+//! the public interface.
 //!
-//! Crate bson serializes an ObjectId or a DateTime as text, which costs more instructions than the rest of a small document. A
-//! serializer receives such a value as a reference of a generic type and cannot read its bytes. [`serialize`] sends the address
-//! and the bytes of each id and date first; the document's own `Serialize` then runs and decides what is written. The encoder
-//! uses the bytes sent for a reference if it has the same address and the same type.
+//! Crate bson serializes an ObjectId or a DateTime as text, which costs more instructions than the
+//! rest of a small document. A serializer receives such a value as a reference of a generic type
+//! and cannot read its bytes. [`serialize`] sends the address and the bytes of each id and date
+//! first; the document's own `Serialize` then runs and decides what is written. The encoder uses
+//! the bytes sent for a reference if it has the same address and the same type.
 //!
-//! This is exact: [`RawIds::raw_ids`] yields only references that live as long as the borrow of the document, which lasts until
-//! all is written. Memory behind such a reference is not reused, and neither type has interior mutability. A second reference of
-//! the same type to the same address therefore has the same value.
+//! This is exact: [`RawIds::raw_ids`] yields only references that live as long as the borrow of the
+//! document, which lasts until all is written. Memory behind such a reference is not reused, and
+//! neither type has interior mutability. A second reference of the same type to the same address
+//! therefore has the same value.
 
 use std::marker::PhantomData;
 
@@ -21,8 +24,8 @@ pub use super::markers::DOCUMENT_BYTES;
 
 /// A document that lists the ObjectIds and DateTimes it holds.
 pub trait RawIds {
-    /// Visits ids and dates, preferably in the order in which they are written. The list may be incomplete, and may contain values
-    /// that are not written.
+    /// Visits ids and dates, preferably in the order in which they are written. The list may be
+    /// incomplete, and may contain values that are not written.
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V);
 }
 
@@ -34,7 +37,8 @@ pub trait RawIdVisitor<'a> {
     fn date_time(&mut self, date: &'a DateTime);
 }
 
-/// Serializes `value`, which is `document` or a part of it, by its own `Serialize`. For this crate's encoder only.
+/// Serializes `value`, which is `document` or a part of it, by its own `Serialize`. For this
+/// crate's encoder only.
 ///
 /// # Errors
 /// Those of the value's `Serialize`.

@@ -114,7 +114,8 @@ impl<'de> RawElements<'de> {
         Ok(element)
     }
 
-    /// `None` at the end and if the element is malformed; [`element_error`](Self::element_error) on a copy distinguishes them.
+    /// `None` at the end and if the element is malformed; [`element_error`](Self::element_error) on
+    /// a copy distinguishes them.
     #[inline(always)]
     pub(super) fn take_element(&mut self) -> Option<RawElement<'de>> {
         let (kind, key) = self.take_key()?;
@@ -135,10 +136,11 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// Type and key of the next element. Its value must be read next. The key is not validated, since the keys of arrays are
-    /// not used.
+    /// Type and key of the next element. Its value must be read next. The key is not validated,
+    /// since the keys of arrays are not used.
     ///
-    /// Separate calls for key and value are cheaper for the deserializer than returning both at once.
+    /// Separate calls for key and value are cheaper for the deserializer than returning both at
+    /// once.
     #[inline]
     pub(super) fn next_key_bytes(&mut self) -> Result<Option<(ElementType, &'de [u8])>, DecodeError> {
         match self.take_key() {
@@ -147,8 +149,8 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// Type and value of the next element, if its key is `name`, which is short, and its type is a common one. Otherwise, and if the
-    /// element is malformed, nothing is read.
+    /// Type and value of the next element, if its key is `name`, which is short, and its type is a
+    /// common one. Otherwise, and if the element is malformed, nothing is read.
     #[inline]
     pub(super) fn take_named(&mut self, name: &str) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
@@ -161,7 +163,8 @@ impl<'de> RawElements<'de> {
 
     /// Type and key. `None` at the end and if they are malformed.
     ///
-    /// This and [`take_value`](Self::take_value) return no errors, so that their results fit into registers.
+    /// This and [`take_value`](Self::take_value) return no errors, so that their results fit into
+    /// registers.
     #[inline]
     fn take_key(&mut self) -> Option<(ElementType, &'de [u8])> {
         let (&tag, after_tag) = self.rest.split_first()?;
@@ -200,7 +203,8 @@ impl<'de> RawElements<'de> {
         }
     }
 
-    /// [`next_item`](Self::next_item), with `None` for a malformed element too. The iteration cannot be continued then.
+    /// [`next_item`](Self::next_item), with `None` for a malformed element too. The iteration
+    /// cannot be continued then.
     #[inline]
     pub(crate) fn take_item(&mut self) -> Option<RawValue<'de>> {
         let (kind, _) = self.take_key()?;

@@ -29,7 +29,8 @@ fn read_len(bytes: &[u8]) -> Option<usize> {
     usize::try_from(i32::from_le_bytes(*bytes.first_chunk()?)).ok()
 }
 
-/// Length of a value at the start of `rest`. The caller checks that `rest` is long enough. `None` if the length is malformed.
+/// Length of a value at the start of `rest`. The caller checks that `rest` is long enough. `None`
+/// if the length is malformed.
 #[inline]
 pub(super) fn value_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     match usual_len(kind, rest) {
@@ -51,8 +52,8 @@ pub(super) fn usual_len(kind: ElementType, rest: &[u8]) -> Option<usize> {
     (rule != UNUSUAL && len >= MIN_DOCUMENT).then_some(len)
 }
 
-/// Length of values by type: constants below [`STATED`]; above it, the bytes to add to the length that the value states. Strings,
-/// binary data and documents have at least [`MIN_DOCUMENT`] bytes.
+/// Length of values by type: constants below [`STATED`]; above it, the bytes to add to the length
+/// that the value states. Strings, binary data and documents have at least [`MIN_DOCUMENT`] bytes.
 const LENGTHS: [u8; 256] = lengths();
 
 const STATED: usize = 0x80;
@@ -233,7 +234,8 @@ impl<'de> RawValue<'de> {
         super::tree::value(self, self.bytes)
     }
 
-    /// The value of an Int32, an Int64, or a Double without a fraction: servers send counts as any of them.
+    /// The value of an Int32, an Int64, or a Double without a fraction: servers send counts as any
+    /// of them.
     ///
     /// # Errors
     /// If the value is of another type or has a fraction.

@@ -4,8 +4,9 @@ use std::any::TypeId;
 
 /// Whether `T` is the type `U`. Decided at compile time in optimized builds.
 ///
-/// Serde's traits do not require `'static` of the types they are called with, so `TypeId::of::<T>()` is not available for them.
-/// Crate typeid returns the same id with all lifetimes erased. The comparison is exact for a `U` without lifetime parameters.
+/// Serde's traits do not require `'static` of the types they are called with, so
+/// `TypeId::of::<T>()` is not available for them. Crate typeid returns the same id with all
+/// lifetimes erased. The comparison is exact for a `U` without lifetime parameters.
 #[inline(always)]
 pub(super) fn is<T: ?Sized, U: ?Sized + 'static>() -> bool {
     typeid::of::<T>() == TypeId::of::<U>()

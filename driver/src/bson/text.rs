@@ -1,4 +1,5 @@
-//! Hexadecimal and base64 text, which Extended JSON and some serde shapes of BSON types are made of, and the keys of arrays.
+//! Hexadecimal and base64 text, which Extended JSON and some serde shapes of BSON types are made
+//! of, and the keys of arrays.
 
 use base64::engine::{Engine as _, general_purpose::STANDARD};
 
@@ -12,10 +13,11 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Decodes eight lower-case digits at a time. `None` for other text, and if `N` is not a multiple of four.
+/// Decodes eight lower-case digits at a time. `None` for other text, and if `N` is not a multiple
+/// of four.
 ///
-/// Crate bson serializes every ObjectId as such text. Crate hex decodes digit by digit, which takes 200 instructions more per
-/// ObjectId: 2 % of an `insert_one`.
+/// Crate bson serializes every ObjectId as such text. Crate hex decodes digit by digit, which takes
+/// 200 instructions more per ObjectId: 2 % of an `insert_one`.
 #[inline]
 fn from_lower_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     /// The byte in each of the eight bytes of a word.

@@ -1,8 +1,9 @@
 //! `uuid::Uuid` in flattened structs and in tagged or untagged enums, with `#[serde(with = "…")]`.
 //!
-//! Serde buffers the content of such types in a form that `uuid::Uuid` does not read; see the [module](super#flattened-fields-and-tagged-enums).
-//! For fields of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`. The stored form is the same as without this module: Binary subtype 4,
-//! and text in human-readable formats such as JSON.
+//! Serde buffers the content of such types in a form that `uuid::Uuid` does not read; see the
+//! [module](super#flattened-fields-and-tagged-enums). For fields of type `Uuid`, `Option<Uuid>` or
+//! `Vec<Uuid>`. The stored form is the same as without this module: Binary subtype 4, and text in
+//! human-readable formats such as JSON.
 //!
 //! Accepted forms:
 //!
@@ -49,7 +50,8 @@ use uuid::Uuid;
 
 use super::{Binary, BinarySubtype, Bson};
 
-/// Serializes UUIDs as their own `Serialize` does: Binary subtype 4 in BSON, with [one exception](self#stored-as-a-string).
+/// Serializes UUIDs as their own `Serialize` does: Binary subtype 4 in BSON, with [one
+/// exception](self#stored-as-a-string).
 ///
 /// # Errors
 /// Those of the serializer.
@@ -57,7 +59,8 @@ pub fn serialize<T: UuidField, S: Serializer>(value: &T, serializer: S) -> Resul
     value.serialize(serializer)
 }
 
-/// Deserializes UUIDs from Binary subtype 4, and from text in human-readable formats and [serde's buffer](self).
+/// Deserializes UUIDs from Binary subtype 4, and from text in human-readable formats and [serde's
+/// buffer](self).
 ///
 /// # Errors
 /// If the value is of another type or subtype.

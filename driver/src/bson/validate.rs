@@ -8,7 +8,8 @@ const SHORT_TEXT: usize = 96;
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Sets the high bit of each zero byte. The lowest one is exact; higher ones may be bytes of value 1.
+/// Sets the high bit of each zero byte. The lowest one is exact; higher ones may be bytes of
+/// value 1.
 #[inline]
 fn zeros(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS
@@ -72,7 +73,8 @@ pub(super) fn find_zero(bytes: &[u8]) -> Option<usize> {
     Some(bytes.len() - rest.len() + within)
 }
 
-/// Index of the first byte that JSON strings escape: quotation mark, backslash or control character (RFC 8259, section 7).
+/// Index of the first byte that JSON strings escape: quotation mark, backslash or control character
+/// (RFC 8259, section 7).
 pub(super) fn find_escaped(bytes: &[u8]) -> Option<usize> {
     let escaped = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
     let mut words = bytes.chunks_exact(8);
@@ -103,7 +105,8 @@ pub(super) fn zero_of_word(word: u128) -> usize {
 /// Maximum length of a name compared without searching the end of the key.
 const SHORT_NAME: usize = 16;
 
-/// The bytes after the key `name` and its zero byte, if `bytes` starts with it and the name is short ASCII text.
+/// The bytes after the key `name` and its zero byte, if `bytes` starts with it and the name is
+/// short ASCII text.
 ///
 /// `None` for a name that contains a zero byte, which is never a key.
 #[inline]
@@ -115,8 +118,9 @@ pub(super) fn strip_short_key<'de>(bytes: &'de [u8], name: &str) -> Option<&'de 
     same_short_key(key, name).then_some(after)
 }
 
-/// Whether two texts of the same length are equal, short, and free of zero bytes. May return `false` for text that is not ASCII.
-/// Calls no other function, so that callers keep their state in registers.
+/// Whether two texts of the same length are equal, short, and free of zero bytes. May return
+/// `false` for text that is not ASCII. Calls no other function, so that callers keep their state in
+/// registers.
 #[inline]
 fn same_short_key(key: &[u8], name: &[u8]) -> bool {
     // Two words, which may overlap, cover all bytes.
@@ -164,7 +168,8 @@ fn two_halves(bytes: &[u8]) -> Option<u64> {
 /// The bytes as text, if they are valid UTF-8.
 #[inline]
 pub(super) fn utf8(bytes: &[u8]) -> Option<&str> {
-    // Three times as fast as the standard library, which validates unaligned short text byte by byte.
+    // Three times as fast as the standard library, which validates unaligned short text byte by
+    // byte.
     if bytes.len() <= SHORT_TEXT
         && let Ok(text) = ascii::AsAsciiStr::as_ascii_str(bytes)
     {

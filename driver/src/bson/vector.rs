@@ -1,6 +1,7 @@
 //! Vectors: dense arrays of numbers in Binary subtype 9, for vector search.
 //!
-//! Specification: <https://github.com/mongodb/specifications/blob/master/source/bson-binary-vector/bson-binary-vector.md>.
+//! Specification:
+//! <https://github.com/mongodb/specifications/blob/master/source/bson-binary-vector/bson-binary-vector.md>.
 
 use std::fmt;
 
@@ -37,8 +38,8 @@ pub enum Vector {
     PackedBit(PackedBits),
 }
 
-/// The bits of a [`Vector::PackedBit`]: bytes with the most significant bit first, and the padding, the number of unused bits in the
-/// last byte.
+/// The bits of a [`Vector::PackedBit`]: bytes with the most significant bit first, and the padding,
+/// the number of unused bits in the last byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PackedBits {
     bytes: Vec<u8>,
@@ -82,8 +83,8 @@ impl PackedBits {
     /// Makes packed bits. The lowest `padding` bits of the last byte are unused.
     ///
     /// # Errors
-    /// [`VectorError::Padding`] if more than 7 bits are unused, or `bytes` is empty and `padding` is not zero;
-    /// [`VectorError::UnusedBits`] if an unused bit is not zero.
+    /// [`VectorError::Padding`] if more than 7 bits are unused, or `bytes` is empty and `padding`
+    /// is not zero; [`VectorError::UnusedBits`] if an unused bit is not zero.
     pub fn new(bytes: Vec<u8>, padding: u8) -> Result<Self, VectorError> {
         let last = bytes.last().copied();
         if padding > 7 || (padding > 0 && last.is_none()) {

@@ -12,8 +12,8 @@ use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, appe
 
 /// Appends documents to a buffer, field by field and without allocating.
 ///
-/// The first error is kept and returned by [`finish`](Self::finish), so that the methods need no `?`. The buffer is then truncated to
-/// its length before the writer.
+/// The first error is kept and returned by [`finish`](Self::finish), so that the methods need no
+/// `?`. The buffer is then truncated to its length before the writer.
 ///
 /// ```
 /// use marula_driver::bson::{DocumentWriter, doc, decode_document};

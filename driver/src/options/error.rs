@@ -23,8 +23,8 @@ pub(crate) enum OptionError {
     },
     NoHost,
     EmptyHost,
-    /// `has_colon`: the host is followed by a `:` and the `@` is missing, so the text may be user name
-    /// and password.
+    /// `has_colon`: the host is followed by a `:` and the `@` is missing, so the text may be user
+    /// name and password.
     InvalidHost {
         name: HostName,
         reason: HostProblem,

@@ -1,5 +1,5 @@
-//! The tokio runtime of one server instance. It has its own threads, so the server neither depends on
-//! the caller's runtime nor uses its threads.
+//! The tokio runtime of one server instance. It has its own threads, so the server neither depends
+//! on the caller's runtime nor uses its threads.
 
 use std::io;
 use tokio::runtime::{Builder, Handle, Runtime};

@@ -156,8 +156,8 @@ impl State {
                 if self.is_lost_after(&error, is_freed) {
                     self.reply.id = 0;
                 } else if is_freed == Some(false) && error.contains_label(RETRYABLE_ERROR) {
-                    // The server still has the cursor. If this future is dropped while the cursor is
-                    // closed, the next call returns the error. Boxed, because it is rare.
+                    // The server still has the cursor. If this future is dropped while the cursor
+                    // is closed, the next call returns the error. Boxed, because it is rare.
                     self.unreported = Some(error.clone());
                     Box::pin(self.free()).await;
                     self.unreported = None;
@@ -209,8 +209,8 @@ impl State {
     /// Called if the future of a getMore was dropped or its connection failed: the server may still
     /// be running the command. "A session ID MUST NOT be used simultaneously by more than one
     /// operation" (Driver Sessions), so the implicit session of the cursor is neither returned to
-    /// the pool nor used by killCursors. The execution of the getMore has marked an explicit session
-    /// as dirty, and killCursors does not use it either.
+    /// the pool nor used by killCursors. The execution of the getMore has marked an explicit
+    /// session as dirty, and killCursors does not use it either.
     ///
     /// In load-balanced mode the connection was closed with the getMore. Another connection may
     /// lead to another server, so "drivers MUST NOT execute a killCursors command" (Load Balancer

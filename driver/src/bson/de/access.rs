@@ -30,7 +30,8 @@ pub(super) struct Access<'de, 'c> {
 }
 
 impl<'de, 'c> Access<'de, 'c> {
-    /// Begins to read `document`; `mode` is that outside of it. `expected` names may be missing or in another order.
+    /// Begins to read `document`; `mode` is that outside of it. `expected` names may be missing or
+    /// in another order.
     #[inline]
     pub(super) fn new(
         context: &'c Context<'de>,
@@ -72,8 +73,9 @@ impl<'de, 'c> Access<'de, 'c> {
 
     /// Reads the next element if its key is the expected one, and short.
     ///
-    /// Documents usually have the fields of their struct in its order: then the end of the key is known, and the key is valid
-    /// UTF-8. Never inlined, so that the code exists once and not per type.
+    /// Documents usually have the fields of their struct in its order: then the end of the key is
+    /// known, and the key is valid UTF-8. Never inlined, so that the code exists once and not per
+    /// type.
     #[inline(never)]
     fn take_expected(&mut self) -> Option<&'static str> {
         let mut expected = self.expected.clone();
@@ -107,7 +109,8 @@ impl<'de, 'c> Access<'de, 'c> {
         }
     }
 
-    /// The expected name that equals the key, if it is among the next few. Names before it are missing in the document.
+    /// The expected name that equals the key, if it is among the next few. Names before it are
+    /// missing in the document.
     #[inline]
     fn skip_to(&mut self, key: &[u8]) -> Option<&'static str> {
         let mut expected = self.expected.clone();

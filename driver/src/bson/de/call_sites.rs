@@ -25,7 +25,8 @@ use crate::bson::{
 
 static CALL_SITES: LazyLock<Vec<CallSite>> = LazyLock::new(find);
 
-/// What crate bson expects where it writes a value into a message. `None` if `caller` is another place.
+/// What crate bson expects where it writes a value into a message. `None` if `caller` is another
+/// place.
 #[cold]
 pub(super) fn expected_at(caller: &Location<'_>) -> Option<&'static str> {
     let site = CALL_SITES.iter().find(|site| site.is(caller))?;

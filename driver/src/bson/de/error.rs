@@ -95,7 +95,8 @@ fn word(unexpected: &Unexpected<'_>) -> &'static str {
     }
 }
 
-/// The error of an attempt whose failure is expected. Carries nothing, so that it costs no allocation.
+/// The error of an attempt whose failure is expected. Carries nothing, so that it costs no
+/// allocation.
 #[derive(Debug)]
 pub(super) struct Discarded;
 

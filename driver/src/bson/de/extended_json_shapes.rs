@@ -1,8 +1,9 @@
-//! BSON types outside of the serde data model, in the shapes that crate bson deserializes them from.
+//! BSON types outside of the serde data model, in the shapes that crate bson deserializes them
+//! from.
 //!
 //! A value is a map whose key is that of [Extended
-//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md), such as `$oid`. A type that
-//! is not crate bson's reads the same map.
+//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md),
+//! such as `$oid`. A type that is not crate bson's reads the same map.
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
@@ -103,7 +104,8 @@ impl<'de> MapAccess<'de> for Parts<'de, '_> {
         let [first, second] = std::mem::take(&mut self.0);
         self.0 = [second, None];
         match first {
-            // Crate bson tries three forms of a date in turn. The errors of the first two cost nothing if they carry nothing.
+            // Crate bson tries three forms of a date in turn. The errors of the first two cost
+            // nothing if they carry nothing.
             Some((_, Part::Millis(millis))) => seed
                 .deserialize(Millis(millis))
                 .map_err(|Discarded| DecodeError::new("expected another type, found DateTime")),

@@ -28,7 +28,8 @@ use value::{Element, Value};
 
 /// Decodes one document, which must fill `bytes` exactly.
 ///
-/// Strings and bytes can be borrowed from `bytes`. Fields that the type does not have are skipped without being validated.
+/// Strings and bytes can be borrowed from `bytes`. Fields that the type does not have are skipped
+/// without being validated.
 ///
 /// # Errors
 /// If the bytes are malformed, or do not have the form of `T`.
@@ -97,10 +98,11 @@ pub(super) struct Context<'de> {
     passed_on: Cell<PassedOn>,
 }
 
-/// The last value passed to a reader that accepts any type, such as `Bson` or serde's buffer for tagged enums and flattened
-/// fields.
+/// The last value passed to a reader that accepts any type, such as `Bson` or serde's buffer for
+/// tagged enums and flattened fields.
 ///
-/// The reader's type may reject the value afterwards. The error then is not about the element that was read last.
+/// The reader's type may reject the value afterwards. The error then is not about the element that
+/// was read last.
 #[derive(Clone, Copy)]
 struct PassedOn {
     /// Addresses of the value's first byte and of the byte after its last.
@@ -156,7 +158,8 @@ impl<'de> Context<'de> {
         if distance <= self.input.len() { distance } else { 0 }
     }
 
-    /// Records that a value is passed to a reader that accepts any type. Values inside of it are not recorded.
+    /// Records that a value is passed to a reader that accepts any type. Values inside of it are
+    /// not recorded.
     #[inline]
     fn pass_on(&self, bytes: &[u8], to_bson: bool) {
         let value = PassedOn::new(bytes, to_bson);
@@ -165,8 +168,8 @@ impl<'de> Context<'de> {
         }
     }
 
-    /// Adds the element to an error, unless an inner element is in it already, and removes an error of crate bson that may contain
-    /// a value.
+    /// Adds the element to an error, unless an inner element is in it already, and removes an error
+    /// of crate bson that may contain a value.
     #[cold]
     fn locate(&self, error: DecodeError, raw: RawValue<'_>) -> DecodeError {
         let element = PassedOn::new(raw.bytes(), false);
@@ -184,7 +187,8 @@ impl<'de> Context<'de> {
     }
 }
 
-/// How deep the value may still nest, and what the wrappers around it request. Aligned so that it is copied as one word.
+/// How deep the value may still nest, and what the wrappers around it request. Aligned so that it
+/// is copied as one word.
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 struct Mode {

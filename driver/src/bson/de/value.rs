@@ -1,4 +1,5 @@
-//! One value in its encoded form. The common requests are answered from the bytes, the others from the parsed value.
+//! One value in its encoded form. The common requests are answered from the bytes, the others from
+//! the parsed value.
 
 use serde::de::{Deserializer, Visitor};
 

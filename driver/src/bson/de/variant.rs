@@ -10,7 +10,8 @@ use crate::bson::error::DecodeError;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// A variant with data: a document whose only field has the variant's name as key and the data as value.
+/// A variant with data: a document whose only field has the variant's name as key and the data as
+/// value.
 pub(super) struct Variant<'de, 'c> {
     access: Access<'de, 'c>,
 }

@@ -7,7 +7,8 @@ const DAY: i64 = 86_400_000;
 /// Days from 0000-03-01 to 1970-01-01 in the Gregorian calendar.
 const EPOCH: i64 = 719_468;
 
-/// The dates that relaxed Extended JSON represents as text: the years 1970 to 9999, in milliseconds.
+/// The dates that relaxed Extended JSON represents as text: the years 1970 to 9999, in
+/// milliseconds.
 pub(super) const TEXTUAL: RangeInclusive<i64> = 0..=253_402_300_799_999;
 
 /// Writes a date within [`TEXTUAL`]. Milliseconds are omitted if they are zero.
@@ -26,8 +27,8 @@ pub(super) fn write_date(millis: i64, out: &mut dyn Write) -> fmt::Result {
     out.write_char('Z')
 }
 
-/// Year, month and day of a number of days since 1970-01-01. Internally years start in March, so that the leap day is the last
-/// day of a year.
+/// Year, month and day of a number of days since 1970-01-01. Internally years start in March, so
+/// that the leap day is the last day of a year.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -54,7 +55,8 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 
 /// Parses a date such as `2012-12-24T12:15:30.501Z`. Returns milliseconds since 1970.
 ///
-/// Fractions of milliseconds are truncated. Offsets have the form `+01:00`, or the forms `+0100` and `+01` of old tools.
+/// Fractions of milliseconds are truncated. Offsets have the form `+01:00`, or the forms `+0100`
+/// and `+01` of old tools.
 pub(super) fn read_date(text: &str) -> Option<i64> {
     let mut rest = text.as_bytes();
     let year = number(&mut rest, 4)?;

@@ -15,14 +15,15 @@ pub enum JsonErrorKind {
     TooDeep,
     /// An object contains a key twice.
     DuplicateKey,
-    /// The JSON does not represent a BSON value: a type wrapper such as `{"$oid": …}` with wrong fields, a number out of the range of
-    /// its type, or a key that contains a zero byte.
+    /// The JSON does not represent a BSON value: a type wrapper such as `{"$oid": …}` with wrong
+    /// fields, a number out of the range of its type, or a key that contains a zero byte.
     Value,
 }
 
 /// A text that is not Extended JSON.
 ///
-/// The message states the position, the field and the expected form, never the value, which may be confidential.
+/// The message states the position, the field and the expected form, never the value, which may be
+/// confidential.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonError {
@@ -106,7 +107,8 @@ impl JsonError {
         self.inner.offset
     }
 
-    /// Path of the field, such as `lines[2].sku`. Empty if the text is not JSON, or the error is about the whole value.
+    /// Path of the field, such as `lines[2].sku`. Empty if the text is not JSON, or the error is
+    /// about the whole value.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.inner.path

@@ -1,9 +1,11 @@
 //! Extended JSON, version 2: BSON as text, for logs, files and tests.
 //!
-//! Specification: <https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md>.
+//! Specification:
+//! <https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md>.
 //!
-//! *Canonical* Extended JSON preserves every BSON type. *Relaxed* Extended JSON has plain JSON numbers, so that types of numbers may
-//! change. [`ExtendedJson`] writes both, from trees and from raw documents; [`from_extended_json`] reads both.
+//! *Canonical* Extended JSON preserves every BSON type. *Relaxed* Extended JSON has plain JSON
+//! numbers, so that types of numbers may change. [`ExtendedJson`] writes both, from trees and from
+//! raw documents; [`from_extended_json`] reads both.
 //!
 //! ```
 //! use marula_driver::bson::{ExtendedJson, doc, from_extended_json, to_canonical_json};
@@ -41,9 +43,10 @@ use super::{Bson, Document};
 
 /// Displays a value or document as Extended JSON.
 ///
-/// Written directly, without an intermediate tree or text; the formatter may stop early. If a raw document is malformed, or the value
-/// nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH) levels, the text ends with the error in angle brackets, which is not JSON;
-/// [`to_json`](Self::to_json) returns an error instead.
+/// Written directly, without an intermediate tree or text; the formatter may stop early. If a raw
+/// document is malformed, or the value nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH) levels,
+/// the text ends with the error in angle brackets, which is not JSON; [`to_json`](Self::to_json)
+/// returns an error instead.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct ExtendedJson<'a> {
@@ -70,7 +73,8 @@ impl<'a> ExtendedJson<'a> {
         Self { source, style }
     }
 
-    /// Writes UUIDs as `{"$uuid": "…"}`, which is parsed as Binary subtype 4. Default: `{"$binary": …}`.
+    /// Writes UUIDs as `{"$uuid": "…"}`, which is parsed as Binary subtype 4. Default:
+    /// `{"$binary": …}`.
     pub fn uuids_as_text(mut self) -> Self {
         self.style.uuids_as_text = true;
         self
@@ -120,8 +124,8 @@ pub fn to_relaxed_json<'a>(value: impl Into<JsonSource<'a>>) -> Result<String, D
 
 /// Parses a document from canonical or relaxed Extended JSON.
 ///
-/// The outermost object is always a document, even with the keys of a type wrapper. An integer becomes an Int32 if it is in range,
-/// otherwise an Int64, otherwise a Double.
+/// The outermost object is always a document, even with the keys of a type wrapper. An integer
+/// becomes an Int32 if it is in range, otherwise an Int64, otherwise a Double.
 ///
 /// # Errors
 /// If the text is not JSON or not an object, nests deeper than [`MAX_DEPTH`](super::MAX_DEPTH)
@@ -130,9 +134,11 @@ pub fn from_extended_json(text: &str) -> Result<Document, JsonError> {
     read_document(text, Forms::Standard)
 }
 
-/// [`from_extended_json`], which also accepts the legacy forms of old MongoDB tools: `{"$binary": "…", "$type": "…"}`, `{"$regex": "…", "$options": "…"}` and `{"$date": 0}`.
+/// [`from_extended_json`], which also accepts the legacy forms of old MongoDB tools:
+/// `{"$binary": "…", "$type": "…"}`, `{"$regex": "…", "$options": "…"}` and `{"$date": 0}`.
 ///
-/// A filter such as `{"$regex": "^a", "$options": "i"}` has the form of a legacy regular expression, and becomes one.
+/// A filter such as `{"$regex": "^a", "$options": "i"}` has the form of a legacy regular
+/// expression, and becomes one.
 ///
 /// # Errors
 /// Those of [`from_extended_json`].
@@ -140,7 +146,8 @@ pub fn from_legacy_extended_json(text: &str) -> Result<Document, JsonError> {
     read_document(text, Forms::Legacy)
 }
 
-/// Parses any value from canonical or relaxed Extended JSON. The outermost object may be a type wrapper.
+/// Parses any value from canonical or relaxed Extended JSON. The outermost object may be a type
+/// wrapper.
 ///
 /// # Errors
 /// Those of [`from_extended_json`], except that the text need not be an object.

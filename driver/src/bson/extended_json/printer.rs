@@ -237,8 +237,8 @@ impl<'o> Printer<'o> {
     }
 }
 
-/// A finite Double with the fewest digits that parse as the same number, and the exponent in the form of the specification's tests:
-/// `1.5E+20`.
+/// A finite Double with the fewest digits that parse as the same number, and the exponent in the
+/// form of the specification's tests: `1.5E+20`.
 struct Digits(f64);
 
 impl fmt::Display for Digits {

@@ -12,8 +12,8 @@ fn offset_of(part: &[u8], input: &[u8]) -> usize {
     part.as_ptr().addr().wrapping_sub(input.as_ptr().addr())
 }
 
-/// Writes a document. `depth`: number of levels that may be nested, including this one. Offsets in errors count from the start of
-/// `input`.
+/// Writes a document. `depth`: number of levels that may be nested, including this one. Offsets in
+/// errors count from the start of `input`.
 pub(super) fn write_document(
     printer: &mut Printer<'_>,
     bytes: &[u8],
@@ -47,7 +47,8 @@ fn write_array(printer: &mut Printer<'_>, bytes: &[u8], depth: u8, input: &[u8])
     Ok(printer.verbatim("]")?)
 }
 
-/// Writes a value. `depth`: number of levels that may be nested. Offsets in errors count from the start of `input`.
+/// Writes a value. `depth`: number of levels that may be nested. Offsets in errors count from the
+/// start of `input`.
 pub(super) fn write_value(
     printer: &mut Printer<'_>,
     raw: RawValue<'_>,

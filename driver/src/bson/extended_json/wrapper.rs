@@ -1,4 +1,5 @@
-//! Type wrappers: objects that represent the BSON types JSON does not have, such as `{"$oid": "…"}`.
+//! Type wrappers: objects that represent the BSON types JSON does not have, such as
+//! `{"$oid": "…"}`.
 
 use std::borrow::Cow;
 
@@ -246,7 +247,8 @@ fn integer<T: std::str::FromStr>(node: Node<'_>, expected: &'static str) -> Resu
     number.ok_or_else(|| JsonError::value(offset, expected))
 }
 
-/// Parses a Double. The other names of infinity that the standard library accepts are not valid Extended JSON.
+/// Parses a Double. The other names of infinity that the standard library accepts are not valid
+/// Extended JSON.
 fn read_double(text: &str) -> Option<f64> {
     match text {
         "Infinity" => return Some(f64::INFINITY),

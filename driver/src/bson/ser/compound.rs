@@ -135,7 +135,8 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
             }
             Self::WithRawIds(encoder) => {
                 let result = value.serialize(ValueSerializer::new(encoder));
-                // On an error too: the caller may ignore it, and the value is no longer borrowed then.
+                // On an error too: the caller may ignore it, and the value is no longer borrowed
+                // then.
                 encoder.raw_ids.clear();
                 result
             }

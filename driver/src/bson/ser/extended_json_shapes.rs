@@ -1,8 +1,10 @@
-//! BSON types outside of the serde data model, from the structs and newtypes that crate bson serializes them as.
+//! BSON types outside of the serde data model, from the structs and newtypes that crate bson
+//! serializes them as.
 //!
 //! A struct is named after its first key in [Extended
-//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md), such as `$oid`, and has the
-//! shape of the canonical form. This is the wire form of crate bson's `Serialize` implementations.
+//! JSON](https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md),
+//! such as `$oid`, and has the shape of the canonical form. This is the wire form of crate bson's
+//! `Serialize` implementations.
 
 use serde::ser::{Impossible, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -278,7 +280,8 @@ impl SerializeStruct for Part<'_, '_> {
     }
 }
 
-/// Implements `Serializer` for a type that supports few types of the serde data model; the others fail.
+/// Implements `Serializer` for a type that supports few types of the serde data model; the others
+/// fail.
 macro_rules! partial_serializer {
     ($(refuse $name:ident($($arg:ty),*) -> $out:ty;)*) => {
         $(

@@ -35,7 +35,8 @@ pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(),
     result
 }
 
-/// Appends one element (type, key, value) to a document that the caller has begun in `out`. After an error `out` is unchanged.
+/// Appends one element (type, key, value) to a document that the caller has begun in `out`. After
+/// an error `out` is unchanged.
 ///
 /// # Errors
 /// If the key contains a zero byte, or the value one that BSON cannot represent.
@@ -60,16 +61,17 @@ pub fn append_element<T: Serialize + ?Sized>(
 /// The output and the state shared by all serializers of one encoding.
 pub(super) struct Encoder<'o> {
     pub(super) out: &'o mut Vec<u8>,
-    /// Index of the type byte of the next value; [`NO_ELEMENT`] for a document outside of an element.
+    /// Index of the type byte of the next value; [`NO_ELEMENT`] for a document outside of an
+    /// element.
     ///
-    /// A key is written before the type of its value is known: the key is a literal where the field is written, whereas the code
-    /// that writes values is shared by all fields.
+    /// A key is written before the type of its value is known: the key is a literal where the field
+    /// is written, whereas the code that writes values is shared by all fields.
     type_index: usize,
     depth: u8,
     /// Set inside crate bson's `HumanReadable` wrapper.
     human_readable: bool,
-    /// Whether the current value has called `is_human_readable`. If it then writes 16 bytes, it has a text form and a form of 16
-    /// bytes, as `uuid::Uuid` has, and is written as a UUID.
+    /// Whether the current value has called `is_human_readable`. If it then writes 16 bytes, it has
+    /// a text form and a form of 16 bytes, as `uuid::Uuid` has, and is written as a UUID.
     asked: Cell<bool>,
     raw_ids: raw_ids::RawIds,
 }
@@ -210,7 +212,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Removes a failed element, so that a caller that ignores the error does not leave a part of it.
+    /// Removes a failed element, so that a caller that ignores the error does not leave a part of
+    /// it.
     #[cold]
     fn undo(&mut self, mark: Mark) {
         self.out.truncate(mark.len);

@@ -1,4 +1,5 @@
-//! Ids and dates whose bytes are known before they are serialized; see [`raw_ids`](crate::bson::raw_ids).
+//! Ids and dates whose bytes are known before they are serialized; see
+//! [`raw_ids`](crate::bson::raw_ids).
 
 use crate::bson::same_type;
 use crate::bson::spec::ElementType;
@@ -6,7 +7,8 @@ use crate::bson::{DateTime, ObjectId};
 
 /// Number of raw ids held without an allocation.
 const INLINE: usize = 4;
-/// Number of raw ids searched, counted from the one used last. More than one, since `Serialize` may leave fields out.
+/// Number of raw ids searched, counted from the one used last. More than one, since `Serialize` may
+/// leave fields out.
 const SEARCHED: usize = 4;
 /// Length of the longer of the two types.
 const MAX_LEN: usize = 12;
@@ -85,7 +87,8 @@ impl RawIds {
         None
     }
 
-    /// Removes all raw ids. Called when the value they belong to is written or has failed: its borrow ends then.
+    /// Removes all raw ids. Called when the value they belong to is written or has failed: its
+    /// borrow ends then.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.more.clear();

@@ -30,8 +30,9 @@ pub(in crate::bson) fn value(raw: RawValue<'_>, input: &[u8]) -> Result<Bson, De
 
 struct Reader<'i> {
     input: &'i [u8],
-    /// The elements of the documents and arrays in progress, those of inner ones after those of outer ones. All elements of a document
-    /// are found before the first is decoded, so that its capacity is known.
+    /// The elements of the documents and arrays in progress, those of inner ones after those of
+    /// outer ones. All elements of a document are found before the first is decoded, so that its
+    /// capacity is known.
     elements: Vec<RawElement<'i>>,
 }
 

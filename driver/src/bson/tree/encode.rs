@@ -18,7 +18,8 @@ pub fn append_document(document: &Document, out: &mut Vec<u8>) -> Result {
     undone_if_failed(out, |out| append_fields(document, out, MAX_DEPTH - 1))
 }
 
-/// Appends one element to a document that the caller has begun in `out`. After an error `out` is unchanged.
+/// Appends one element to a document that the caller has begun in `out`. After an error `out` is
+/// unchanged.
 ///
 /// # Errors
 /// If the key contains a zero byte, the value nests too deep or is too large.

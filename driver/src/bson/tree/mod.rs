@@ -1,4 +1,5 @@
-//! Encoding and decoding of [`Document`](super::Document) and [`Bson`](super::Bson) trees without serde.
+//! Encoding and decoding of [`Document`](super::Document) and [`Bson`](super::Bson) trees without
+//! serde.
 
 mod decode;
 mod encode;

@@ -192,8 +192,8 @@ async fn connection_monitoring_and_pooling_prose_5() {
             "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
         let received = Arc::<ReceivedEvents>::default();
-        // The pool is ready after the first check of the monitor. The fail point is set then, so that
-        // the handshake of the pool's connection fails, and not that of the monitor's.
+        // The pool is ready after the first check of the monitor. The fail point is set then, so
+        // that the handshake of the pool's connection fails, and not that of the monitor's.
         let uri = format!(
             "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
             server.uri()

@@ -1,5 +1,5 @@
-//! Aggregation pipelines. A pipeline is parsed into stages. Each stage processes all documents before
-//! the next stage begins.
+//! Aggregation pipelines. A pipeline is parsed into stages. Each stage processes all documents
+//! before the next stage begins.
 
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;

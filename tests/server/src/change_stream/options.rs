@@ -114,7 +114,8 @@ fn start(args: &Args<'_>) -> Result<Option<Token>> {
     }
 }
 
-/// The scope of a stream. `cluster`: `allChangesForCluster`. `collection`: `None` for `aggregate: 1`.
+/// The scope of a stream. `cluster`: `allChangesForCluster`. `collection`: `None` for
+/// `aggregate: 1`.
 fn scope(cluster: bool, db: &str, collection: Option<&Namespace>) -> Result<Scope> {
     let invalid = |message: String| Error::new(code::INVALID_NAMESPACE, message);
     match collection {

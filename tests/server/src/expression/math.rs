@@ -1,5 +1,6 @@
-//! Roots, powers, logarithms, trigonometry and bitwise operators. For decimals, the operators of this
-//! module are not implemented (error 238), except the bitwise ones, which MongoDB rejects, too.
+//! Roots, powers, logarithms, trigonometry and bitwise operators. For decimals, the operators of
+//! this module are not implemented (error 238), except the bitwise ones, which MongoDB rejects,
+//! too.
 
 use super::{Function, Scope};
 use crate::error::{Error, Result};
@@ -128,8 +129,8 @@ fn logarithm(operator: &str, code: i32, value: &Bson, apply: fn(f64) -> f64) -> 
     }
 }
 
-/// The number in the argument `name` of an operator with several arguments. Another type is the error
-/// `code`.
+/// The number in the argument `name` of an operator with several arguments. Another type is the
+/// error `code`.
 fn named_number(operator: &str, name: &str, code: i32, value: &Bson) -> Result<Number> {
     Number::from_bson(value).ok_or_else(|| {
         Error::new(

@@ -154,7 +154,8 @@ impl Index {
         }
     }
 
-    /// Returns error 11000 if another record has one of the keys. `own`: the record that is updated.
+    /// Returns error 11000 if another record has one of the keys. `own`: the record that is
+    /// updated.
     pub(crate) fn check_unique(
         &self,
         keys: &BTreeSet<Key>,

@@ -1,5 +1,5 @@
-//! `bulkWrite`, views, the Stable API, `mapReduce`, unacknowledged writes, older servers, and commands
-//! that are rejected.
+//! `bulkWrite`, views, the Stable API, `mapReduce`, unacknowledged writes, older servers, and
+//! commands that are rejected.
 
 use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};

@@ -72,8 +72,8 @@ impl Simulation {
         self.execute(server, sdam::handle_check_error(error), error);
     }
 
-    /// Applies the error of an operation on a connection of `generation`; `None` is the generation of
-    /// the pool.
+    /// Applies the error of an operation on a connection of `generation`; `None` is the generation
+    /// of the pool.
     pub(super) fn operation_failed(
         &mut self,
         server: &ServerAddress,
@@ -119,7 +119,8 @@ impl Simulation {
         }
     }
 
-    /// Applies a server description to the topology, and marks the pool of an available server ready.
+    /// Applies a server description to the topology, and marks the pool of an available server
+    /// ready.
     fn apply(&mut self, outcome: &ServerDescription) {
         let previous = Arc::clone(&self.topology);
         let mut next = (*previous).clone();
