@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
 
-/// Inserts a document. Await it; see [`Collection::insert_one`].
+/// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
@@ -20,7 +20,7 @@ pub struct InsertOne<'a, D> {
     options: InsertOneOptions,
 }
 
-/// Inserts documents. Await it; see [`Collection::insert_many`].
+/// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
@@ -57,8 +57,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 }
 
-/// Inserts a document in its stored form. The driver's future is created before the returned one, which
-/// therefore does not contain the action.
+/// Inserts a document in its stored form. The driver's future is created before the returned one,
+/// which therefore does not contain the action.
 fn send_one<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     document: &'a T,

@@ -28,16 +28,16 @@ mod sealed {
 pub trait Mode: sealed::Sealed {
     /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
-    /// The mode of a path that continues into a value that may be absent: the value of an `Option` or
-    /// of an enum variant, an element at an index, or an entry of a map.
+    /// The mode of a path that continues into a value that may be absent: the value of an `Option`
+    /// or of an enum variant, an element at an index, or an entry of a map.
     type Optional: Mode;
 }
 
 /// A path to a value that is always present: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Read(());
-/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for keyset
-/// pagination.
+/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for
+/// keyset pagination.
 #[derive(Debug)]
 pub struct Maybe(());
 /// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
@@ -216,11 +216,11 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
 }
 
 /// A path whose value wraps another one: an array, an `Option` or a newtype. It dereferences to the
-/// accessors of the wrapped value, so that `order.lines().sku()` and `order.address().city()` follow
-/// the structure of the documents.
+/// accessors of the wrapped value, so that `order.lines().sku()` and `order.address().city()`
+/// follow the structure of the documents.
 ///
-/// The operators of the value itself hide a field of the same name in the wrapped value: with a field
-/// `size` in the elements, write `lines().any().size()`.
+/// The operators of the value itself hide a field of the same name in the wrapped value: with a
+/// field `size` in the elements, write `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
     /// Number of array levels of the value.
@@ -284,8 +284,8 @@ impl<V, N, M> Deref for Wrapped<V, N, M> {
     }
 }
 
-/// The innermost accessors of a path. The derives use them, so that no operator hides a field of the
-/// same name.
+/// The innermost accessors of a path. The derives use them, so that no operator hides a field of
+/// the same name.
 #[doc(hidden)]
 pub trait Inner {
     /// The innermost accessors.
@@ -330,8 +330,8 @@ pub trait PathOps: AsPath + Sized {
     /// The element of an array at an index.
     ///
     /// In a filter the server interprets the number also as a field name:
-    /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which is
-    /// nearly always the case.
+    /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
+    /// is nearly always the case.
     fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Array<Element: Field>,
@@ -360,8 +360,8 @@ pub trait PathOps: AsPath + Sized {
 
     /// The value of a map under a key.
     ///
-    /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path; the
-    /// call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
+    /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path;
+    /// the call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
     /// [`InvalidUpdate`](crate::Error::InvalidUpdate).
     fn entry(
         &self,

@@ -46,8 +46,8 @@ macro_rules! create_collection_options {
             pipeline: documents = "pipeline";
             /// The default collation of the collection. Default: binary comparison.
             collation: boxed crate::options::Collation = "collation";
-            /// How long documents of a time series or clustered collection are kept, in whole
-            /// seconds on the wire; a fraction is dropped. Default: no limit.
+            /// `expireAfterSeconds`: how long documents of a time series or clustered collection
+            /// are kept. Fractions of a second are not sent. Default: no limit.
             expire_after_seconds: plain std::time::Duration => write_expiry;
             /// Create a time series collection with these options (MongoDB 5.0+). Default: none.
             timeseries: document = "timeseries";
@@ -68,8 +68,24 @@ create_collection_options! { define_options {
 } }
 
 impl Database {
-    /// Creates a collection or view. If a collection or view with this name and different options
-    /// exists, the server returns error 48 (`NamespaceExists`).
+    /// Creates a collection or view with this name. A collection without options need not be
+    /// created: the first insert creates it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 48 (`NamespaceExists`) if a
+    /// collection or view with this name exists. A mongos, and every server since MongoDB 7.0,
+    /// reports success if its options are the same.
+    ///
+    /// ```no_run
+    /// # async fn run(shop: marula_driver::Database) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// shop.create_collection("log").capped(true).size(1 << 20).await?;
+    /// shop.create_collection("open_orders")
+    ///     .view_on("orders")
+    ///     .pipeline([doc! { "$match": { "state": "open" } }])
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
     pub fn create_collection(&self, name: &str) -> CreateCollection<'_> {
         CreateCollection {
             database: self,

@@ -41,9 +41,9 @@ crate::__distinct_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Returns the distinct values of `field`, a dotted path, in the documents that match the
-    /// filter. Of an array, the elements are returned instead of the array. The reply is a single
-    /// document, so the values are limited to 16 MiB in total.
+    /// The distinct values of the field `field`, e.g. `"address.city"`, in the documents that match
+    /// the filter. If the value is an array, its elements are the values. The order is undefined.
+    /// All values are in one reply, which is limited to 16 MiB.
     pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
         let mut deferred = Deferred::default();
         Distinct {

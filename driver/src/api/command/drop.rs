@@ -77,7 +77,7 @@ impl<'a> DropCollection<'a> {
 
 awaitable!(['a] DropCollection<'a> => ());
 
-/// The `drop` command.
+/// `drop`
 struct Drop<'a> {
     namespace: &'a Namespace,
     options: &'a DropCollectionOptions,

@@ -105,8 +105,8 @@ impl FindOptions {
             command.i64("limit", limit.saturating_abs());
         }
         if let Some(size) = self.batch_size {
-            // If the batch size is equal to the limit, MongoDB 5.0+ leaves the cursor open after the
-            // last document. With a larger batch size it closes the cursor in its first reply.
+            // If the batch size is equal to the limit, MongoDB 5.0+ leaves the cursor open after
+            // the last document. With a larger batch size it closes the cursor in its first reply.
             let size = i64::from(size);
             let adjusted = if size == limit { size + 1 } else { size };
             command.i64("batchSize", adjusted);
@@ -118,8 +118,8 @@ impl FindOptions {
 }
 
 impl<T> Collection<T> {
-    /// Queries the documents that match the filter; `doc! {}` matches all. Awaiting it returns a
-    /// [`Cursor`].
+    /// Queries the documents that match the filter; `doc! {}` matches all. Awaiting the action
+    /// returns a [`Cursor`] with the first batch.
     pub fn find(&self, filter: impl IntoDocument) -> Find<'_, T> {
         let mut deferred = Deferred::default();
         Find {
@@ -134,7 +134,8 @@ impl<T> Collection<T> {
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Queries one document that matches the filter: the first in the order of
-    /// [`sort`](FindOne::sort). Awaiting it returns `None` if no document matches.
+    /// [`sort`](FindOne::sort), without it any of them. Awaiting the action returns `None` if no
+    /// document matches.
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, T> {
         let mut deferred = Deferred::default();
         FindOne {

@@ -37,9 +37,13 @@ rename_collection_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// Renames the collection within its database. The documents and indexes are kept. This
-    /// [`Collection`] continues to refer to the old name. If the collection does not exist, the
-    /// server returns error 26 (`NamespaceNotFound`).
+    /// Renames the collection within its database. The documents and indexes are kept. This handle
+    /// keeps the old name; see [`with_name`](Self::with_name).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 26 (`NamespaceNotFound`) if the
+    /// collection does not exist, and with code 48 (`NamespaceExists`) if a collection has the new
+    /// name, unless [`drop_target`](RenameCollection::drop_target) is set.
     pub fn rename(&self, to: &str) -> RenameCollection<'_> {
         RenameCollection {
             collection: self.inner(),

@@ -84,7 +84,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
 
     session_setter!();
 
-    /// Deserializes the documents of the cursor as `U`.
+    /// Deserializes the results as `U`. Default: [`Document`].
     pub fn with_type<U>(self) -> RunCursorCommand<'a, U> {
         RunCursorCommand {
             database: self.database,

@@ -296,8 +296,8 @@ fn outside_set(server: &ServerDescription, wanted: Option<&str>) -> ServerDescri
     )
 }
 
-/// Updates the fields that derive from all servers: the compatibility (SDAM, "Checking wire protocol
-/// compatibility") and the session timeout (SDAM, "logicalSessionTimeoutMinutes").
+/// Updates the fields that derive from all servers: the compatibility (SDAM, "Checking wire
+/// protocol compatibility") and the session timeout (SDAM, "logicalSessionTimeoutMinutes").
 pub(super) fn update_derived_fields(topology: &mut TopologyDescription) {
     topology.compatibility_error = topology.servers.values().find_map(incompatibility);
     let timeouts: Option<Vec<Duration>> = topology
