@@ -33,7 +33,12 @@ impl Server {
         let output = BufReader::new(child.stdout.take().expect("an output"));
         let lines = output.lines().take(3).map(|line| line.expect("a line"));
         let uris = lines
-            .map(|line| line.split_once(' ').expect("a name and a connection string").1.to_owned())
+            .map(|line| {
+                line.split_once(' ')
+                    .expect("a name and a connection string")
+                    .1
+                    .to_owned()
+            })
             .collect();
         Self { child, uris }
     }
@@ -96,7 +101,9 @@ fn the_exit_code_is_2_for_invalid_arguments_and_1_for_failures() {
             Some(2)
         );
         assert_eq!(
-            run(client, "not a connection string", "ping", "1", "current").status.code(),
+            run(client, "not a connection string", "ping", "1", "current")
+                .status
+                .code(),
             Some(1)
         );
     }
