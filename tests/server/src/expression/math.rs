@@ -1,6 +1,5 @@
-//! Roots, powers, logarithms, trigonometry and bitwise operators. For decimals, the operators of
-//! this module are not implemented (error 238), except the bitwise ones, which MongoDB rejects,
-//! too.
+//! Roots, powers, logarithms, trigonometry and bitwise operators. Decimals are not implemented (error
+//! 238); the bitwise operators reject them as MongoDB does.
 
 use super::{Function, Scope};
 use crate::error::{Error, Result};
