@@ -35,11 +35,10 @@ pub(super) async fn ask_for_both(
             Err(error) => failure = Some(error),
         }
     }
-    match found.is_empty() {
-        false => Ok(found),
-        true => {
-            Err(failure.unwrap_or_else(|| LookupError::NoRecords(format!("DNS knows no address of {host}"))))
-        }
+    if found.is_empty() {
+        Err(failure.unwrap_or_else(|| LookupError::NoRecords(format!("DNS knows no address of {host}"))))
+    } else {
+        Ok(found)
     }
 }
 
@@ -53,18 +52,20 @@ async fn both(
     poll_fn(|cx| {
         take(first.as_mut(), &mut one, cx);
         take(second.as_mut(), &mut other, cx);
-        match is_useful(&one) || is_useful(&other) || (one.is_some() && other.is_some()) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if is_useful(&one) || is_useful(&other) || (one.is_some() && other.is_some()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     })
     .await;
     let rest = poll_fn(|cx| {
         take(first.as_mut(), &mut one, cx);
         take(second.as_mut(), &mut other, cx);
-        match one.is_some() && other.is_some() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if one.is_some() && other.is_some() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     });
     // What has come so far will do.

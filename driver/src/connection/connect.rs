@@ -155,10 +155,7 @@ mod tests {
             let held = Held(begun.lock().unwrap().len() as u8, Arc::clone(&dropped));
             Box::pin(async move {
                 let _held = held;
-                match at == address(2) {
-                    true => Ok(at),
-                    false => pending().await,
-                }
+                if at == address(2) { Ok(at) } else { pending().await }
             })
         });
         assert_eq!(connected.await.unwrap(), address(2));
@@ -179,15 +176,14 @@ mod tests {
         let attempts = ConnectionAttempts::new([1, 2].map(address));
         let connected = race(attempts, Deadline::NEVER, LIMIT, |at| {
             let mut begun = begun.clone();
-            match at == address(1) {
-                true => Box::pin(async move {
+            if at == address(1) {
+                Box::pin(async move {
                     begun.wait_for(|begun| *begun).await.unwrap();
                     Ok(at)
-                }),
-                false => {
-                    second_begun.send_replace(true);
-                    Box::pin(pending())
-                }
+                })
+            } else {
+                second_begun.send_replace(true);
+                Box::pin(pending())
             }
         });
         assert_eq!(connected.await.unwrap(), address(1));

@@ -242,9 +242,10 @@ impl Connection {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
                     // Unexpected bytes would be read as the next reply.
-                    self.state = match self.read.has_surplus() {
-                        true => State::Broken,
-                        false => State::Idle,
+                    self.state = if self.read.has_surplus() {
+                        State::Broken
+                    } else {
+                        State::Idle
                     };
                 }
                 Ok(body)

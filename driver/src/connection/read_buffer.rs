@@ -45,9 +45,10 @@ impl ReadBuffer {
         if self.message == 0 {
             return;
         }
-        match self.has_surplus() {
-            true => drop(self.bytes.drain(..self.message)),
-            false => self.bytes.clear(),
+        if self.has_surplus() {
+            drop(self.bytes.drain(..self.message));
+        } else {
+            self.bytes.clear();
         }
         self.message = 0;
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
@@ -112,11 +113,12 @@ impl ReadBuffer {
 
     /// The current message.
     pub(super) fn message(&self) -> &[u8] {
-        match self.is_packed {
-            false => self.bytes.get(..self.message),
-            true => self.unpacked.get(..self.unpacked_length),
-        }
-        .unwrap_or_default()
+        let message = if self.is_packed {
+            self.unpacked.get(..self.unpacked_length)
+        } else {
+            self.bytes.get(..self.message)
+        };
+        message.unwrap_or_default()
     }
 
     /// Moves the message out when it fills most of the buffer, else copies it out and keeps the buffer.

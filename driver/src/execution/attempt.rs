@@ -304,9 +304,10 @@ impl<'a> Attempt<'a> {
             None => operation.parse(reply, &context),
         };
         let result = result.map_err(|error| {
-            let error = match self.is_numbered() {
-                true => retry::explain_refused_number(error),
-                false => error,
+            let error = if self.is_numbered() {
+                retry::explain_refused_number(error)
+            } else {
+                error
             };
             if !self.is_numbered() || hello.is_4_4() {
                 return error;

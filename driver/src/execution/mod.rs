@@ -217,10 +217,12 @@ impl Executor {
                 outcome => break 'done outcome,
             }
             if let Err(error) = Box::pin(connection.reauthenticate()).await {
-                break 'done Err(match attempt.is_numbered() {
-                    true => retry::label_write_failure(error),
-                    false => error,
-                });
+                let error = if attempt.is_numbered() {
+                    retry::label_write_failure(error)
+                } else {
+                    error
+                };
+                break 'done Err(error);
             }
             attempt.run(operation, &mut connection).await
         };
@@ -261,9 +263,10 @@ impl Executor {
             && properties.expects_reply
             && !self.topology.is_standalone(server);
         server.check_out(Deadline::NEVER).await.map_err(|error| {
-            let error = match is_retryable {
-                true => retry::label_write_failure(error),
-                false => error,
+            let error = if is_retryable {
+                retry::label_write_failure(error)
+            } else {
+                error
             };
             Failure::at(server, error)
         })

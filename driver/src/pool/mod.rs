@@ -183,9 +183,10 @@ impl Pool {
     }
 
     fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
-        let outcome = match connection.is_reusable() {
-            true => Ok(()),
-            false => Err(connection.failure().cloned()),
+        let outcome = if connection.is_reusable() {
+            Ok(())
+        } else {
+            Err(connection.failure().cloned())
         };
         let mut state = self.lock();
         state.machine.check_in(key, connection, outcome, Instant::now());

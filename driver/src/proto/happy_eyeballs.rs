@@ -59,9 +59,10 @@ impl ConnectionAttempts {
     /// Returns the next step. To be called after each attempt and each wait.
     pub fn next(&mut self, now: Instant) -> Step {
         let Some(address) = self.waiting.front().copied() else {
-            return match self.running.is_empty() {
-                true => Step::GiveUp,
-                false => Step::Wait,
+            return if self.running.is_empty() {
+                Step::GiveUp
+            } else {
+                Step::Wait
             };
         };
         if let Some(due) = self.due.filter(|due| now < *due)

@@ -106,9 +106,10 @@ impl SelectedServer {
     /// has no sessions. Behind a load balancer sessions are always supported and never pruned, whatever
     /// `logicalSessionTimeoutMinutes` says (Load Balancer specification, "Session Support" and "Session Expiration").
     pub(crate) fn session_timeout(&self, hello: &HelloReply) -> Option<Duration> {
-        match self.is_load_balancer() {
-            true => Some(Duration::MAX),
-            false => hello.session_timeout(),
+        if self.is_load_balancer() {
+            Some(Duration::MAX)
+        } else {
+            hello.session_timeout()
         }
     }
 

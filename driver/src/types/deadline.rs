@@ -1,4 +1,4 @@
-//! Deadlines of operations.
+//! Deadlines of operations, on the clock of tokio.
 
 use std::{
     future::{Future, poll_fn},
@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The point in time at which an operation must have ended; may be unlimited.
+/// The point in time at which an operation must have ended, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(Option<Instant>);
 
@@ -24,8 +24,8 @@ impl Deadline {
     /// No limit.
     pub const NEVER: Self = Self(None);
 
-    /// The deadline after `timeout`. `None` and zero mean no limit, as in the timeout options of
-    /// the specifications.
+    /// The deadline at the end of `timeout`, which starts now. `None` and zero mean no limit, as in
+    /// the timeout options of the specifications, and so does a timeout too long for an `Instant`.
     pub fn after(timeout: Option<Duration>) -> Self {
         Self(
             timeout
@@ -34,7 +34,7 @@ impl Deadline {
         )
     }
 
-    /// The time left; `None` without a limit.
+    /// The time left: zero after the deadline, `None` without a limit.
     pub fn remaining(self) -> Option<Duration> {
         self.0.map(|at| at.saturating_duration_since(Instant::now()))
     }
@@ -47,15 +47,16 @@ impl Deadline {
         }
     }
 
-    /// Runs `future` until the deadline. No timer is created without a deadline, or if the future
-    /// is ready at its first poll.
+    /// Runs `future` until the deadline, then drops it. The future is polled at least once, also
+    /// after the deadline. No timer is created without a deadline, or if the future is ready at its
+    /// first poll.
     pub async fn run<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         let mut future = pin!(future);
         self.run_polled(|cx| future.as_mut().poll(cx)).await
     }
 
-    /// As [`run`](Self::run) for a poll function. It keeps the future of the caller small: a future
-    /// passed as an argument would be stored twice, as the argument and as the awaited value.
+    /// As [`run`](Self::run) for a poll function. This keeps the future of the caller small: a
+    /// future passed as an argument is stored twice, as the argument and as the awaited value.
     pub fn run_polled<T>(
         self,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,

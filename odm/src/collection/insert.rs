@@ -1,4 +1,4 @@
-//! `insert_one` and `insert_many`.
+//! [`Collection::insert_one`] and [`Collection::insert_many`].
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
 
-/// Inserts a document. See [`Collection::insert_one`].
+/// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
@@ -20,7 +20,7 @@ pub struct InsertOne<'a, D> {
     options: InsertOneOptions,
 }
 
-/// Inserts documents. See [`Collection::insert_many`].
+/// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
@@ -57,6 +57,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 }
 
+/// Inserts a document in its stored form. The driver's future is created before the returned one,
+/// which therefore does not contain the action.
 fn send_one<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     document: &'a T,
@@ -98,6 +100,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
     }
 }
 
+/// Inserts documents in their stored form; see [`send_one`].
 fn send_many<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     documents: &'a [T],

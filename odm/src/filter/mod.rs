@@ -8,7 +8,7 @@ use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
 use crate::json::relaxed;
 use crate::path::field::Embedded;
-use crate::path::{AsPath, RawPath, check_path, own};
+use crate::path::{AsPath, RawPath, check_path, value_path};
 
 mod combine;
 mod conditions;
@@ -90,15 +90,15 @@ impl<R> Filter<R> {
         condition: Result<Document, Error>,
         place: impl FnOnce(&RawPath, bool, Document) -> Result<Document>,
     ) -> Self {
-        let own = own(path);
+        let raw = value_path(path);
         let build = || {
             let condition = condition?;
-            let invalid = |reason| Error::filter(own.dotted().replace('\0', ""), reason);
-            check_path(&own).map_err(invalid)?;
-            if own.is_untagged() {
+            let invalid = |reason| Error::filter(raw.dotted().replace('\0', ""), reason);
+            check_path(&raw).map_err(invalid)?;
+            if raw.is_untagged() {
                 return Err(invalid(UNTAGGED.to_owned()));
             }
-            place(&own, A::own_arrays(path) > 0, condition)
+            place(&raw, A::own_arrays(path) > 0, condition)
         };
         Self::new(build())
     }

@@ -6,7 +6,7 @@ use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
 use crate::path::field::Field;
 use crate::path::marker::{Array, Contains, Geo, Integer, Nullable, Ordered, Readable, Text};
-use crate::path::{AsPath, ElementNav, RawPath, Read, own};
+use crate::path::{AsPath, ElementNav, RawPath, Read, value_path};
 use crate::value::{IntoValue, array};
 
 fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
@@ -44,8 +44,8 @@ fn is_element<A: AsPath>(path: &A) -> bool {
     if A::own_arrays(path) == 0 || path.raw().is_plain() {
         return false;
     }
-    let own = own(path);
-    own.dotted().is_empty() || own.arrays().last() == Some(&own.dotted().len())
+    let raw = value_path(path);
+    raw.dotted().is_empty() || raw.arrays().last() == Some(&raw.dotted().len())
 }
 
 fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {

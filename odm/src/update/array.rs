@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Filter, element_condition};
 use crate::path::field::Field;
 use crate::path::marker::{Array, Writable};
-use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element, outside};
+use crate::path::{AsPath, ElementNav, RawPath, Read, Write, element, to_value_path};
 use crate::sort::IntoSort;
 use crate::update::ops::operation;
 use crate::update::{IntoUpdate, Update};
@@ -25,7 +25,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         ) -> Filter<<Self::Value as Array>::Element>,
     {
         let condition = condition(element::<Self::Value, _, _>(RawPath::default()));
-        element::<Self::Value, _, _>(outside(self).filtered(condition.into_carrier()))
+        element::<Self::Value, _, _>(to_value_path(self).filtered(condition.into_carrier()))
     }
 
     /// `$push`: appends a value.

@@ -1,4 +1,5 @@
-//! Finds the paths of its own crate that a file uses, in `use` items and in expressions, except in `mod tests`.
+//! Finds the paths of its own crate that a file uses, in `use` items and in expressions, except in
+//! `mod tests`.
 
 use std::collections::BTreeMap;
 

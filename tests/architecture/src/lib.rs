@@ -1,5 +1,5 @@
-//! Reads the sources of the workspace: its files, their imports, and the words they use. The tests check the rules of the
-//! project against them.
+//! Reads the sources of the workspace: its files, their imports, and the words they use. The tests
+//! check the rules of the project against them.
 
 mod imports;
 mod source;

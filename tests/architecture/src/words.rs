@@ -55,8 +55,8 @@ impl Rules {
         }
     }
 
-    /// All phrases in a text. The words of a phrase may be separated by spaces, `_`, `-`, a change of case, or a line break with
-    /// the comment marker of the next line.
+    /// All phrases in a text. The words of a phrase may be separated by spaces, `_`, `-`, a change
+    /// of case, or a line break with the comment marker of the next line.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Hit> {
         let words = split(text);

@@ -1,4 +1,5 @@
-//! Checks that comments, messages and identifiers use plain technical English: none of the words below in any tracked file.
+//! Checks that comments, messages and identifiers use plain technical English: none of the words
+//! below in any tracked file.
 
 use marula_architecture_tests::{Rule, Rules, tracked_files};
 

@@ -149,7 +149,8 @@ fn modules_form_no_import_cycle() {
     assert_eq!(cycle(&proto), None, "driver/src/proto has a cycle");
 }
 
-/// The modules of a cycle, if the edges contain one. Repeatedly removes the edges to modules without outgoing edges.
+/// The modules of a cycle, if the edges contain one. Repeatedly removes the edges to modules
+/// without outgoing edges.
 fn cycle(edges: &BTreeSet<(String, String)>) -> Option<BTreeSet<String>> {
     let mut remaining = edges.clone();
     loop {
@@ -180,7 +181,8 @@ fn only_the_api_uses_client_options() {
     assert_eq!(uses, BTreeMap::new());
 }
 
-/// Only the benchmarks and the interoperability tests depend on the crate `mongodb`, and the test server on no driver.
+/// Only the benchmarks and the interoperability tests depend on the crate `mongodb`, and the test
+/// server on no driver.
 #[test]
 fn packages_have_no_forbidden_dependencies() {
     let manifest = |package: &str| {

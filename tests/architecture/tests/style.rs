@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use marula_architecture_tests::{sources_of, tracked_files};
 use syn::visit::Visit;
 
-/// Lints that find unused or undocumented items. `#[expect(…, reason = "…")]` on an item is allowed.
+/// Lints that find unused or undocumented items. `#[expect(…, reason = "…")]` on an item is
+/// allowed.
 const NEVER_ALLOWED: [&str; 7] = [
     "dead_code",
     "missing_docs",

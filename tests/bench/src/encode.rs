@@ -23,7 +23,8 @@ pub fn length(bytes: usize) -> [u8; 4] {
     i32::try_from(bytes).expect("a length below 2 GiB").to_le_bytes()
 }
 
-/// Encodes an `OP_MSG` with a body and, unless it is empty, a document sequence `documents`. `requestID` and `responseTo` are 0.
+/// Encodes an `OP_MSG` with a body and, unless it is empty, a document sequence `documents`.
+/// `requestID` and `responseTo` are 0.
 #[must_use]
 pub fn message(body: &Document, documents: &[Vec<u8>]) -> Vec<u8> {
     const SEQUENCE: &[u8] = b"documents\0";

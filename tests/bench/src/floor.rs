@@ -50,7 +50,8 @@ pub fn requests(task: Task, material: &Material) -> Vec<Vec<u8>> {
     }
 }
 
-/// Offset of the cursor id, the first value of the body: after header, flags, section kind, length, type and name.
+/// Offset of the cursor id, the first value of the body: after header, flags, section kind, length,
+/// type and name.
 const CURSOR_AT: usize = 16 + 4 + 1 + 4 + 1 + "getMore\0".len();
 
 /// A `getMore` with the cursor id replaced.
@@ -64,7 +65,8 @@ pub fn with_cursor(more: &[u8], id: i64) -> Vec<u8> {
     more
 }
 
-/// The cursor id of a reply, unless it is 0. The precomputed replies have the id after the batch, near the end.
+/// The cursor id of a reply, unless it is 0. The precomputed replies have the id after the batch,
+/// near the end.
 #[must_use]
 pub fn cursor_id(reply: &[u8]) -> Option<i64> {
     const ID: &[u8] = b"\x12id\0";

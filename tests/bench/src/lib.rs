@@ -1,7 +1,9 @@
-//! Benchmarks of the driver and the ODM, compared with the official crate `mongodb`, libmongoc, and two lower bounds.
+//! Benchmarks of the driver and the ODM, compared with the official crate `mongodb`, libmongoc, and
+//! two lower bounds.
 //!
-//! All clients run the same operations ([`contract`](marula_bench_shared::contract)) against the same server ([`canned`]), which
-//! returns precomputed replies, so that only the clients are measured. Each client is a separate program:
+//! All clients run the same operations ([`contract`](marula_bench_shared::contract)) against the
+//! same server ([`canned`]), which returns precomputed replies, so that only the clients are
+//! measured. Each client is a separate program:
 //!
 //! | client | program |
 //! |---|---|
@@ -19,8 +21,9 @@
 //! cargo run --release -p marula-bench -- cost      # dependencies, build time, binary size
 //! ```
 //!
-//! Times depend on the machine and its load: compare medians of the same run, and check the ranges. Counts of instructions and
-//! allocations are nearly independent of both. All programs are built with the release profile.
+//! Times depend on the machine and its load: compare medians of the same run, and check the ranges.
+//! Counts of instructions and allocations are nearly independent of both. All programs are built
+//! with the release profile.
 
 pub mod canned;
 pub mod encode;

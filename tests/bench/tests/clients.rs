@@ -1,4 +1,5 @@
-//! Runs every task of the client programs of this package against the server with precomputed replies.
+//! Runs every task of the client programs of this package against the server with precomputed
+//! replies.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +14,8 @@ const CLIENTS: [&str; 3] = [
     env!("CARGO_BIN_EXE_client-blocking"),
 ];
 
-/// The server process, and its connection strings: standalone, one-node, three-node.
+/// The server process, and its connection strings: of a standalone server and of replica sets with
+/// one and three nodes.
 struct Server {
     child: Child,
     uris: Vec<String>,
@@ -31,7 +33,12 @@ impl Server {
         let output = BufReader::new(child.stdout.take().expect("an output"));
         let lines = output.lines().take(3).map(|line| line.expect("a line"));
         let uris = lines
-            .map(|line| line.split_once(' ').expect("a name and a string").1.to_owned())
+            .map(|line| {
+                line.split_once(' ')
+                    .expect("a name and a connection string")
+                    .1
+                    .to_owned()
+            })
             .collect();
         Self { child, uris }
     }
@@ -46,6 +53,7 @@ impl Drop for Server {
     }
 }
 
+/// Runs 3 operations of `task` with `tasks` concurrent tasks on the runtime `current` or `multi`.
 fn run(client: &str, uri: &str, task: &str, tasks: &str, runtime: &str) -> Output {
     let mut command = Command::new(client);
     command.args(["--uri", uri, "--task", task, "--tasks", tasks]);
@@ -84,7 +92,7 @@ fn every_topology_serves_concurrent_tasks() {
 }
 
 #[test]
-fn exit_codes_are_documented() {
+fn the_exit_code_is_2_for_invalid_arguments_and_1_for_failures() {
     for client in CLIENTS {
         assert_eq!(
             run(client, "mongodb://localhost", "pong", "1", "current")
@@ -93,7 +101,9 @@ fn exit_codes_are_documented() {
             Some(2)
         );
         assert_eq!(
-            run(client, "no string", "ping", "1", "current").status.code(),
+            run(client, "not a connection string", "ping", "1", "current")
+                .status
+                .code(),
             Some(1)
         );
     }

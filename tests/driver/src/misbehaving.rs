@@ -1,4 +1,5 @@
-//! A server that answers the handshake correctly and then breaks the protocol in one configured way.
+//! A server that answers the handshake correctly and then breaks the protocol in one configured
+//! way.
 
 use std::{
     net::SocketAddr,

@@ -1,4 +1,5 @@
-//! Randomised tests of the driver: fuzz targets for its parsers, and simulations of its state machines.
+//! Randomised tests of the driver: fuzz targets for its parsers, and simulations of its state
+//! machines.
 //!
 //! | module | |
 //! |---|---|

@@ -22,8 +22,8 @@ impl Checks {
         println!("FAILED {name}: {why}");
     }
 
-    /// Checks that an operation succeeds with a result. Compares the `Debug` output, because `==` of documents ignores the order of
-    /// fields and the types of numbers.
+    /// Checks that an operation succeeds with a result. Compares the `Debug` output, because `==`
+    /// of documents ignores the order of fields and the types of numbers.
     pub(crate) fn eq<T: Debug, E: Debug>(&mut self, name: &str, got: Result<T>, expected: E) {
         match got {
             Ok(got) => self.is(name, got, expected),

@@ -38,7 +38,8 @@ struct Record {
     replies: Vec<Document>,
 }
 
-/// The commands that a client sent since the last [`clear`](Commands::clear), and the replies of those that succeeded.
+/// The commands that a client sent since the last [`clear`](Commands::clear), and the replies of
+/// those that succeeded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Commands(Arc<Mutex<Record>>);
 

@@ -29,7 +29,8 @@ pub(crate) async fn run(checks: &mut Checks, context: &Context) -> Result<()> {
     typed(checks, context).await
 }
 
-/// `WriteError` of the official driver has no `keyPattern` and `keyValue`, so the reply of a command is checked.
+/// `WriteError` of the official driver has no `keyPattern` and `keyValue`, so the reply of a
+/// command is checked.
 async fn one(checks: &mut Checks, context: &Context) -> Result<()> {
     let c = context.collection("insert_one");
     checks.eq(

@@ -1,8 +1,9 @@
 //! Checks the test server with the official Rust driver.
 //!
-//! Usage: `marula-interop-tests URI`. Runs operations, compares each result with the documented behaviour of MongoDB,
-//! prints `ok NAME` or `FAILED NAME: WHY` for each, then `N passed, N failed`; the exit code is not 0 if a check failed.
-//! The database `interop_check` is dropped before and after the checks.
+//! Usage: `marula-interop-tests URI`. Runs operations, compares each result with the documented
+//! behaviour of MongoDB, prints `ok NAME` or `FAILED NAME: WHY` for each, then
+//! `N passed, N failed`; the exit code is not 0 if a check failed. The database `interop_check` is
+//! dropped before and after the checks.
 
 mod aggregation;
 mod checks;

@@ -31,8 +31,8 @@ macro_rules! modify_collection_options {
             /// Which writes are validated: `off`, `strict` (all) or `moderate` (inserts, and
             /// updates of valid documents). Default: unchanged.
             validation_level: into String = "validationLevel";
-            /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
-            /// logs a warning). Default: unchanged.
+            /// How invalid documents are handled: `error` (the write fails), `warn` (the server
+            /// logs a warning) or `errorAndLog` (both, MongoDB 8.1+). Default: unchanged.
             validation_action: into String = "validationAction";
             /// The collection or view that a view reads. Requires `pipeline`. Default: unchanged.
             view_on: into String = "viewOn";

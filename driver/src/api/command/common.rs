@@ -1,5 +1,6 @@
-//! Options that several commands share. The macro of a command names the group and adds its own
-//! options: `$crate::__query_options! { $then { $($arguments)* } … }`.
+//! Groups of options that several commands share, in the form of `api/command/declare.rs`. The
+//! macro of a command passes its own options to the macro of the group, which appends those of the
+//! group: `$crate::__query_options! { $then { $($arguments)* } … }`.
 
 /// The options of all reads.
 #[doc(hidden)]
@@ -41,7 +42,8 @@ macro_rules! __query_options {
             /// The index to use, by name or by key pattern. The server rejects a hint for which
             /// there is no index. Default: the choice of the query planner.
             hint: boxed $crate::options::Hint = "hint";
-            /// The collation. Default: the collation of the collection.
+            /// The collation of string comparisons. Default: the default collation of the
+            /// collection.
             collation: boxed $crate::options::Collation = "collation";
         }
     };
@@ -62,7 +64,7 @@ macro_rules! administration_options {
 }
 pub(crate) use administration_options;
 
-/// `maxTimeMS` and the options of commands that change databases, collections and indexes.
+/// The options of commands that change databases, collections and indexes, and `maxTimeMS`.
 macro_rules! timed_administration_options {
     ($then:path { $($arguments:tt)* } $($more:tt)*) => {
         $crate::api::command::common::administration_options! { $then { $($arguments)* }

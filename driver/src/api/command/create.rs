@@ -38,8 +38,8 @@ macro_rules! create_collection_options {
             /// Which writes are validated: `off`, `strict` (all) or `moderate` (inserts, and
             /// updates of valid documents). Default: `strict`.
             validation_level: into String = "validationLevel";
-            /// How invalid documents are handled: `error` (the write fails) or `warn` (the server
-            /// logs a warning). Default: `error`.
+            /// How invalid documents are handled: `error` (the write fails), `warn` (the server
+            /// logs a warning) or `errorAndLog` (both, MongoDB 8.1+). Default: `error`.
             validation_action: into String = "validationAction";
             /// Create a view that reads the collection or view with this name. Default: none,
             /// create a collection.
@@ -57,8 +57,8 @@ macro_rules! create_collection_options {
             /// Create a clustered collection with this index (MongoDB 5.3+), e.g.
             /// `doc! { "key": { "_id": 1 }, "unique": true }`. Default: none.
             clustered_index: document = "clusteredIndex";
-            /// Whether change streams can return pre- and post-images, e.g. `doc! { "enabled": true
-            /// }` (MongoDB 6.0+). Default: disabled.
+            /// Whether change streams can return pre- and post-images, e.g.
+            /// `doc! { "enabled": true }` (MongoDB 6.0+). Default: disabled.
             change_stream_pre_and_post_images: document = "changeStreamPreAndPostImages";
             /// The default options of the collection's indexes: `doc! { "storageEngine": … }`.
             /// Default: the server's.
@@ -101,7 +101,7 @@ impl Database {
     }
 }
 
-/// Creates a collection. Await it; see [`Database::create_collection`].
+/// Creates a collection or view. Await it; see [`Database::create_collection`].
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CreateCollection<'a> {
@@ -145,7 +145,7 @@ impl CreateCollectionOptions {
     }
 }
 
-/// Creates a collection.
+/// The `create` command.
 struct Create<'a> {
     namespace: &'a Namespace,
     options: &'a CreateCollectionOptions,

@@ -30,7 +30,8 @@ macro_rules! __delete_options {
             /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
             /// the query planner.
             [statement] hint: boxed $crate::options::Hint = "hint";
-            /// The collation. Default: the collation of the collection.
+            /// The collation of string comparisons. Default: the default collation of the
+            /// collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
             /// Delete from the raw storage of the collection (MongoDB 8.2+; ignored by older
             /// servers). For MongoDB's own tools.

@@ -25,7 +25,8 @@ use crate::{
 macro_rules! __distinct_options {
     ($then:path { $($arguments:tt)* }) => {
         $crate::__read_options! { $then { $($arguments)* }
-            /// The collation. Default: the collation of the collection.
+            /// The collation of string comparisons. Default: the default collation of the
+            /// collection.
             collation: boxed $crate::options::Collation = "collation";
             /// The index to use, by name or by key pattern (MongoDB 7.1+; an error for older
             /// servers). Default: the choice of the query planner.
@@ -95,6 +96,7 @@ impl<'a> Distinct<'a> {
 
 awaitable!(in place ['a] Distinct<'a> => Vec<Bson>);
 
+/// The `distinct` command.
 struct DistinctOperation<'a> {
     scope: ReadScope<'a>,
     field: &'a str,
@@ -123,6 +125,7 @@ impl Operation for DistinctOperation<'_> {
         struct Values {
             values: Vec<Bson>,
         }
+        // Checked first, because an error of serde would not name the command.
         if find_element(reply.body, "values")?.is_none() {
             return Err(Error::invalid_reply(
                 "the reply to distinct has no field \"values\"",

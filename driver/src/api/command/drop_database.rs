@@ -75,7 +75,7 @@ impl<'a> DropDatabase<'a> {
 
 awaitable!(['a] DropDatabase<'a> => ());
 
-/// `dropDatabase`
+/// The `dropDatabase` command.
 struct DropDatabaseOperation<'a> {
     database: &'a str,
     options: &'a DropDatabaseOptions,

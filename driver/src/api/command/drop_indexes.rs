@@ -118,7 +118,7 @@ enum Index {
     All,
 }
 
-/// `dropIndexes`
+/// The `dropIndexes` command.
 struct DropIndexes<'a> {
     namespace: &'a Namespace,
     index: &'a str,

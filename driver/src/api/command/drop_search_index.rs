@@ -51,7 +51,7 @@ impl<'a> DropSearchIndex<'a> {
 
 awaitable!(['a] DropSearchIndex<'a> => ());
 
-/// `dropSearchIndex`
+/// The `dropSearchIndex` command.
 struct DropSearchIndexOperation<'a> {
     namespace: &'a Namespace,
     name: &'a str,

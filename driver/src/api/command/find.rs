@@ -80,7 +80,8 @@ crate::__find_options! { define_options {
     /// `batch_size` and `no_cursor_timeout`.
     ///
     /// ```no_run
-    /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// # use marula_driver::{Collection, Result, bson::Document};
+    /// # async fn run(books: Collection<Document>) -> Result<()> {
     /// use marula_driver::{bson::doc, options::FindOptions};
     /// let newest = FindOptions::default().sort(doc! { "year": -1 }).limit(10);
     /// let novels = books.find(doc! { "kind": "novel" }).with_options(newest.clone()).await?;
@@ -97,15 +98,16 @@ impl FindOptions {
         }
     }
 
-    /// Writes `limit`, `batchSize` and `singleBatch` (CRUD, "Combining Limit and Batch Size for the
-    /// Wire Protocol").
+    /// Writes `limit`, `batchSize` and `singleBatch` (Find, getMore and killCursors Commands,
+    /// "Mapping OP_QUERY behavior to the find command limit and batchSize fields").
     fn write_limits(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         let limit = self.limit.unwrap_or(0);
         if limit != 0 {
             command.i64("limit", limit.saturating_abs());
         }
         if let Some(size) = self.batch_size {
-            // If the batch size is equal to the limit, the server leaves an exhausted cursor open.
+            // If the batch size is equal to the limit, MongoDB 5.0+ leaves the cursor open after
+            // the last document. With a larger batch size it closes the cursor in its first reply.
             let size = i64::from(size);
             let adjusted = if size == limit { size + 1 } else { size };
             command.i64("batchSize", adjusted);
@@ -232,7 +234,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
 awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
 
-/// `find`, returning a cursor.
+/// The `find` command, returning a cursor.
 struct FindOperation<'a> {
     scope: ReadScope<'a>,
     filter: &'a RawDocumentBuf,
@@ -276,7 +278,7 @@ impl Operation for FindOperation<'_> {
     }
 }
 
-/// `find` for at most one document, which is deserialized from the reply.
+/// The `find` command for at most one document, which is deserialized from the reply.
 struct FindOneOperation<'a, T> {
     find: FindOperation<'a>,
     document: PhantomData<fn() -> T>,

@@ -42,7 +42,8 @@ macro_rules! __find_one_and_delete_options {
             /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
             /// the query planner.
             hint: boxed $crate::options::Hint = "hint";
-            /// The collation. Default: the collation of the collection.
+            /// The collation of string comparisons. Default: the default collation of the
+            /// collection.
             collation: boxed $crate::options::Collation = "collation";
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// and in pipelines (MongoDB 5.0+). Default: none.

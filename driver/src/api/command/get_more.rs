@@ -26,14 +26,16 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) id: i64,
     pub(in crate::api) namespace: &'a Namespace,
     pub(in crate::api) address: &'a ServerAddress,
+    /// The implicit session of the cursor.
     pub(in crate::api) session: Option<&'a ServerSession>,
+    /// The connection of the cursor in load-balanced mode.
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
+    /// `None` and 0: the server's default.
     pub(in crate::api) batch_size: Option<u32>,
     pub(in crate::api) max_await_time: Option<Duration>,
     pub(in crate::api) comment: Option<&'a Bson>,
-    /// Whether the server closed the cursor with its error reply; `None` before a reply. An error
-    /// with the label `RetryableError` leaves the cursor open, because the server did not start the
-    /// command.
+    /// Set by an error reply: whether the server closed the cursor. An error with the label
+    /// `RetryableError` leaves it open, because the server did not start the command.
     pub(in crate::api) is_freed: Option<bool>,
 }
 
@@ -55,7 +57,7 @@ impl Operation for GetMore<'_> {
             command.i64("batchSize", i64::from(size));
         }
         command.max_await_time(self.max_await_time);
-        // Servers before 4.4 reject `comment` in getMore (Find, getMore and killCursors Commands,
+        // MongoDB 4.2 rejects `comment` in getMore (Find, getMore and killCursors Commands,
         // "getMore").
         command.optional_bson("comment", self.comment.filter(|_| server.is_4_4()));
         Ok(())
@@ -80,10 +82,10 @@ mod tests {
     use crate::bson::{RawDocument, rawdoc};
 
     #[test]
-    fn the_comment_is_sent_to_servers_since_4_4() {
+    fn the_comment_is_not_sent_to_servers_before_4_4() {
         let comment = Bson::from("why");
         let address = ServerAddress::tcp("a", 1);
-        for (max_wire_version, commented) in [(8, false), (9, true)] {
+        for (max_wire_version, has_comment) in [(8, false), (9, true)] {
             let mut operation = GetMore {
                 id: 7,
                 namespace: &Namespace::new("d", "c"),
@@ -104,7 +106,7 @@ mod tests {
             operation.build(&mut command, &server).unwrap();
             command.finish("d").unwrap();
             let mut expected = rawdoc! { "getMore": 7_i64, "collection": "c", "batchSize": 3_i64 };
-            if commented {
+            if has_comment {
                 expected.append(crate::bson::cstr!("comment"), "why");
             }
             expected.append(crate::bson::cstr!("$db"), "d");

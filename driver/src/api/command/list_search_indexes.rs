@@ -17,8 +17,8 @@ impl<T> Collection<T> {
     /// and `latestDefinition`. The read concern of the collection is not sent. Requires Atlas, or a
     /// deployment with `mongot`.
     pub fn list_search_indexes(&self, name: Option<&str>) -> Aggregate<'_> {
-        let selected = name.map_or_else(Document::new, |name| doc! { "name": name });
-        let stage = doc! { "$listSearchIndexes": selected };
+        let specification = name.map_or_else(Document::new, |name| doc! { "name": name });
+        let stage = doc! { "$listSearchIndexes": specification };
         Aggregate::new(Cow::Owned(self.inner().without_read_concern()), false, [stage])
     }
 }

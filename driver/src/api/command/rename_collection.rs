@@ -24,8 +24,8 @@ use crate::{
 macro_rules! rename_collection_options {
     ($then:path { $($arguments:tt)* }) => {
         administration_options! { $then { $($arguments)* }
-            /// Drop an existing collection with the new name. If `false`, such a collection is
-            /// error 48 (`NamespaceExists`). Default: `false`.
+            /// Drop an existing collection with the new name. If `false` and there is such a
+            /// collection, the server returns error 48 (`NamespaceExists`). Default: `false`.
             drop_target: plain bool = "dropTarget";
         }
     };
@@ -88,7 +88,7 @@ impl<'a> RenameCollection<'a> {
 
 awaitable!(['a] RenameCollection<'a> => ());
 
-/// `renameCollection`
+/// The `renameCollection` command, which is sent to the database `admin`.
 struct Rename<'a> {
     from: &'a Namespace,
     to: &'a Namespace,

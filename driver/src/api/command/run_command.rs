@@ -1,4 +1,4 @@
-//! A command of the application: [`Database::run_command`] ([Run Command]).
+//! A command given by the application: [`Database::run_command`] ([Run Command]).
 //!
 //! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 

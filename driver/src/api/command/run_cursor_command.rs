@@ -1,4 +1,4 @@
-//! A command of the application that returns a cursor: [`Database::run_cursor_command`] ([Run
+//! A command given by the application that returns a cursor: [`Database::run_cursor_command`] ([Run
 //! Command]).
 //!
 //! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
@@ -24,8 +24,8 @@ use crate::{
     },
 };
 
-/// The options of `run_cursor_command`. All but the read preference apply to getMore.
-/// See `api/command/declare.rs`.
+/// The options of `run_cursor_command`. All but the read preference apply to getMore. See
+/// `api/command/declare.rs`.
 macro_rules! run_cursor_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }

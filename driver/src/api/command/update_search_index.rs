@@ -62,7 +62,7 @@ impl<'a> UpdateSearchIndex<'a> {
 
 awaitable!(['a] UpdateSearchIndex<'a> => ());
 
-/// `updateSearchIndex`
+/// The `updateSearchIndex` command.
 struct UpdateSearchIndexOperation<'a> {
     namespace: &'a Namespace,
     name: &'a str,

@@ -1,4 +1,5 @@
-//! The state of a cursor: its batch, its session, and its cursor on the server.
+//! The state of a [`Cursor`](crate::Cursor): the current batch, the session, and the cursor on the
+//! server.
 
 use std::{
     sync::Arc,
@@ -22,18 +23,18 @@ use crate::{
 pub(super) struct State {
     client: Client,
     pub(super) reply: CursorReply,
-    /// The explicit session that the cursor was opened in.
+    /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
     pub(super) session: Option<Arc<ExplicitSession>>,
     batch_size: Option<u32>,
     pub(super) max_await_time: Option<Duration>,
     comment: Option<Bson>,
-    /// Number of documents that can still be fetched, if the query has a limit.
+    /// Number of documents that the cursor can still return, if the query has a limit.
     pub(super) remaining: Option<u64>,
     /// A getMore failed, so the cursor has ended.
     failed: bool,
-    /// A getMore is running, or its future was dropped and the error has not been returned yet.
+    /// A getMore is running, or its future was dropped and no call has returned the error yet.
     interrupted: bool,
-    /// The error of a getMore that no call has returned yet.
+    /// The error of a failed getMore whose future was dropped before it returned the error.
     unreported: Option<Error>,
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
@@ -63,10 +64,12 @@ impl State {
         }
     }
 
+    /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
+    /// the cursor has failed. Returns an error once if the last getMore was interrupted.
     pub(super) fn advance_in_batch(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
-            // Without an error, the caller would take a part of the results for all of them.
+            // Without an error, the caller could not know that documents are missing.
             return Err(Error::invalid_argument(
                 "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
             ));
@@ -90,6 +93,7 @@ impl State {
         advanced
     }
 
+    /// Whether there are no further documents and no error to return.
     pub(super) fn is_exhausted(&self) -> bool {
         !self.interrupted
             && self.unreported.is_none()
@@ -99,7 +103,7 @@ impl State {
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
     pub(super) async fn fetch(&mut self) -> Result<()> {
-        // With `maxAwaitTimeMS` the server waits, so the driver does not.
+        // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
             && let Some(delay) = self.backoff.delay(Instant::now())
         {
@@ -108,9 +112,9 @@ impl State {
         self.fetch_at_once().await
     }
 
+    /// Fetches the next batch without a delay.
     async fn fetch_at_once(&mut self) -> Result<()> {
-        // Until the reply arrives the cursor counts as failed: if the future is dropped, no partial
-        // batch remains.
+        // Reset when the reply arrives. If the future is dropped before, the batch is lost.
         self.failed = true;
         self.interrupted = true;
         let now = Instant::now();
@@ -152,9 +156,8 @@ impl State {
                 if self.is_lost_after(&error, is_freed) {
                     self.reply.id = 0;
                 } else if is_freed == Some(false) && error.contains_label(RETRYABLE_ERROR) {
-                    // The server still has the cursor. If the future is dropped now, the next call
-                    // returns the error: without it, the caller would take a part of the results
-                    // for all of them. Boxed, because it is rare.
+                    // The server still has the cursor. If this future is dropped while the cursor
+                    // is closed, the next call returns the error. Boxed, because it is rare.
                     self.unreported = Some(error.clone());
                     Box::pin(self.free()).await;
                     self.unreported = None;
@@ -174,11 +177,15 @@ impl State {
         Ok(())
     }
 
-    /// Whether the cursor cannot be closed on the server after this failure of a getMore. The
-    /// server closes it with an error reply. In load-balanced mode it can only be reached through
-    /// the pinned connection, which is lost after a network error; after an error reply the cursor
-    /// still exists. An error of the check-out is not a reply to the getMore, even if it has a
-    /// code.
+    /// Whether killCursors is not sent after this error of a getMore.
+    ///
+    /// A server that replies with an error closes the cursor, as `is_freed` states. An error of the
+    /// check-out is not a reply to the getMore, even if it has an error code.
+    ///
+    /// In load-balanced mode, only the pinned connection leads to the server of the cursor. It is
+    /// lost after a network error, an invalid message or a reply that cannot be decoded. After an
+    /// error reply, killCursors is sent on it ("if necessary": Load Balancer Support, "Behaviour
+    /// With Cursors").
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
             return is_freed == Some(true);
@@ -199,10 +206,11 @@ impl State {
         }
     }
 
-    /// A getMore was dropped or its connection failed, and the server may still run it. "A session
-    /// ID MUST NOT be used simultaneously by more than one operation" (Driver Sessions), so the
-    /// implicit session of the cursor is neither returned to the pool nor used by killCursors. The
-    /// getMore itself marks an explicit session as dirty, and killCursors does not use it either.
+    /// Called if the future of a getMore was dropped or its connection failed: the server may still
+    /// be running the command. "A session ID MUST NOT be used simultaneously by more than one
+    /// operation" (Driver Sessions), so the implicit session of the cursor is neither returned to
+    /// the pool nor used by killCursors. The execution of the getMore has marked an explicit
+    /// session as dirty, and killCursors does not use it either.
     ///
     /// In load-balanced mode the connection was closed with the getMore. Another connection may
     /// lead to another server, so "drivers MUST NOT execute a killCursors command" (Load Balancer
@@ -215,7 +223,8 @@ impl State {
         }
     }
 
-    /// Moves what killCursors needs out of the state. The state has no cursor afterwards.
+    /// Moves the fields that killCursors needs out of the state, which has no cursor afterwards.
+    /// `in_background`: see [`KillOnDrop`].
     fn kill_on_drop(&mut self, in_background: bool) -> KillOnDrop {
         KillOnDrop {
             client: self.client.clone(),
@@ -248,19 +257,21 @@ impl Drop for State {
     }
 }
 
-/// Closes a cursor on the server. If it is dropped before it has done so, it continues in the
-/// background.
+/// Closes a cursor on the server. If the future of [`free`](Self::free) is dropped before
+/// killCursors has ended, killCursors is sent in the background.
 struct KillOnDrop {
     client: Client,
     id: i64,
     namespace: Namespace,
     address: ServerAddress,
     session: Option<ServerSession>,
-    /// Not used in the background, where the application may use the session at the same time.
+    /// The explicit session. `None` in the background, because the application may use the session
+    /// at the same time.
     explicit: Option<Arc<ExplicitSession>>,
     operation_id: i64,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
+    /// Whether killCursors is sent by a task of its own, and not by a call of the application.
     in_background: bool,
 }
 

@@ -130,16 +130,18 @@ impl<'o> Printer<'o> {
     }
 
     pub(super) fn int32(&mut self, value: i32) -> fmt::Result {
-        match self.style.relaxed {
-            true => write!(self.out, "{value}"),
-            false => self.wrapped("$numberInt", format_args!("{value}")),
+        if self.style.relaxed {
+            write!(self.out, "{value}")
+        } else {
+            self.wrapped("$numberInt", format_args!("{value}"))
         }
     }
 
     pub(super) fn int64(&mut self, value: i64) -> fmt::Result {
-        match self.style.relaxed {
-            true => write!(self.out, "{value}"),
-            false => self.wrapped("$numberLong", format_args!("{value}")),
+        if self.style.relaxed {
+            write!(self.out, "{value}")
+        } else {
+            self.wrapped("$numberLong", format_args!("{value}"))
         }
     }
 

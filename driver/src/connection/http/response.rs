@@ -68,13 +68,14 @@ impl ResponseReader {
             }
             Framing::UntilClose if self.pending.len() > self.limit => Err(too_long()),
             Framing::UntilClose => Ok(None),
-            Framing::Chunks => match self.read_chunks()? {
-                true => {
+            Framing::Chunks => {
+                if self.read_chunks()? {
                     self.pending = std::mem::take(&mut self.body);
                     Ok(Some(self.take(status)))
+                } else {
+                    Ok(None)
                 }
-                false => Ok(None),
-            },
+            }
         }
     }
 
@@ -102,9 +103,10 @@ impl ResponseReader {
         let mut head = httparse::Response::new(&mut headers);
         let parsed = head.parse(&self.pending).map_err(|_| malformed("head"))?;
         let Status::Complete(length) = parsed else {
-            return match self.pending.len() > MAX_HEAD {
-                true => Err(malformed("head, which is too long")),
-                false => Ok(false),
+            return if self.pending.len() > MAX_HEAD {
+                Err(malformed("head, which is too long"))
+            } else {
+                Ok(false)
             };
         };
         let status = head.code.unwrap_or_default();
@@ -131,9 +133,10 @@ impl ResponseReader {
         loop {
             let size = httparse::parse_chunk_size(&self.pending).map_err(|_| malformed("chunk"))?;
             let Status::Complete((line, size)) = size else {
-                return match self.pending.len() > MAX_CHUNK_LINE {
-                    true => Err(malformed("chunk")),
-                    false => Ok(false),
+                return if self.pending.len() > MAX_CHUNK_LINE {
+                    Err(malformed("chunk"))
+                } else {
+                    Ok(false)
                 };
             };
             if size == 0 {

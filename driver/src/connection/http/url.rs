@@ -26,18 +26,20 @@ impl Url {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
         let (host, port) = split_authority(authority)?;
-        let target = match target.starts_with('/') {
-            true => target.to_owned(),
-            false => format!("/{target}"),
+        let target = if target.starts_with('/') {
+            target.to_owned()
+        } else {
+            format!("/{target}")
         };
         Some(Self { host, port, target })
     }
 
     /// Host and port as in the header field `Host`.
     pub(super) fn authority(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
         };
         match self.port {
             80 => host,

@@ -35,9 +35,10 @@ impl Name {
             bytes.extend_from_slice(label.as_bytes());
         }
         bytes.push(0);
-        match bytes.len() <= MAX_NAME {
-            true => Ok(Self { bytes }),
-            false => Err("it is longer than 253 characters"),
+        if bytes.len() <= MAX_NAME {
+            Ok(Self { bytes })
+        } else {
+            Err("it is longer than 253 characters")
         }
     }
 

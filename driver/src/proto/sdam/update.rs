@@ -62,7 +62,7 @@ impl Update<'_> {
             return;
         }
         self.replace(server.clone());
-        // The rows of the table "TopologyType table": (topology type, server type).
+        // The rows of the "TopologyType table": (topology type, server type).
         match (self.topology.kind, server.kind) {
             // Set by the client only, never by a check.
             (_, ServerType::PossiblePrimary | ServerType::LoadBalancer) => {}
@@ -74,7 +74,8 @@ impl Update<'_> {
             (TopologyType::Sharded, ServerType::Unknown | ServerType::Mongos) => {}
             // Sharded, Standalone or RS*: remove the server
             (TopologyType::Sharded, _) => self.remove(&server.address),
-            // ReplicaSetNoPrimary, Unknown or RSGhost: no-op.
+            // ReplicaSetNoPrimary, Unknown or RSGhost: no-op, as checkIfHasPrimary is without a
+            // primary.
             // ReplicaSetWithPrimary, Unknown or RSGhost: checkIfHasPrimary
             (_, ServerType::Unknown | ServerType::RsGhost) => self.check_if_has_primary(),
             // ReplicaSetNoPrimary, Standalone or Mongos: remove the server.
@@ -87,7 +88,8 @@ impl Update<'_> {
             (_, ServerType::RsPrimary) => self.update_rs_from_primary(&server),
             // ReplicaSetNoPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithoutPrimary
             (TopologyType::ReplicaSetNoPrimary, _) => self.update_rs_without_primary(&server),
-            // ReplicaSetWithPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithPrimaryFromMember
+            // ReplicaSetWithPrimary, RSSecondary, RSArbiter or RSOther:
+            // updateRSWithPrimaryFromMember
             (TopologyType::ReplicaSetWithPrimary, _) => self.update_rs_with_primary_from_member(&server),
         }
     }
@@ -106,8 +108,8 @@ impl Update<'_> {
             ServerType::Mongos => self.topology.kind = TopologyType::Sharded,
             // Unknown, RSPrimary: updateRSFromPrimary, which sets the topology type
             ServerType::RsPrimary => self.update_rs_from_primary(server),
-            // Unknown, RSSecondary, RSArbiter or RSOther: set topology type to ReplicaSetNoPrimary, then
-            // updateRSWithoutPrimary
+            // Unknown, RSSecondary, RSArbiter or RSOther: set topology type to ReplicaSetNoPrimary,
+            // then updateRSWithoutPrimary
             ServerType::RsSecondary | ServerType::RsArbiter | ServerType::RsOther => {
                 self.topology.kind = TopologyType::ReplicaSetNoPrimary;
                 self.update_rs_without_primary(server);
@@ -166,31 +168,31 @@ impl Update<'_> {
         self.check_if_has_primary();
     }
 
-    /// Updates `maxElectionId` and `maxSetVersion`. Fails if the tuple of the primary is older
-    /// ("updateRSFromPrimary").
+    /// Updates `maxElectionId` and `maxSetVersion`. Fails if the primary's `electionId` and
+    /// `setVersion` are older ("updateRSFromPrimary").
     fn accept_election(&mut self, server: &ServerDescription) -> Result<(), StalePrimary> {
         let topology = &mut *self.topology;
         let (election, version) = (server.election_id(), server.set_version());
-        let refuse = |topology: &TopologyDescription| {
+        let rejected = |topology: &TopologyDescription| {
             Err(StalePrimary {
                 found: (election, version),
                 newest: (topology.max_election_id, topology.max_set_version),
             })
         };
         if server.max_wire_version() >= Some(17) {
-            // Server 6.0+: compare `(electionId, setVersion)`. `None` is less than every value.
+            // MongoDB 6.0+: compare `(electionId, setVersion)`. `None` is less than every value.
             if (election, version) < (topology.max_election_id, topology.max_set_version) {
-                return refuse(topology);
+                return rejected(topology);
             }
             topology.max_election_id = election;
             topology.max_set_version = version;
             return Ok(());
         }
-        // Server before 6.0: compare `(setVersion, electionId)` if both are present.
+        // Before MongoDB 6.0: compare `(setVersion, electionId)` if both are present.
         if let (Some(election), Some(version)) = (election, version) {
             let newest = topology.max_set_version.zip(topology.max_election_id);
             if newest.is_some_and(|newest| newest > (version, election)) {
-                return refuse(topology);
+                return rejected(topology);
             }
             topology.max_election_id = Some(election);
         }
@@ -198,6 +200,7 @@ impl Update<'_> {
         Ok(())
     }
 
+    /// Marks every other primary Unknown, and requests an immediate check of it.
     fn mark_other_primaries_stale(&mut self, address: &ServerAddress) {
         for other in self.topology.servers.values_mut() {
             if other.address != *address && other.kind == ServerType::RsPrimary {
@@ -208,6 +211,7 @@ impl Update<'_> {
         }
     }
 
+    /// Adds the members that the server lists and the topology does not have, as Unknown.
     fn add_members(&mut self, server: &ServerDescription) {
         for address in server.members() {
             self.topology
@@ -217,6 +221,7 @@ impl Update<'_> {
         }
     }
 
+    /// Marks the server in the `primary` field of the reply as PossiblePrimary if it is Unknown.
     fn mark_possible_primary(&mut self, server: &ServerDescription) {
         let primary = server
             .primary
@@ -227,6 +232,7 @@ impl Update<'_> {
         }
     }
 
+    /// checkIfHasPrimary
     fn check_if_has_primary(&mut self) {
         self.topology.kind = match self.topology.primary() {
             Some(_) => TopologyType::ReplicaSetWithPrimary,
@@ -238,6 +244,8 @@ impl Update<'_> {
         self.topology.set_name.is_some() && self.topology.set_name.as_deref() != server.set_name()
     }
 
+    /// Whether `me`, the server's address in the replica set configuration, is not the address that
+    /// the client uses.
     fn has_other_address_in_config(&self, server: &ServerDescription) -> bool {
         server.me.as_ref().is_some_and(|me| *me != server.address)
     }
@@ -251,7 +259,7 @@ impl Update<'_> {
     }
 }
 
-/// The `(electionId, setVersion)` of a primary is older than the newest one seen.
+/// The `(electionId, setVersion)` of a primary is older than the maximum of the topology.
 #[derive(Debug)]
 struct StalePrimary {
     found: (Option<ObjectId>, Option<i64>),
@@ -268,7 +276,7 @@ impl fmt::Display for StalePrimary {
     }
 }
 
-/// The description of a stale primary: Unknown until the next check.
+/// An Unknown description in place of `server`, with the reason as its error.
 fn stale(server: &ServerDescription, why: String) -> ServerDescription {
     let mut unknown = ServerDescription::unknown(server.address.clone());
     unknown.error = Some(why);
@@ -276,8 +284,7 @@ fn stale(server: &ServerDescription, why: String) -> ServerDescription {
     unknown
 }
 
-/// The description of a server of another replica set than `replicaSet` names (topology type
-/// Single).
+/// The description of a server whose set name is not `replicaSet` (topology type Single).
 fn outside_set(server: &ServerDescription, wanted: Option<&str>) -> ServerDescription {
     let found = server.set_name().map_or("no replica set".to_owned(), |name| {
         format!("replica set \"{name}\"")
@@ -285,12 +292,12 @@ fn outside_set(server: &ServerDescription, wanted: Option<&str>) -> ServerDescri
     let wanted = wanted.unwrap_or_default();
     stale(
         server,
-        format!("the server belongs to {found}, but replicaSet={wanted} was asked for"),
+        format!("`replicaSet={wanted}` requires a member of that set, but the server belongs to {found}"),
     )
 }
 
-/// Updates the fields that derive from all servers: compatibility ("Checking wire protocol
-/// compatibility") and `logicalSessionTimeoutMinutes` ("logicalSessionTimeoutMinutes").
+/// Updates the fields that derive from all servers: the compatibility (SDAM, "Checking wire
+/// protocol compatibility") and the session timeout (SDAM, "logicalSessionTimeoutMinutes").
 pub(super) fn update_derived_fields(topology: &mut TopologyDescription) {
     topology.compatibility_error = topology.servers.values().find_map(incompatibility);
     let timeouts: Option<Vec<Duration>> = topology
@@ -302,6 +309,7 @@ pub(super) fn update_derived_fields(topology: &mut TopologyDescription) {
     topology.session_timeout = timeouts.and_then(|timeouts| timeouts.into_iter().min());
 }
 
+/// The error message for a server whose wire versions the driver does not support.
 fn incompatibility(server: &ServerDescription) -> Option<String> {
     let (oldest, newest) = (server.min_wire_version()?, server.max_wire_version()?);
     if oldest > MAX_WIRE_VERSION {

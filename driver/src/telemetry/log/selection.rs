@@ -63,8 +63,8 @@ impl SelectionLog {
     }
 }
 
-/// Emits one message: the fields of all selection messages, its own fields, and the text. A panic of the
-/// subscriber does not fail the operation.
+/// Emits one message: the fields of all selection messages, its own fields, and the text. A panic
+/// of the subscriber does not fail the operation.
 macro_rules! message {
     ($level:ident, $selection:ident, $topology:ident, $text:literal $(, $field:ident = $value:expr)*) => {{
         let style = &*$selection.log.style;

@@ -126,7 +126,8 @@ impl Official {
         Ok(())
     }
 
-    /// The type of a cursor's documents cannot borrow from them, so they are deserialised from their bytes.
+    /// The type of a cursor's documents cannot borrow from them, so they are deserialised from
+    /// their bytes.
     async fn find_borrowed(&self, count: u64) -> Result<(), Failure> {
         for _ in 0..count {
             let mut cursor = self.find::<RawDocumentBuf>(MANY_SMALL).await?;

@@ -1,4 +1,5 @@
-//! Code that the benchmark programs share, including those of the official driver. It does not depend on a driver.
+//! Code that the benchmark programs share, including those of the official driver. It does not
+//! depend on a driver.
 //!
 //! | module | |
 //! |---|---|

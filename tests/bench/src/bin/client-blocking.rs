@@ -1,4 +1,5 @@
-//! The lower bound of all clients: precomputed requests on blocking sockets of the standard library, one thread for each task.
+//! The lower bound of all clients: precomputed requests on blocking sockets of the standard
+//! library, one thread for each task.
 
 use std::{
     hint::black_box,

@@ -1,4 +1,5 @@
-//! The executable `suites`: builds the clients and the server, runs the tasks, writes the report. See [`marula_bench::suites`].
+//! The executable `suites`: builds the clients and the server, runs the tasks, writes the report.
+//! See [`marula_bench::suites`].
 
 use std::{fs, process::ExitCode};
 

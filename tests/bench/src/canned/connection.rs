@@ -31,7 +31,8 @@ const LONGEST: usize = 48_000_000;
 pub(super) fn serve(mut stream: TcpStream, cluster: &Cluster, replies: &Replies) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut requests = Requests::default();
-    // Copies of the replies for this connection, made at first use. Later only a few fields are changed.
+    // Copies of the replies for this connection, made at first use. Later only a few fields are
+    // changed.
     let mut own: Vec<Option<Reply>> = vec![None; replies.len()];
     while requests.next(&mut stream)? {
         let message = requests.message();

@@ -219,7 +219,8 @@ fn cursor_reply(role: &Role, collection: &str, id: i64, field: &str, batch: &[Ve
 }
 
 fn written(role: &Role) -> Reply {
-    // Offset of the first value: after header, flags, section kind, length of the document, type and name of the element.
+    // Offset of the first value: after header, flags, section kind, length of the document, type
+    // and name of the element.
     const WRITTEN_AT: usize = 16 + 4 + 1 + 4 + 3;
     let mut reply = doc! { "n": 1 };
     if !matches!(role, Role::Standalone) {

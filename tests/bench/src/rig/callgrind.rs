@@ -1,7 +1,8 @@
 //! Counts of instructions and allocations, by valgrind's callgrind.
 //!
-//! A client is run twice with different numbers of operations, and the counts are subtracted, so that startup and shutdown are not
-//! included. The server delays every reply, so that a client always waits for it.
+//! A client is run twice with different numbers of operations, and the counts are subtracted, so
+//! that startup and shutdown are not included. The server delays every reply, so that a client
+//! always waits for it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -30,7 +31,8 @@ pub(super) struct Counts {
     pub(super) allocations: f64,
     /// Instructions by function, exclusive of the functions it calls.
     pub(super) functions: BTreeMap<String, f64>,
-    /// Instructions by function, inclusive of the functions it calls. Recursive calls are counted more than once.
+    /// Instructions by function, inclusive of the functions it calls. Recursive calls are counted
+    /// more than once.
     pub(super) inclusive: BTreeMap<String, f64>,
 }
 
@@ -50,8 +52,9 @@ pub(super) fn version() -> Option<String> {
     Some(text.trim().trim_start_matches("valgrind-").to_owned())
 }
 
-/// The arguments of the two runs, and the difference of their numbers of operations: one task on one thread. The difference is
-/// large enough to make the work of the monitors, which varies between runs, negligible.
+/// The arguments of the two runs, and the difference of their numbers of operations: one task on
+/// one thread. The difference is large enough to make the work of the monitors, which varies
+/// between runs, negligible.
 pub(super) fn two_runs(
     server: &Server,
     topology: Topology,
@@ -105,9 +108,9 @@ fn count(client: &BenchClient, arguments: &Arguments, out: &Path) -> Result<Opti
 }
 
 impl Counts {
-    /// Parses callgrind's output format: `fn=` starts a function; `calls=` is the number of calls of the preceding `cfn=`, and
-    /// the next line has their inclusive cost; other lines of two numbers are costs of the function itself. A name is written
-    /// once, after its number.
+    /// Parses callgrind's output format: `fn=` starts a function; `calls=` is the number of calls
+    /// of the preceding `cfn=`, and the next line has their inclusive cost; other lines of two
+    /// numbers are costs of the function itself. A name is written once, after its number.
     fn parse(text: &str) -> Result<Self, Failure> {
         let mut counts = Self::default();
         let mut names: HashMap<&str, &str> = HashMap::new();

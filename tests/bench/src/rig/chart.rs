@@ -18,7 +18,8 @@ const LONGEST: f64 = 500.0;
 const BAR: f64 = 11.0;
 const HEAD: f64 = 64.0;
 
-/// Colours that are distinguishable with colour blindness, on light and dark backgrounds. The lower bounds are grey.
+/// Colours that are distinguishable with colour blindness, on light and dark backgrounds. The lower
+/// bounds are grey.
 const fn colour(role: Role) -> &'static str {
     match role {
         Role::Blocking => "#c4c4be",

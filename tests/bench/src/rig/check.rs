@@ -35,7 +35,8 @@ struct Ceiling {
     allocations: f64,
 }
 
-/// Compares the counts with the limits, or updates the file. Returns `false` if a limit is exceeded.
+/// Compares the counts with the limits, or updates the file. Returns `false` if a limit is
+/// exceeded.
 pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let paths = Paths::find()?;
     let path = paths.package().join("ceilings.toml");

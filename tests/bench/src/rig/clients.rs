@@ -75,8 +75,8 @@ pub(super) fn succeeded(command: &mut Command) -> Result<String, Failure> {
     Err(format!("{command:?}: {}: {}", output.status, stderr.trim()).into())
 }
 
-/// The cargo that runs this program, or the one in `PATH`. Variables that cargo sets for the running program are removed: build
-/// scripts depend on them, so everything would be rebuilt.
+/// The cargo that runs this program, or the one in `PATH`. Variables that cargo sets for the
+/// running program are removed: build scripts depend on them, so everything would be rebuilt.
 pub(super) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     for (name, _) in std::env::vars_os() {

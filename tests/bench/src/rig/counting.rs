@@ -1,4 +1,5 @@
-//! Counts of all clients. Counts do not depend on the load of the machine, so several runs are in progress at a time.
+//! Counts of all clients. Counts do not depend on the load of the machine, so several runs are in
+//! progress at a time.
 
 use std::{
     num::NonZero,
@@ -73,8 +74,8 @@ fn count(
     }))
 }
 
-/// Runs all jobs concurrently, starting with the last ones, which take longest. The results are in the order of the jobs. After
-/// an error no further job is started.
+/// Runs all jobs concurrently, starting with the last ones, which take longest. The results are in
+/// the order of the jobs. After an error no further job is started.
 fn at_a_time<J: Sync, R: Send>(
     jobs: &[J],
     work: impl Fn(&J) -> Result<R, String> + Sync,

@@ -1,4 +1,5 @@
-//! Allocated bytes per operation, by valgrind's DHAT: the difference of two runs, as for the other counts.
+//! Allocated bytes per operation, by valgrind's DHAT: the difference of two runs, as for the other
+//! counts.
 
 use std::process::Command;
 

@@ -1,6 +1,7 @@
 //! Performance goals, compared with the measurements.
 //!
-//! Times are compared with those of another client in the same run, because absolute times depend on the machine.
+//! Times are compared with those of another client in the same run, because absolute times depend
+//! on the machine.
 
 use marula_bench_shared::contract::{Runtime, Task};
 use serde::Serialize;
@@ -38,7 +39,8 @@ impl Goal {
     }
 }
 
-/// Instructions, allocations and allocated KiB of a small operation, on every topology. The found document itself has 0.2 KiB.
+/// Instructions, allocations and allocated KiB of a small operation, on every topology. The found
+/// document itself has 0.2 KiB.
 const COUNTS: [(Task, [f64; 3]); 3] = [
     (Task::Ping, [10_000.0, 6.0, 1.0]),
     (Task::InsertOne, [14_000.0, 8.0, 2.0]),

@@ -1,4 +1,4 @@
-//! Formats numbers.
+//! Formats numbers for the tables of the reports.
 
 use super::statistics::Spread;
 
@@ -13,7 +13,8 @@ pub(super) fn spread(spread: Spread) -> String {
     )
 }
 
-/// Three significant digits, and all digits before the decimal point.
+/// A number with two decimals below 10, one below 100 and none from 100: three significant digits
+/// for numbers from 1 to 1,000.
 pub(super) fn significant(value: f64) -> String {
     if value.abs() >= 100.0 {
         grouped(value)
@@ -24,15 +25,15 @@ pub(super) fn significant(value: f64) -> String {
     }
 }
 
-/// An integer with thousands separators.
+/// A number rounded to an integer, with thousands separators.
 pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let (sign, digits) = digits
         .strip_prefix('-')
         .map_or(("", digits.as_str()), |digits| ("-", digits));
     let mut grouped = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_formatted() {
+    fn numbers_have_separators_and_three_significant_digits() {
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(-1_000.0), "-1,000");
         assert_eq!(grouped(999.0), "999");

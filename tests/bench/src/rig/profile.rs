@@ -23,7 +23,8 @@ const MAIN: [(Topology, Task); 8] = [
     (Topology::ThreeNode, Task::FindOne),
 ];
 
-/// Prints the functions with the most instructions for each case, exclusive and inclusive of the functions they call.
+/// Prints the functions with the most instructions for each case, exclusive and inclusive of the
+/// functions they call.
 pub(super) fn run(top: usize, client: Option<&str>, only: Option<&str>) -> Result<(), Failure> {
     let paths = Paths::find()?;
     callgrind::version().ok_or("`profile` requires valgrind")?;

@@ -1,4 +1,5 @@
-//! Measures times. The clients run in alternating rounds, so that other load on the machine affects all of them.
+//! Measures times. The clients run in alternating rounds, so that other load on the machine affects
+//! all of them.
 
 use marula_bench_shared::contract::{Arguments, Figures};
 
@@ -35,7 +36,8 @@ impl Effort {
     }
 }
 
-/// The times of a row. A short run of each client determines the number of operations of its other runs.
+/// The times of a row. A short run of each client determines the number of operations of its other
+/// runs.
 pub(super) fn row(
     clients: &[BenchClient],
     server: &Server,

@@ -5,7 +5,8 @@ use std::{fs, time::Duration};
 /// USER_HZ: the unit of `/proc/PID/stat` is 1/100 s on all supported architectures.
 const TICKS: f64 = 100.0;
 
-/// User and system time of all threads of a process, including terminated ones, in units of 10 ms; `None` if it cannot be read.
+/// User and system time of all threads of a process, including terminated ones, in units of 10 ms;
+/// `None` if it cannot be read.
 #[must_use]
 pub fn of(process: u32) -> Option<Duration> {
     parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)

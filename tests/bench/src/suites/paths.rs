@@ -89,7 +89,8 @@ impl Paths {
         program: &str,
     ) -> Result<PathBuf, Failure> {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-        // Variables that cargo sets for the running program are removed: build scripts depend on them and would run again.
+        // Variables that cargo sets for the running program are removed: build scripts depend on
+        // them and would run again.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("CARGO_MANIFEST_") || text.starts_with("CARGO_PKG_") {

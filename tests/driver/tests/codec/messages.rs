@@ -95,7 +95,8 @@ fn messages_of_a_try_from_conversion_are_kept() {
     assert!(message::<Mixed>(&document).starts_with("code: not a code at byte"));
 }
 
-/// The texts of user types pass through serde's buffers; those of crate bson, which state the value, do not.
+/// The texts of user types pass through serde's buffers; those of crate bson, which state the
+/// value, do not.
 #[test]
 fn messages_are_kept_in_tagged_enums_and_flattened_structs() {
     #[derive(Deserialize, Debug)]

@@ -242,8 +242,8 @@ fn walk(bytes: &[u8], depth: usize) {
     }
 }
 
-/// Gives bytes to every reader. The readers of the driver and of crate bson must agree on acceptance
-/// and result.
+/// Gives bytes to every reader. The readers of the driver and of crate bson must agree on
+/// acceptance and result.
 ///
 /// The only intended difference is the nesting limit, which crate bson does not have. `errors.rs`
 /// tests it.

@@ -313,7 +313,8 @@ fn uuids_without_the_wrapper_are_an_error_in_buffered_types() {
     );
 }
 
-/// Serde's buffer does not state the format, so text is accepted in it. It is stored where serde buffers to write.
+/// Serde's buffer does not state the format, so text is accepted in it. It is stored where serde
+/// buffers to write.
 #[test]
 fn uuids_as_text_are_read_and_stored_only_through_serdes_buffer() {
     #[derive(Serialize, Deserialize, PartialEq, Debug)]

@@ -1,4 +1,5 @@
-//! Establishing and pooling connections: connection strings, DNS, addresses, SOCKS5 proxies, and Connection Monitoring and Pooling.
+//! Establishing and pooling connections: connection strings, DNS, addresses, SOCKS5 proxies, and
+//! Connection Monitoring and Pooling.
 
 mod invalid_options;
 mod load;

@@ -317,10 +317,11 @@ mod own {
     async fn servers_without_edns_are_queried_without_it() {
         let old = NameServer::start(|query| {
             let announces = query.bytes[11] == 1;
-            vec![Reply::Send(match announces {
+            vec![Reply::Send(if announces {
                 // Some of these servers do not repeat the question.
-                true => [&query.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
-                false => query.srv([27017]),
+                [&query.bytes[..2], &[0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]].concat()
+            } else {
+                query.srv([27017])
             })]
         })
         .await;

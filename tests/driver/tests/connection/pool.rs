@@ -1,8 +1,8 @@
-//! Prose tests of the Connection Monitoring and Pooling specification.
+//! Prose tests of the Connection Monitoring and Pooling specification, under their numbers.
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -18,53 +18,52 @@ use tokio::sync::Notify;
 
 const QUERY: &str = "maxPoolSize=7&minPoolSize=2&maxIdleTimeMS=60000&maxConnecting=3&waitQueueTimeoutMS=5000";
 
-/// The events received by a listener. Notifies waiting tests of each event.
+/// The events that a listener has received.
 #[derive(Default)]
 struct ReceivedEvents {
     events: Mutex<Vec<PoolEvent>>,
+    /// Notified after each event.
     more: Notify,
 }
 
 impl ReceivedEvents {
     fn listener(self: &Arc<Self>) -> EventListener<PoolEvent> {
-        let own = Arc::clone(self);
+        let received = Arc::clone(self);
         EventListener::new(move |event: &PoolEvent| {
-            own.events
-                .lock()
-                .expect("no other test panics")
-                .push(event.clone());
-            own.more.notify_waiters();
+            received.lock().push(event.clone());
+            received.more.notify_waiters();
         })
     }
 
+    fn lock(&self) -> MutexGuard<'_, Vec<PoolEvent>> {
+        self.events.lock().expect("the lock is not poisoned")
+    }
+
+    /// The names of the variants of [`PoolEvent`] that were received.
     fn names(&self) -> BTreeSet<String> {
         let name = |event: &PoolEvent| {
             let text = format!("{event:?}");
-            text.split([' ', '{']).next().expect("well-formed").to_owned()
+            let name = text.split([' ', '{']).next();
+            name.expect("the name of a variant").to_owned()
         };
-        self.events
-            .lock()
-            .expect("no other test panics")
-            .iter()
-            .map(name)
-            .collect()
+        self.lock().iter().map(name).collect()
     }
 
-    async fn wait_until(&self, fits: impl Fn(&Self) -> bool) {
+    async fn wait_until(&self, condition: impl Fn(&Self) -> bool) {
         loop {
             let more = self.more.notified();
             tokio::pin!(more);
             more.as_mut().enable();
-            if fits(self) {
+            if condition(self) {
                 return;
             }
             more.await;
         }
     }
 
+    /// The options in the `PoolCreated` events.
     fn created(&self) -> Vec<PoolOptions> {
-        let events = self.events.lock().expect("no other test panics");
-        events
+        self.lock()
             .iter()
             .filter_map(|event| match event {
                 PoolEvent::PoolCreated { options, .. } => Some(*options),
@@ -74,6 +73,7 @@ impl ReceivedEvents {
     }
 }
 
+/// Checks the options that [`QUERY`] sets.
 fn check(options: &PoolOptions) {
     assert_eq!(options.max_pool_size, Some(7));
     assert_eq!(options.min_pool_size, Some(2));
@@ -82,7 +82,8 @@ fn check(options: &PoolOptions) {
     assert_eq!(options.wait_queue_timeout, Some(Duration::from_secs(5)));
 }
 
-/// Databases and collections do not have pool options, so they cannot differ from the client.
+/// Options of the client: all pools of the client have them. Databases and collections have no pool
+/// options.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_1() {
     let received = Arc::<ReceivedEvents>::default();
@@ -99,6 +100,7 @@ async fn connection_monitoring_and_pooling_prose_1() {
     check(&created[0]);
 }
 
+/// All pools of a deployment have the same options.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_2() {
     let deployment = replica_set().await;
@@ -113,6 +115,7 @@ async fn connection_monitoring_and_pooling_prose_2() {
     received.created().iter().for_each(check);
 }
 
+/// Every pool option can be set in the connection string.
 #[test]
 fn connection_monitoring_and_pooling_prose_3() {
     let options = ClientOptions::parse(&format!("mongodb://h/?{QUERY}")).unwrap();
@@ -124,6 +127,7 @@ fn connection_monitoring_and_pooling_prose_3() {
     assert!(options.warnings().is_empty());
 }
 
+/// Listeners receive all events.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_4() {
     let deployment = standalone().await;
@@ -173,6 +177,7 @@ async fn connection_monitoring_and_pooling_prose_4() {
     received.wait_until(|received| received.names() == all).await;
 }
 
+/// A connection that cannot be established fails the check-out, and the event contains the error.
 #[tokio::test]
 async fn connection_monitoring_and_pooling_prose_5() {
     let server = TestServer::builder()
@@ -181,14 +186,14 @@ async fn connection_monitoring_and_pooling_prose_5() {
         .await
         .unwrap();
     for commands in [&["saslContinue"][..], &["hello", "isMaster", "ismaster"]] {
-        let setter = Client::connect(server.uri()).await.unwrap();
-        let point = doc! {
+        let admin_client = Client::connect(server.uri()).await.unwrap();
+        let fail_point = doc! {
             "configureFailPoint": "failCommand", "mode": { "times": 1 },
             "data": { "failCommands": commands, "closeConnection": true, "appName": "failing" },
         };
         let received = Arc::<ReceivedEvents>::default();
-        // A monitor would observe the failure of the handshake first, so it has checked the server
-        // before.
+        // The pool is ready after the first check of the monitor. The fail point is set then, so
+        // that the handshake of the pool's connection fails, and not that of the monitor's.
         let uri = format!(
             "{}?retryReads=false&appName=failing&serverMonitoringMode=poll",
             server.uri()
@@ -199,10 +204,14 @@ async fn connection_monitoring_and_pooling_prose_5() {
         received
             .wait_until(|received| received.names().contains("PoolReady"))
             .await;
-        setter.database("admin").run_command(point).await.unwrap();
+        admin_client
+            .database("admin")
+            .run_command(fail_point)
+            .await
+            .unwrap();
         client.list_database_names().await.unwrap_err();
-        let events = received.events.lock().unwrap();
-        let failed: Vec<_> = events
+        let failed: Vec<_> = received
+            .lock()
             .iter()
             .filter_map(|event| match event {
                 PoolEvent::ConnectionCheckOutFailed { reason, error, .. } => Some((*reason, error.is_some())),

@@ -1,4 +1,5 @@
-//! Server monitoring: the prose tests of Server Discovery and Monitoring, and the resources of monitors.
+//! Server monitoring: the prose tests of Server Discovery and Monitoring, and the resources of
+//! monitors.
 
 mod failures;
 mod intervals;

@@ -1,4 +1,5 @@
-//! Log messages: the prose tests of the Command Logging and Monitoring specification, levels and limits.
+//! Log messages: the prose tests of the Command Logging and Monitoring specification, levels and
+//! limits.
 
 use marula_driver::{
     Client,

@@ -1,9 +1,9 @@
 //! Many tasks use one client while its connections fail according to a script, with over a thousand
-//! faults: no operation hangs or panics, every error has an expected kind, every acknowledged write is
-//! stored exactly once, and the client works afterwards.
+//! faults: no operation hangs or panics, every error has an expected kind, every acknowledged write
+//! is stored exactly once, and the client works afterwards.
 //!
-//! `cargo test --test faults scripted -- --nocapture` prints the faults of each target. The number in
-//! `MARULA_FAULT_SEED` is added to the seeds, which changes the order of the faults.
+//! `cargo test --test faults scripted -- --nocapture` prints the faults of each target. The number
+//! in `MARULA_FAULT_SEED` is added to the seeds, which changes the order of the faults.
 
 mod cuts;
 mod endings;

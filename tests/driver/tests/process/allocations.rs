@@ -1,4 +1,5 @@
-//! Allocations per operation measure_operations the hot path. The counts do not depend measure_operations the load of the machine.
+//! Allocations per operation measure_operations the hot path. The counts do not depend
+//! measure_operations the load of the machine.
 
 use std::{sync::mpsc, thread};
 

@@ -2,7 +2,8 @@
 
 use marula_driver::bson::ObjectId;
 
-/// The counter starts at a random value and cannot be set: the test makes up to 2²⁴ ids to reach the overflow.
+/// The counter starts at a random value and cannot be set: the test makes up to 2²⁴ ids to reach
+/// the overflow.
 #[test]
 fn bson_objectid_prose_2() {
     let _alone = crate::lock_process();

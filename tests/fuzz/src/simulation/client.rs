@@ -1,5 +1,5 @@
-//! The state of the simulated client: the topology description, and for each server the pool, its event ledger and the monitor's
-//! state.
+//! The state of the simulated client: the topology description, and for each server the pool, its
+//! event ledger and the monitor's state.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -20,7 +20,8 @@ pub(crate) struct Link {
     pub(crate) process: u64,
 }
 
-/// The state of the client for a server. The handle of a removed server is kept until its connections are checked in.
+/// The state of the client for a server. The handle of a removed server is kept until its
+/// connections are checked in.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) address: ServerAddress,

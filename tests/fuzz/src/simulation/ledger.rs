@@ -82,8 +82,8 @@ impl Ledger {
         self.checking_out -= 1;
     }
 
-    /// Compares the ledger with the counts of the pool, all of whose actions have been executed. `failing` is the number of requests
-    /// whose failure has not been reported yet.
+    /// Compares the ledger with the counts of the pool, all of whose actions have been executed.
+    /// `failing` is the number of requests whose failure has not been reported yet.
     ///
     /// # Panics
     /// If they differ.

@@ -1,7 +1,8 @@
-//! Simulates the driver's state machines on a virtual clock with random events, and checks their invariants.
+//! Simulates the driver's state machines on a virtual clock with random events, and checks their
+//! invariants.
 //!
-//! A run depends only on its seed, which is printed if the run fails. `SIMULATION_SEED=<seed> cargo test -p marula-fuzz-tests`
-//! repeats it.
+//! A run depends only on its seed, which is printed if the run fails.
+//! `SIMULATION_SEED=<seed> cargo test -p marula-fuzz-tests` repeats it.
 
 mod client;
 mod ledger;

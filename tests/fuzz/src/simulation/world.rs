@@ -1,4 +1,5 @@
-//! The simulation: drives the state machines of a client as the driver does, against the simulated replica set.
+//! The simulation: drives the state machines of a client as the driver does, against the simulated
+//! replica set.
 
 mod discovery;
 mod operations;

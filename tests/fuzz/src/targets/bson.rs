@@ -30,8 +30,9 @@ fn run(bytes: &[u8]) {
         Ok(document) => keeps_its_value(document),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    // Deserialising the same bytes with serde gives the same value, with two exceptions: serde ignores the keys of arrays, and
-    // `Bson` interprets keys such as "$oid" as Extended JSON when it is deserialised.
+    // Deserialising the same bytes with serde gives the same value, with two exceptions: serde
+    // ignores the keys of arrays, and `Bson` interprets keys such as "$oid" as Extended JSON when
+    // it is deserialised.
     let by_serde: Result<Document, _> = from_slice(bytes);
     if let Ok(document) = &read
         && !has_dollar_keys(document)
@@ -56,13 +57,14 @@ fn keeps_its_value(document: &Document) {
     }
 }
 
-/// Whether the text contains a key that starts with a dollar, or another dollar after a quotation mark.
+/// Whether the text contains a key that starts with a dollar, or another dollar after a quotation
+/// mark.
 fn has_dollar_keys(document: &Document) -> bool {
     to_vec(document).is_ok_and(|bytes| bytes.contains(&b'$'))
 }
 
-/// Whether the Extended JSON text of the document cannot be parsed back: it has keys that Extended JSON interprets, or values that
-/// the text cannot represent.
+/// Whether the Extended JSON text of the document cannot be parsed back: it has keys that Extended
+/// JSON interprets, or values that the text cannot represent.
 fn looks_like_a_wrapper(document: &Document) -> bool {
     document
         .iter()

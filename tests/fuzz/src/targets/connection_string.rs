@@ -35,7 +35,8 @@ fn run(bytes: &[u8]) {
     hides_the_password(&text);
 }
 
-/// Checks that errors, warnings and `Debug` do not contain the password, for any rest of the string.
+/// Checks that errors, warnings and `Debug` do not contain the password, for any rest of the
+/// string.
 fn hides_the_password(rest: &str) {
     // The credentials end at the first "@", "/" or ",".
     let rest: String = rest.chars().filter(|c| !matches!(c, '@' | '/')).collect();

@@ -1,9 +1,11 @@
 //! Fuzz targets: each passes arbitrary bytes to a parser of the driver and checks its invariants.
 //!
-//! `cargo test` runs each target with a bounded number of inputs, which a deterministic generator mutates from seeds; `FUZZ_INPUTS`
-//! sets the number. `libfuzzer/` is a separate workspace that runs the same functions under cargo-fuzz, guided by coverage.
+//! `cargo test` runs each target with a bounded number of inputs, which a deterministic generator
+//! mutates from seeds; `FUZZ_INPUTS` sets the number. `libfuzzer/` is a separate workspace that
+//! runs the same functions under cargo-fuzz, guided by coverage.
 //!
-//! Each target checks that no input causes a panic, and that a parsed value can be written and parsed again without a change.
+//! Each target checks that no input causes a panic, and that a parsed value can be written and
+//! parsed again without a change.
 
 mod bson;
 mod compressed;

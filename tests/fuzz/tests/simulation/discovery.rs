@@ -1,4 +1,5 @@
-//! Server discovery with random replies, failures and elections: invariants of the topology description.
+//! Server discovery with random replies, failures and elections: invariants of the topology
+//! description.
 
 use std::{
     collections::BTreeSet,

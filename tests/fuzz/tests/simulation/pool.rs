@@ -1,4 +1,5 @@
-//! The events of the connection pool with random calls: every check-out and every connection ends exactly once.
+//! The events of the connection pool with random calls: every check-out and every connection ends
+//! exactly once.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The pool of a load balancer with random calls: clearing a service does not pause or close the pool, cancels no establishment and
-//! fails no request, and every waiting request is fulfilled.
+//! The pool of a load balancer with random calls: clearing a service does not pause or close the
+//! pool, cancels no establishment and fails no request, and every waiting request is fulfilled.
 
 use std::{
     collections::BTreeMap,

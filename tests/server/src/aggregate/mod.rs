@@ -1,5 +1,5 @@
-//! Aggregation pipelines. A pipeline is parsed into stages, each of which processes all documents
-//! before the next.
+//! Aggregation pipelines. A pipeline is parsed into stages. Each stage processes all documents
+//! before the next stage begins.
 
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;
@@ -37,7 +37,9 @@ pub(crate) struct Source<'s> {
     pub(crate) database: &'s str,
     /// The collection of the `aggregate`; `None` for `aggregate: 1`.
     pub(crate) collection: Option<&'s str>,
+    /// The address of this server, for `$collStats` and `$indexStats`.
     pub(crate) host: &'s str,
+    /// The session of the command, for `$listLocalSessions`.
     pub(crate) lsid: Option<&'s Bson>,
 }
 
@@ -67,14 +69,14 @@ impl Pipeline {
             })
     }
 
-    /// Parses the pipeline of an update.
+    /// Parses the pipeline of an update. Fails on stages that are not allowed there.
     pub(crate) fn parse_update(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         for stage in stages {
             let (name, _) = parse::single_field(stage)?;
+            if !parse::is_known(name) {
+                return Err(parse::unknown_stage(name));
+            }
             if !UPDATE_STAGES.contains(&name) {
-                if !parse::is_known(name) {
-                    return Err(parse::unknown_stage(name));
-                }
                 return Err(Error::new(
                     code::INVALID_OPTIONS,
                     format!("{name} is not allowed to be used within an update"),
@@ -98,8 +100,7 @@ impl Pipeline {
     }
 
     /// Runs the pipeline of an update on its document.
-    pub(crate) fn run_on_one(&self, document: Document, env: &Env) -> Result<Document> {
-        let mut document = document;
+    pub(crate) fn run_on_one(&self, mut document: Document, env: &Env) -> Result<Document> {
         for stage in &self.stages {
             document = stage.transform(&document, env)?.ok_or_else(|| {
                 Error::new(

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::storage::{Catalog, Namespace};
 use bson::{Bson, Document};
-use options::{Options, now};
+use options::{Options, high_water_mark};
 use std::collections::VecDeque;
 use token::{Position, Token};
 
@@ -83,7 +83,9 @@ impl ChangeStream {
                 ));
             }
         }
-        let position = options.start.unwrap_or_else(|| now(deployment.operation_time()));
+        let position = options
+            .start
+            .unwrap_or_else(|| high_water_mark(deployment.operation_time()));
         let stream = ChangeStream {
             options,
             pipeline,
@@ -145,7 +147,7 @@ impl ChangeStream {
     /// Appends the events of new oplog entries to `pending`.
     fn read_oplog(&mut self, deployment: &Deployment, catalog: &Catalog) -> Result<()> {
         // The catalog is locked, so the oplog does not change in the meantime.
-        let until = now(deployment.operation_time());
+        let until = high_water_mark(deployment.operation_time());
         for entry in self.scan(deployment)? {
             for (token, event) in event::events(&entry, &self.options, deployment.version, catalog)? {
                 if token <= self.position {

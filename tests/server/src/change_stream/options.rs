@@ -6,7 +6,7 @@ use crate::error::{Error, Result, code};
 use crate::storage::Namespace;
 use bson::{Document, Timestamp};
 
-/// The scope of a stream: a collection, a database or the cluster.
+/// The namespaces whose changes a stream watches.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scope {
     Collection(Namespace),
@@ -17,18 +17,23 @@ pub(crate) enum Scope {
 /// `fullDocument` and `fullDocumentBeforeChange`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Image {
+    /// `off`, and the `default` of `fullDocument`.
     Off,
-    /// The document as it is when the event is returned.
+    /// `updateLookup`: the document as it is when the event is returned.
     Lookup,
+    /// `whenAvailable`: the pre- or post-image; null if it was not recorded.
     WhenAvailable,
+    /// `required`: the pre- or post-image; an error if it was not recorded.
     Required,
 }
 
-/// The options of a stream.
+/// The options of a stream that have an effect in this server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(super) full_document: Image,
+    /// `fullDocumentBeforeChange`
     pub(super) before_change: Image,
+    /// `showExpandedEvents`
     pub(super) expanded: bool,
     /// The token after which the stream starts; `None` for the time of opening.
     pub(super) start: Option<Token>,
@@ -79,6 +84,7 @@ impl Options {
     }
 }
 
+/// Parses `resumeAfter`, `startAfter` and `startAtOperationTime`.
 fn start(args: &Args<'_>) -> Result<Option<Token>> {
     let (after, start) = (args.document("resumeAfter")?, args.document("startAfter")?);
     match (after, start, args.get("startAtOperationTime")) {
@@ -108,10 +114,12 @@ fn start(args: &Args<'_>) -> Result<Option<Token>> {
     }
 }
 
+/// The scope of a stream. `cluster`: `allChangesForCluster`. `collection`: `None` for
+/// `aggregate: 1`.
 fn scope(cluster: bool, db: &str, collection: Option<&Namespace>) -> Result<Scope> {
     let invalid = |message: String| Error::new(code::INVALID_NAMESPACE, message);
     match collection {
-        Some(_) | None if cluster && (db != "admin" || collection.is_some()) => Err(Error::new(
+        _ if cluster && (db != "admin" || collection.is_some()) => Err(Error::new(
             code::INVALID_OPTIONS,
             "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' database, and with no collection name",
         )),
@@ -138,8 +146,8 @@ impl Scope {
     }
 }
 
-/// The token after all events up to a time.
-pub(super) fn now(time: Timestamp) -> Token {
+/// The high-water mark token of a time: after all events up to it.
+pub(super) fn high_water_mark(time: Timestamp) -> Token {
     Token {
         time,
         position: Position::HighWater,

@@ -1,5 +1,5 @@
-//! Roots, powers, logarithms, trigonometry and bitwise operators. Decimals are rejected where the
-//! result is irrational.
+//! Roots, powers, logarithms, trigonometry and bitwise operators. Decimals are not implemented (error
+//! 238); the bitwise operators reject them as MongoDB does.
 
 use super::{Function, Scope};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::value::number::Number;
 use crate::value::{format, is_nullish, type_name};
 use bson::Bson;
 
-/// Declares an operator with one argument that is implemented in this module.
+/// An operator with one argument.
 macro_rules! unary {
     ($name:literal, $run:expr) => {
         Function {
@@ -91,7 +91,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     unary!("$bitNot", bit_not),
 ];
 
-/// The number in an argument, or `None` if it is null.
+/// The number in an argument; `None` if the argument is null or missing. Another type is the error
+/// `code`.
 pub(super) fn one_number(operator: &str, code: i32, value: &Bson) -> Result<Option<Number>> {
     if is_nullish(value) {
         return Ok(None);
@@ -104,6 +105,7 @@ pub(super) fn one_number(operator: &str, code: i32, value: &Bson) -> Result<Opti
     })
 }
 
+/// Applies a function of doubles to a number. The result of null is null.
 fn double(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     match one_number(operator, 28765, value)? {
         None => Ok(Bson::Null),
@@ -112,6 +114,7 @@ fn double(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     }
 }
 
+/// As [`double`] for a logarithm. A number that is not positive is the error `code`.
 fn logarithm(operator: &str, code: i32, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     match Number::from_bson(value) {
         Some(number) if number.to_f64() <= 0.0 => Err(Error::new(
@@ -125,22 +128,23 @@ fn logarithm(operator: &str, code: i32, value: &Bson, apply: fn(f64) -> f64) -> 
     }
 }
 
+/// The number in the argument `name` of an operator with several arguments. Another type is the
+/// error `code`.
+fn named_number(operator: &str, name: &str, code: i32, value: &Bson) -> Result<Number> {
+    Number::from_bson(value).ok_or_else(|| {
+        Error::new(
+            code,
+            format!("{operator}'s {name} must be numeric, not {}", type_name(value)),
+        )
+    })
+}
+
 fn log(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     if arguments.iter().any(is_nullish) {
         return Ok(Bson::Null);
     }
-    let number = |index: usize, name: &str, code: i32| {
-        Number::from_bson(&arguments[index]).ok_or_else(|| {
-            Error::new(
-                code,
-                format!(
-                    "$log's {name} must be numeric, not {}",
-                    type_name(&arguments[index])
-                ),
-            )
-        })
-    };
-    let (argument, base) = (number(0, "argument", 28756)?, number(1, "base", 28757)?);
+    let argument = named_number("$log", "argument", 28756, &arguments[0])?;
+    let base = named_number("$log", "base", 28757, &arguments[1])?;
     if argument.to_f64() <= 0.0 {
         return Err(Error::new(
             28758,
@@ -179,34 +183,26 @@ fn pow(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     if arguments.iter().any(is_nullish) {
         return Ok(Bson::Null);
     }
-    let number = |index: usize, name: &str, code: i32| {
-        Number::from_bson(&arguments[index]).ok_or_else(|| {
-            Error::new(
-                code,
-                format!(
-                    "$pow's {name} must be numeric, not {}",
-                    type_name(&arguments[index])
-                ),
-            )
-        })
-    };
-    let (base, exponent) = (number(0, "base", 28762)?, number(1, "exponent", 28763)?);
+    let base = named_number("$pow", "base", 28762, &arguments[0])?;
+    let exponent = named_number("$pow", "exponent", 28763, &arguments[1])?;
     if base.to_f64() == 0.0 && exponent.to_f64() < 0.0 {
         return Err(Error::new(
             28764,
             "$pow cannot take a base of 0 and a negative exponent",
         ));
     }
-    let only_ints = match (base, exponent) {
+    match (base, exponent) {
         (Number::Decimal(_), _) | (_, Number::Decimal(_)) => {
             return Err(Error::not_served("$pow of decimals"));
         }
         (Number::Double(_), _) | (_, Number::Double(_)) => {
             return Ok(Bson::Double(base.to_f64().powf(exponent.to_f64())));
         }
-        (base, exponent) => matches!((base, exponent), (Number::Int(_), Number::Int(_))),
-    };
+        _ => {}
+    }
+    let only_ints = matches!((base, exponent), (Number::Int(_), Number::Int(_)));
     let power = exponent.to_saturated_i64();
+    // The result, if it is an integer that fits in 64 bits.
     let exact = match base.to_saturated_i64() {
         1 => Some(1),
         -1 => Some(if power % 2 == 0 { 1 } else { -1 }),
@@ -232,6 +228,7 @@ fn out_of_bounds(operator: &str, number: f64, bounds: &str) -> Error {
     )
 }
 
+/// As [`double`] for a function that is undefined for infinities.
 fn finite(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     match Number::from_bson(value).map(Number::to_f64) {
         Some(number) if number.is_infinite() => Err(out_of_bounds(operator, number, "(-inf,inf)")),
@@ -239,6 +236,7 @@ fn finite(operator: &str, value: &Bson, apply: fn(f64) -> f64) -> Result<Bson> {
     }
 }
 
+/// As [`double`] for a function that is defined from `min` to `max`.
 fn bounded(operator: &str, value: &Bson, apply: fn(f64) -> f64, min: f64, max: f64) -> Result<Bson> {
     match Number::from_bson(value).map(Number::to_f64) {
         Some(number) if number < min || number > max => {
@@ -262,7 +260,8 @@ fn atan2(arguments: &[Bson], _: &Scope<'_>) -> Result<Bson> {
     }
 }
 
-/// Combines ints and longs. The result is a long if any argument is one.
+/// Combines ints and longs. The result is a long if any argument is one. `identity`: the result
+/// without arguments.
 fn bitwise(operator: &str, arguments: &[Bson], identity: i32, apply: fn(i64, i64) -> i64) -> Result<Bson> {
     let mut result = i64::from(identity);
     let mut long = false;
@@ -282,7 +281,7 @@ fn bitwise(operator: &str, arguments: &[Bson], identity: i32, apply: fn(i64, i64
             }
         };
     }
-    // Sign extension commutes with the operators, so the low half is the result for ints.
+    // Sign extension commutes with the operators, so the low 32 bits are the result for ints.
     Ok(if long {
         Bson::Int64(result)
     } else {

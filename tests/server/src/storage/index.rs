@@ -13,12 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The support of an index type by this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Ascending and descending indexes: entries are maintained and uniqueness is enforced.
+    /// Ascending and descending indexes, which have entries and enforce uniqueness.
     Ordered,
     /// Text, hashed, geospatial and wildcard indexes: accepted and listed, without entries.
     Listed,
 }
 
+/// An index of a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
     pub(crate) name: String,
@@ -28,10 +29,14 @@ pub(crate) struct Index {
     pub(crate) unique: bool,
     pub(crate) sparse: bool,
     pub(crate) hidden: bool,
+    /// `prepareUnique` of `collMod`: duplicates are rejected, although the index is not unique.
     pub(crate) prepare_unique: bool,
+    /// `partialFilterExpression`
     pub(crate) partial: Option<Filter>,
+    /// `None`: binary comparison.
     pub(crate) collation: Option<Collation>,
     pub(crate) expire_after_seconds: Option<i64>,
+    /// The parsed paths of the key pattern.
     paths: Vec<Vec<Part>>,
     entries: BTreeMap<Key, BTreeSet<RecordId>>,
 }
@@ -49,7 +54,8 @@ impl Index {
         index
     }
 
-    /// An index with its listed specification. The caller sets the option fields.
+    /// An index without entries. `spec`: the specification in the form of `listIndexes`. The caller
+    /// sets the fields of the options.
     pub(crate) fn new(name: &str, spec: Document, kind: Kind) -> Index {
         let paths = spec
             .get_document("key")
@@ -90,18 +96,21 @@ impl Index {
         Ok(keys
             .into_iter()
             .filter(|key| !self.sparse || key.iter().any(Option::is_some))
-            .map(|key| {
-                Key(key
-                    .into_iter()
-                    .map(|value| {
-                        let value = value.unwrap_or(Bson::Null);
-                        self.collation
-                            .as_ref()
-                            .map_or_else(|| value.clone(), |c| c.fold(&value))
-                    })
-                    .collect())
+            .map(|values| {
+                let values = values.into_iter().map(|value| self.key_value(value));
+                Key(values.collect())
             })
             .collect())
+    }
+
+    /// The value of a field as part of a key: null if the field is missing, and with the collation
+    /// keys of strings.
+    fn key_value(&self, value: Option<Bson>) -> Bson {
+        let value = value.unwrap_or(Bson::Null);
+        match &self.collation {
+            Some(collation) => collation.fold(&value),
+            None => value,
+        }
     }
 
     /// Rejects arrays in hashed fields and in the fields before the text fields of a text index.
@@ -119,11 +128,9 @@ impl Index {
                 ));
             }
         }
-        let before_text = pattern.keys().take_while(|path| *path != "_fts");
+        let mut before_text = pattern.keys().take_while(|path| *path != "_fts");
         if pattern.contains_key("_fts")
-            && before_text
-                .into_iter()
-                .any(|path| matches!(crate::query::path::get(document, path), Some(Bson::Array(_))))
+            && before_text.any(|path| matches!(crate::query::path::get(document, path), Some(Bson::Array(_))))
         {
             return Err(Error::new(
                 16675,
@@ -133,7 +140,7 @@ impl Index {
         Ok(())
     }
 
-    /// Adds the array fields to the message, as the server does.
+    /// Adds the paths of the array fields to the message, as MongoDB does.
     fn name_arrays(&self, error: Error, document: &Document) -> Error {
         let pattern = self.key_pattern();
         let arrays: Vec<String> = pattern
@@ -147,7 +154,8 @@ impl Index {
         }
     }
 
-    /// Returns error 11000 if another record has one of the keys.
+    /// Returns error 11000 if another record has one of the keys. `own`: the record that is
+    /// updated.
     pub(crate) fn check_unique(
         &self,
         keys: &BTreeSet<Key>,
@@ -170,25 +178,20 @@ impl Index {
         Ok(())
     }
 
-    /// The duplicate key error, with the values of the document.
+    /// The duplicate key error, with the values of the document instead of their collation keys.
     fn duplicate(&self, key: &Key, document: &Document, namespace: &str) -> Error {
         let pattern = self.key_pattern();
-        let plain = keys_of(document, &self.paths).unwrap_or_default();
-        let values = plain
+        let values = keys_of(document, &self.paths)
+            .unwrap_or_default()
             .into_iter()
-            .find(|plain| {
-                let folded = plain.iter().map(|value| {
-                    let value = value.clone().unwrap_or(Bson::Null);
-                    self.collation
-                        .as_ref()
-                        .map_or_else(|| value.clone(), |c| c.fold(&value))
-                });
-                Key(folded.collect()) == *key
+            .find(|values| {
+                let values = values.iter().map(|value| self.key_value(value.clone()));
+                Key(values.collect()) == *key
             })
             .map_or_else(
                 || key.0.clone(),
-                |plain| {
-                    plain
+                |values| {
+                    values
                         .into_iter()
                         .map(|value| value.unwrap_or(Bson::Null))
                         .collect()
@@ -229,7 +232,7 @@ impl Index {
         }
     }
 
-    /// The records with exactly these key values.
+    /// The records with exactly these values of the key pattern's fields.
     pub(crate) fn lookup(&self, key: Vec<Bson>) -> impl Iterator<Item = RecordId> + '_ {
         let key = Key(match &self.collation {
             Some(collation) => key.iter().map(|value| collation.fold(value)).collect(),
@@ -249,8 +252,8 @@ impl Index {
         self.entries.iter()
     }
 
-    /// The record IDs of each key shared by several records, for the conversion to a unique index
-    /// with `collMod`.
+    /// The records of each key that several records have: the violations that `collMod` returns if
+    /// the index cannot be converted to a unique one.
     pub(crate) fn violations(&self) -> Vec<Vec<RecordId>> {
         self.entries
             .values()
@@ -259,7 +262,7 @@ impl Index {
             .collect()
     }
 
-    /// Record IDs in key pattern order, each once.
+    /// The records in the order of the key pattern, each once.
     pub(crate) fn scan(&self) -> Vec<RecordId> {
         let directions: Vec<bool> = self
             .key_pattern()
@@ -291,7 +294,7 @@ impl Index {
     }
 }
 
-/// The prefix of a path at which the document has an array.
+/// The shortest prefix of a path at which the document has an array.
 fn array_along<'p>(document: &Document, path: &'p str) -> Option<&'p str> {
     let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| &path[..end])

@@ -1,9 +1,11 @@
-//! Commands other than reads and writes: bulkWrite, views, the Stable API, and rejected commands.
+//! `bulkWrite`, views, the Stable API, `mapReduce`, unacknowledged writes, older servers, and
+//! commands that are rejected.
 
 use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
 use bson::{Bson, Document, doc};
 use marula_test_server::TestServer;
 
+/// Runs a command that must succeed, and returns the reply.
 async fn ok(client: &mut Client, body: Document) -> Document {
     let reply = client.run(on("db", body)).await;
     assert_eq!(code(&reply), 0, "{reply}");
@@ -29,8 +31,8 @@ async fn bulk_write_reports_every_operation() {
         doc! {"insert": 0, "document": {"_id": 1}},
         doc! {"delete": 1, "filter": {}, "multi": true},
     ];
-    let info = vec![doc! {"ns": "db.a"}, doc! {"ns": "db.b"}];
-    let body = doc! {"bulkWrite": 1, "ops": ops.clone(), "nsInfo": info.clone(), "ordered": false};
+    let ns_info = vec![doc! {"ns": "db.a"}, doc! {"ns": "db.b"}];
+    let body = doc! {"bulkWrite": 1, "ops": ops.clone(), "nsInfo": ns_info.clone(), "ordered": false};
     let reply = client.run(on("admin", body)).await;
     let counts = [
         "nErrors",
@@ -44,19 +46,20 @@ async fn bulk_write_reports_every_operation() {
         counts.map(|name| reply.get_i32(name).unwrap()),
         [1, 2, 1, 1, 1, 1]
     );
-    let rows = first_batch(&reply);
-    assert_eq!(rows.len(), 6);
-    let row = |index: usize| rows[index].as_document().unwrap();
-    assert_eq!(row(3).get_document("upserted").unwrap(), &doc! {"_id": 9});
-    assert_eq!(row(4).get_i32("code").unwrap(), 11000);
-    assert!(row(4).contains_key("keyValue"));
+    let results = first_batch(&reply);
+    assert_eq!(results.len(), 6);
+    let result = |index: usize| results[index].as_document().unwrap();
+    assert_eq!(result(3).get_document("upserted").unwrap(), &doc! {"_id": 9});
+    assert_eq!(result(4).get_i32("code").unwrap(), 11000);
+    assert!(result(4).contains_key("keyValue"));
     // An ordered bulk write stops at the error; `errorsOnly` returns only that result.
-    let body = doc! {"bulkWrite": 1, "ops": ops[..2].to_vec(), "nsInfo": info, "errorsOnly": true};
+    let body = doc! {"bulkWrite": 1, "ops": ops[..2].to_vec(), "nsInfo": ns_info, "errorsOnly": true};
     let reply = client.run(on("admin", body)).await;
     assert_eq!(first_batch(&reply).len(), 1);
     assert_eq!(reply.get_i32("nInserted").unwrap(), 0);
-    let bad = doc! {"bulkWrite": 1, "ops": [{"insert": 3, "document": {}}], "nsInfo": [{"ns": "db.a"}]};
-    assert_eq!(code(&client.run(on("admin", bad)).await), 2);
+    // The index of a namespace that `nsInfo` does not have.
+    let invalid = doc! {"bulkWrite": 1, "ops": [{"insert": 3, "document": {}}], "nsInfo": [{"ns": "db.a"}]};
+    assert_eq!(code(&client.run(on("admin", invalid)).await), 2);
 }
 
 #[tokio::test]
@@ -102,8 +105,8 @@ async fn views_return_the_result_of_their_pipeline() {
     ] {
         assert_eq!(code(&client.run(on("db", write)).await), 166);
     }
-    let wrong = doc! {"create": "u", "viewOn": "c", "pipeline": [{"$out": "x"}]};
-    assert_eq!(code(&client.run(on("db", wrong)).await), 167);
+    let writing = doc! {"create": "u", "viewOn": "c", "pipeline": [{"$out": "x"}]};
+    assert_eq!(code(&client.run(on("db", writing)).await), 167);
 }
 
 #[tokio::test]
@@ -181,18 +184,18 @@ async fn invalid_commands_fail_with_the_servers_codes() {
 }
 
 #[tokio::test]
-async fn map_reduce_and_where_support_one_function_each() {
+async fn map_reduce_and_where_support_the_functions_of_the_specifications() {
     let (_server, mut client) = standalone().await;
     ok(
         &mut client,
         doc! {"insert": "c", "documents": [{"_id": 1, "x": 1}, {"_id": 2, "x": 2}]},
     )
     .await;
-    let program = |text: &str| Bson::JavaScriptCode(text.to_owned());
+    let code_of = |text: &str| Bson::JavaScriptCode(text.to_owned());
     let body = doc! {
         "mapReduce": "c",
-        "map": program("function inc() { return emit(0, this.x + 1) }"),
-        "reduce": program("function sum(key, values) { return values.reduce((acc, x) => acc + x); }"),
+        "map": code_of("function inc() { return emit(0, this.x + 1) }"),
+        "reduce": code_of("function sum(key, values) { return values.reduce((acc, x) => acc + x); }"),
         "out": {"inline": 1},
     };
     let reply = ok(&mut client, body).await;

@@ -202,14 +202,15 @@ async fn connect(expected: &Expected, fixture: &Fixture, kind: Kind, mut options
         }
     };
     let checked = expected.check_hosts(&client).await;
-    let pinged = match expected.ping {
-        true => client
+    let pinged = if expected.ping {
+        client
             .database("admin")
             .run_command(doc! { "ping": 1 })
             .await
             .map(drop)
-            .map_err(|error| format!("ping: {error}")),
-        false => Ok(()),
+            .map_err(|error| format!("ping: {error}"))
+    } else {
+        Ok(())
     };
     client.shutdown().await;
     checked.and(pinged).into()

@@ -86,9 +86,10 @@ impl Deployment {
 
     /// Maps the ports in the files to the actual addresses.
     fn map(&self, kind: Kind, encrypted: bool) -> BTreeMap<u16, SocketAddr> {
-        let addresses = match encrypted {
-            true => self.proxies.iter().map(|front| front.address).collect(),
-            false => entries(&self.server),
+        let addresses = if encrypted {
+            self.proxies.iter().map(|front| front.address).collect()
+        } else {
+            entries(&self.server)
         };
         kind.ports().iter().copied().zip(addresses).collect()
     }

@@ -161,8 +161,8 @@ impl WriteModel {
         self
     }
 
-    /// The collation. For updates, replacements and deletes. Default: the collation of the
-    /// collection.
+    /// The collation of string comparisons. For updates, replacements and deletes. Default: the
+    /// default collation of the collection.
     pub fn collation(mut self, value: impl Into<Collation>) -> Self {
         let collation = Some(Box::new(value.into()));
         match &mut self.write {

@@ -39,7 +39,8 @@ macro_rules! __update_options {
             /// The index to use, by name or by key pattern. Default: the choice of the query
             /// planner.
             [statement] hint: boxed $crate::options::Hint = "hint";
-            /// The collation. Default: the collation of the collection.
+            /// The collation of string comparisons. Default: the default collation of the
+            /// collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
             /// Skip schema validation. Default: `false`.
             bypass_document_validation: plain bool = "bypassDocumentValidation";

@@ -192,9 +192,12 @@ proptest! {
         let mut errors: Vec<Error> = sent
             .iter()
             .zip(1..)
-            .map(|(sent, code)| match sent {
-                true => command(code, &labels),
-                false => network(NetworkPhase::Connect).with_labels(labels.map(str::to_owned)),
+            .map(|(sent, code)| {
+                if *sent {
+                    command(code, &labels)
+                } else {
+                    network(NetworkPhase::Connect).with_labels(labels.map(str::to_owned))
+                }
             })
             .collect();
         if ends_unsent {

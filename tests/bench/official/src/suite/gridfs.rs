@@ -1,4 +1,5 @@
-//! The GridFS tasks: one large file in memory, or many files on disk, of which each worker takes the next one.
+//! The GridFS tasks: one large file in memory, or many files on disk, of which each worker takes
+//! the next one.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! The tasks of the specified benchmarks with the official Rust driver, equivalent to `src/bin/suite-marula`.
+//! The tasks of the specified benchmarks with the official Rust driver, equivalent to
+//! `src/bin/suite-marula`.
 
 mod codec;
 mod gridfs;

@@ -1,6 +1,7 @@
 //! The tasks with many documents.
 //!
-//! As in the client of this project, the write models of bulk writes are created in the measured phase.
+//! As in the client of this project, the write models of bulk writes are created in the measured
+//! phase.
 
 use std::hint::black_box;
 

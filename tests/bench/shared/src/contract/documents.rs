@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The database of all collections.
 pub const DATABASE: &str = "bench";
-/// The collection for inserts.
+/// The collection that the tasks insert into.
 pub const INSERTED: &str = "inserted";
 /// The collection with one [`Small`].
 pub const ONE_SMALL: &str = "one_small";
@@ -15,7 +15,7 @@ pub const ONE_TWEET: &str = "one_tweet";
 pub const MANY_SMALL: &str = "many_small";
 /// The collection with [`MANY`] tweets.
 pub const MANY_TWEETS: &str = "many_tweets";
-/// Number of documents of the bulk tasks.
+/// Number of documents of the tasks with `10k` in their names.
 pub const MANY: usize = 10_000;
 
 /// 267 bytes as BSON: an id, seven strings, six numbers.
@@ -81,6 +81,7 @@ pub struct Line {
     pub discount: i32,
 }
 
+/// Number of lines of a [`Large`].
 const LINES: i32 = 227;
 
 /// The `_id` of the document `number`.
@@ -91,7 +92,7 @@ pub fn id(number: u32) -> ObjectId {
 }
 
 impl Small {
-    /// The document `number`. Documents with different numbers are different.
+    /// The document `number`. Documents with different numbers have different ids.
     #[must_use]
     pub fn new(number: u32) -> Self {
         let text = |kind: char| format!("{kind}{:07}", number % 10_000_000);
@@ -116,7 +117,7 @@ impl Small {
 }
 
 impl Large {
-    /// The document `number`.
+    /// The document `number`: only the id depends on the number.
     #[must_use]
     pub fn new(number: u32) -> Self {
         let line = |n: i32| Line {

@@ -65,8 +65,8 @@ impl Meter {
     }
 }
 
-/// CPU time of all running threads of this process. Terminated threads are not included, so threads must not end during a
-/// measurement.
+/// CPU time of all running threads of this process. Terminated threads are not included, so threads
+/// must not end during a measurement.
 fn cpu_ns() -> io::Result<u64> {
     const ESRCH: i32 = 3;
     let mut sum = 0;

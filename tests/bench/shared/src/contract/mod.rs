@@ -1,20 +1,21 @@
 //! The common part of the client programs of the comparison, so that only the drivers differ.
 //!
-//! A program is called with
-//! `--uri URI --task TASK --tasks N --runtime current|multi --ops M`, connects, warms up, runs `M` operations in `N`
-//! concurrent tasks, and prints one line of JSON:
+//! A program is called with `--uri URI --task TASK --tasks N --runtime current|multi --ops M`,
+//! connects, warms up, runs `M` operations in `N` concurrent tasks, and prints one line of JSON:
 //!
 //! ```json
 //! {"ops":20000,"wall_ns":812345678,"cpu_ns":512345678,"peak_kib":9876}
 //! ```
 //!
-//! `cpu_ns` is the user and system time of all threads of the process, `peak_kib` the peak resident memory.
-//! Exit codes: 0; 1 if an operation failed; 2 for invalid arguments; 3 if the driver does not support the task.
+//! `cpu_ns` is the user and system time of all threads of the process, `peak_kib` the peak resident
+//! memory. Exit codes: 0; 1 if an operation failed; 2 for invalid arguments; 3 if the driver does
+//! not support the task.
 //!
 //! With `--futures URI`, a Rust program prints the sizes of the futures of its calls instead:
 //! `[{"call":"insert_one","held":80,"boxed":900}]`.
 //!
-//! Allocations are counted by valgrind, also for programs in C, so that no counting allocator affects the measurement.
+//! Allocations are counted by valgrind, also for programs in C, so that no counting allocator
+//! affects the measurement.
 //!
 //! | task | one operation |
 //! |---|---|
@@ -29,8 +30,8 @@
 //! | `find_10k_tweets_raw` | 10,000 tweets, not decoded |
 //! | `insert_many_10k` | 10,000 [`Small`]s in one call |
 //!
-//! The number of warm-up operations does not depend on `--ops`, so that the difference of the counts of two runs is that of the
-//! operations.
+//! The number of warm-up operations does not depend on `--ops`, so that the difference of the
+//! counts of two runs is that of the operations.
 
 mod arguments;
 mod documents;

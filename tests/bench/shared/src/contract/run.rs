@@ -60,7 +60,8 @@ pub struct FutureSize {
     pub boxed: Option<usize>,
 }
 
-/// The [`FutureSize`] of an expression that can be awaited; with `boxed`, of one whose `IntoFuture` is a box.
+/// The [`FutureSize`] of an expression that can be awaited; with `boxed`, of one whose `IntoFuture`
+/// is a box.
 #[macro_export]
 macro_rules! future_size {
     ($call:literal, boxed $future:expr) => {

@@ -1,4 +1,5 @@
-//! The main function of client programs without a runtime: one thread for each task, warm-up, measurement.
+//! The main function of client programs without a runtime: one thread for each task, warm-up,
+//! measurement.
 
 use std::{process::ExitCode, sync::Barrier, thread};
 
@@ -25,8 +26,8 @@ pub fn run_threads<W: Worker>() -> ExitCode {
     finish(std::env::args().skip(1), measure::<W>)
 }
 
-/// The threads wait at a barrier before and after the measurement, so that none ends during it. An error is returned after the
-/// last barrier, so that no thread waits for one that has ended.
+/// The threads wait at a barrier before and after the measurement, so that none ends during it. An
+/// error is returned after the last barrier, so that no thread waits for one that has ended.
 fn measure<W: Worker>(arguments: &Arguments) -> Result<Figures, Failure> {
     let material = Material::new(arguments.task);
     let threads = usize::try_from(arguments.tasks)?;

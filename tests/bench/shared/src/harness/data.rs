@@ -1,4 +1,5 @@
-//! Finds, unpacks and reads the archives of the specifications, which are not part of this repository.
+//! Finds, unpacks and reads the archives of the specifications, which are not part of this
+//! repository.
 
 use std::{
     env, fs,
@@ -99,7 +100,8 @@ impl Data {
         if !file.is_file() {
             return Err(format!("file not found: {}", file.display()).into());
         }
-        // Renamed when complete, so that a partly unpacked archive is not used after an interruption.
+        // Renamed when complete, so that a partly unpacked archive is not used after an
+        // interruption.
         let part = self.root.join(format!("{}.part", archive.name()));
         if part.exists() {
             fs::remove_dir_all(&part)?;

@@ -1,9 +1,12 @@
-//! The main function of a client program: runs the phases of one task on request, and measures one of them.
+//! The main function of a client program: runs the phases of one task on request, and measures one
+//! of them.
 //!
-//! Arguments: `--task NAME --units N --database NAME --data FOLDER` and, for tasks that use a server, `--uri URI`. The program prints
-//! `ready`, or `missing REASON` and exits if the driver does not support the task. Then it reads the names of phases, one per line,
-//! and prints `done` after each, or `done NANOSECONDS` after the measured one, until its input is closed. After an error it prints
-//! `failed REASON` and exits with code 1; for invalid arguments it exits with code 2.
+//! Arguments: `--task NAME --units N --database NAME --data FOLDER` and, for tasks that use a
+//! server, `--uri URI`. The program prints `ready`, or `missing REASON` and exits if the driver
+//! does not support the task. Then it reads the names of phases, one per line, and prints `done`
+//! after each, or `done NANOSECONDS` after the measured one, until its input is closed. After an
+//! error it prints `failed REASON` and exits with code 1; for invalid arguments it exits with
+//! code 2.
 
 use std::{
     error::Error,

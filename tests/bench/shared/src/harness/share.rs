@@ -16,7 +16,8 @@ pub fn workers() -> usize {
     std::thread::available_parallelism().map_or(4, usize::from)
 }
 
-/// Runs `work` for every number below `count`. Each worker takes the next number when it has completed one.
+/// Runs `work` for every number below `count`. Each worker takes the next number when it has
+/// completed one.
 ///
 /// # Errors
 /// The first error of a worker.

@@ -7,7 +7,8 @@ use serde::Serialize;
 /// The percentiles in the report.
 pub const PERCENTILES: [u8; 8] = [10, 25, 50, 75, 90, 95, 98, 99];
 
-/// A percentile of sorted times: the element `int(N × p / 100) − 1`, but at least the first. `None` if there are none.
+/// A percentile of sorted times: the element `int(N × p / 100) − 1`, but at least the first. `None`
+/// if there are none.
 #[must_use]
 pub fn percentile(sorted: &[Duration], percent: u8) -> Option<Duration> {
     let index = (sorted.len() * usize::from(percent) / 100).saturating_sub(1);

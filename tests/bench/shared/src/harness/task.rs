@@ -122,8 +122,9 @@ impl Task {
         self.unit_bytes().saturating_mul(units)
     }
 
-    /// Number of units of an iteration with limited time or memory. 32 GB of models are too large for an in-memory server; queries
-    /// on nested fields without an index take time that is quadratic in the number of units.
+    /// Number of units of an iteration with limited time or memory. 32 GB of models are too large
+    /// for an in-memory server; queries on nested fields without an index take time that is
+    /// quadratic in the number of units.
     #[must_use]
     pub const fn reduced_units(self, quick: bool, in_memory: bool) -> u64 {
         match self {

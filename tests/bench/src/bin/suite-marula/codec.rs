@@ -1,7 +1,8 @@
 //! The BSON tasks: encodes and decodes `Document`s.
 //!
-//! They compare `into_raw_document` and `bson::decode_document` of this driver with `Document::to_vec` and `Document::from_reader` of
-//! crate bson, with a new buffer for each document. Both programs use `bson::Document`.
+//! They compare `into_raw_document` and `bson::decode_document` of this driver with
+//! `Document::to_vec` and `Document::from_reader` of crate bson, with a new buffer for each
+//! document. Both programs use `bson::Document`.
 
 use std::hint::black_box;
 

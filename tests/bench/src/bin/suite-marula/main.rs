@@ -1,5 +1,5 @@
-//! The tasks of the specified benchmarks with the driver and the ODM of this project. `official/src/suite` has those of the official
-//! driver.
+//! The tasks of the specified benchmarks with the driver and the ODM of this project.
+//! `official/src/suite` has those of the official driver.
 
 mod codec;
 mod multi;

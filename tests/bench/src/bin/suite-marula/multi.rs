@@ -1,7 +1,7 @@
 //! The tasks with many documents.
 //!
-//! The write models of bulk writes are created in the measured phase, because creating one encodes its document, which is part of
-//! the write.
+//! The write models of bulk writes are created in the measured phase, because creating one encodes
+//! its document, which is part of the write.
 
 use std::hint::black_box;
 

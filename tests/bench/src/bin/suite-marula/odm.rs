@@ -1,7 +1,8 @@
 //! The ODM suite: models, typed filters and typed updates.
 //!
-//! Parsing the JSON text of a model is part of the tasks that create models. Updates change models that `before` has stored, so that
-//! every iteration modifies documents; in the specification some of them are dropped after the first iteration.
+//! Parsing the JSON text of a model is part of the tasks that create models. Updates change models
+//! that `before` has stored, so that every iteration modifies documents; in the specification some
+//! of them are dropped after the first iteration.
 
 use std::{future::Future, hint::black_box, marker::PhantomData};
 

@@ -80,7 +80,8 @@ impl Body for Import {
     }
 }
 
-/// Exports a collection: one cursor reads it, and one worker for each core writes files of JSON lines.
+/// Exports a collection: one cursor reads it, and one worker for each core writes files of JSON
+/// lines.
 pub(crate) struct Export {
     place: Place,
     files: Arc<Vec<PathBuf>>,

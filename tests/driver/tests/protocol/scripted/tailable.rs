@@ -17,7 +17,8 @@ use marula_driver_tests::{Answer, ScriptedServer, standalone};
 
 use super::replies::{CURSOR, documents, first_batch, next_batch};
 
-/// A server that replies to each getMore immediately, with an empty batch until `has_document` is set.
+/// A server that replies to each getMore immediately, with an empty batch until `has_document` is
+/// set.
 async fn with_empty_batches() -> (ScriptedServer, Arc<AtomicBool>) {
     let has_document = Arc::new(AtomicBool::new(false));
     let given = Arc::clone(&has_document);

@@ -1,4 +1,5 @@
-//! Deployments whose fail points change between two attempts, and clients whose events are recorded.
+//! Deployments whose fail points change between two attempts, and clients whose events are
+//! recorded.
 
 use std::{
     collections::BTreeSet,

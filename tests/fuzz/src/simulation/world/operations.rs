@@ -33,9 +33,10 @@ impl World {
             return;
         }
         let preference = ReadPreference::new(ReadPreferenceMode::SecondaryPreferred);
-        let criteria = match operation.write {
-            true => Criteria::Writable,
-            false => Criteria::Read(&preference),
+        let criteria = if operation.write {
+            Criteria::Writable
+        } else {
+            Criteria::Read(&preference)
         };
         let mut suitable = suitable_servers(&topology, criteria, &operation.avoid, HEARTBEAT);
         in_latency_window(&mut suitable, Duration::from_millis(15));
@@ -149,11 +150,13 @@ impl World {
         let operation = self.operations.get_mut(&number).expect("a started operation");
         assert_eq!(operation.state, State::Busy, "completed twice");
         let code = error.code();
-        let error = match operation.write {
+        let error = if !operation.write {
+            error
+        } else if matches!(code, Some(10107 | 189)) {
             // The server adds the label to NotWritablePrimary and PrimarySteppedDown errors.
-            true if matches!(code, Some(10107 | 189)) => labeled(error, ["RetryableWriteError"]),
-            true => label_write_failure(error),
-            false => error,
+            labeled(error, ["RetryableWriteError"])
+        } else {
+            label_write_failure(error)
         };
         match operation.retry_policy.next(error, jitter) {
             Next::Again { pause } => {

@@ -44,7 +44,7 @@ fn check(test: &Value) -> Result<(), String> {
     let options = ClientOptions::parse(test.need_text("uri")?).map_err(|error| error.to_string())?;
     let phases = test.need_list("phases")?;
     test.finish()?;
-    let mut simulation = Simulation::new(&options)?;
+    let mut simulation = Simulation::new(&options);
     for (index, phase) in phases.iter().enumerate() {
         run(&mut simulation, phase).map_err(|why| format!("phase {}: {why}", index + 1))?;
     }

@@ -20,16 +20,18 @@ use marula_driver::{
 
 type Pool = ConnectionPool<(), (), Error>;
 
+/// The topology of a client and the pools of its servers.
 pub(super) struct Simulation {
     pub(super) topology: Arc<TopologyDescription>,
     pools: BTreeMap<ServerAddress, Pool>,
+    /// The `topologyId` of the events.
     pub(super) id: ObjectId,
-    /// Events since the last check.
+    /// The events since the last outcome that listed events.
     pub(super) events: Vec<SdamEvent>,
 }
 
 impl Simulation {
-    pub(super) fn new(options: &ClientOptions) -> Result<Self, String> {
+    pub(super) fn new(options: &ClientOptions) -> Self {
         let initial = match (options.load_balanced, options.hosts.as_slice()) {
             (true, [host]) => TopologyDescription::load_balanced(host.clone()),
             _ => TopologyDescription::initial(
@@ -49,15 +51,15 @@ impl Simulation {
         simulation.update_pools();
         if simulation.topology.topology_type() == TopologyType::LoadBalanced {
             for host in &options.hosts {
-                simulation.take(&ServerDescription::load_balancer(host.clone()));
+                simulation.apply(&ServerDescription::load_balancer(host.clone()));
             }
         }
-        Ok(simulation)
+        simulation
     }
 
     /// Applies the hello reply of a server check.
     pub(super) fn check_succeeded(&mut self, server: &ServerAddress, hello: HelloReply) {
-        self.take(&ServerDescription::from_hello(
+        self.apply(&ServerDescription::from_hello(
             server.clone(),
             hello,
             Duration::from_millis(1),
@@ -70,8 +72,8 @@ impl Simulation {
         self.execute(server, sdam::handle_check_error(error), error);
     }
 
-    /// Applies the error of an operation on a connection of the given generation. Default: the
-    /// pool's generation.
+    /// Applies the error of an operation on a connection of `generation`; `None` is the generation
+    /// of the pool.
     pub(super) fn operation_failed(
         &mut self,
         server: &ServerAddress,
@@ -91,14 +93,14 @@ impl Simulation {
         self.execute(server, action, error);
     }
 
-    /// The generation of a server's pool.
+    /// The generation of a server's pool; `None` if the server is not in the topology.
     pub(super) fn generation(&self, server: &ServerAddress) -> Option<u64> {
         Some(self.pools.get(server)?.generation(None))
     }
 
     fn execute(&mut self, server: &ServerAddress, action: ErrorAction, error: &Error) {
         if action.mark_unknown {
-            self.take(&ServerDescription::failed(
+            self.apply(&ServerDescription::failed(
                 server.clone(),
                 error,
                 action.topology_version,
@@ -117,7 +119,9 @@ impl Simulation {
         }
     }
 
-    fn take(&mut self, outcome: &ServerDescription) {
+    /// Applies a server description to the topology, and marks the pool of an available server
+    /// ready.
+    fn apply(&mut self, outcome: &ServerDescription) {
         let previous = Arc::clone(&self.topology);
         let mut next = (*previous).clone();
         sdam::apply(&mut next, outcome.clone());

@@ -9,6 +9,7 @@ use crate::unified::{
     stop::{Step, Stop, failed},
 };
 
+/// Runs an operation of a session; `None` if there is no operation with this name.
 pub(super) async fn run(entity: &SessionEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
     match name {
         "endSession" => {
@@ -24,7 +25,7 @@ pub(super) async fn run(entity: &SessionEntity, name: &str, mut args: Args) -> S
             }
         }
         "startTransaction" => {
-            transaction_options(&mut args)?;
+            check_transaction_options(&mut args)?;
             args.finish()?;
             Err(Stop::Pending(missing::TRANSACTIONS.to_owned()))
         }
@@ -35,8 +36,8 @@ pub(super) async fn run(entity: &SessionEntity, name: &str, mut args: Args) -> S
     }
 }
 
-/// Parses the options of a transaction.
-fn transaction_options(args: &mut Args) -> Step {
+/// Checks the options of a transaction, which the driver does not support yet.
+fn check_transaction_options(args: &mut Args) -> Step {
     args.read_concern("readConcern")?;
     args.read_preference("readPreference")?;
     args.write_concern("writeConcern")?;
