@@ -38,8 +38,8 @@ pub(super) struct Attempt<'a> {
 /// What the rules for commands distinguish servers by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer specification), whatever the
-    /// server behind it says of itself.
+    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer
+    /// specification), whatever the server behind it says of itself.
     Router,
     ReplicaSetMember,
     /// It has neither a cluster time nor retryable writes.
@@ -59,7 +59,8 @@ impl Kind {
 }
 
 impl<'a> Attempt<'a> {
-    /// Fixes what the command holds, and chooses the session. It is taken after the check-out, so that waiting operations hold none.
+    /// Fixes what the command holds, and chooses the session. It is taken after the check-out, so
+    /// that waiting operations hold none.
     pub(super) fn new<'e: 'a, O: Operation>(
         executor: &'a Executor,
         server: &'a SelectedServer,
@@ -166,7 +167,8 @@ impl<'a> Attempt<'a> {
         let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
         let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
         if let Some(error) = reply.state_change().filter(|_| !is_reported) {
-            // Whatever becomes of the operation: the specification wants the write concern error of any command checked.
+            // Whatever becomes of the operation: the specification wants the write concern error of
+            // any command checked.
             let error = error.with_address(self.server.address());
             self.executor
                 .topology
@@ -253,8 +255,9 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// `$readPreference`, by the rules of the Server Selection specification: a server selected for its address alone is
-    /// asked with `primaryPreferred`, so that a secondary answers; standalone servers receive no read preference.
+    /// `$readPreference`, by the rules of the Server Selection specification: a server selected for
+    /// its address alone is asked with `primaryPreferred`, so that a secondary answers; standalone
+    /// servers receive no read preference.
     fn write_read_preference(
         &self,
         criteria: Criteria<'_>,
@@ -343,8 +346,8 @@ fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     }
 }
 
-/// Whether the structure of the reply is broken, so that the connection cannot be trusted. Data that some type cannot hold,
-/// such as text that is not UTF-8, breaks nothing.
+/// Whether the structure of the reply is broken, so that the connection cannot be trusted. Data
+/// that some type cannot hold, such as text that is not UTF-8, breaks nothing.
 fn breaks_structure(error: &Error, reply: &[u8]) -> bool {
     fn is_whole(document: &[u8], levels: usize) -> bool {
         let Ok(elements) = RawElements::new(document) else {

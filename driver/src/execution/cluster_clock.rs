@@ -1,5 +1,5 @@
-//! The newest `$clusterTime` seen by a client. A reply costs a comparison, and a short lock if it brings a newer one; no
-//! allocation in either case.
+//! The newest `$clusterTime` seen by a client. A reply costs a comparison, and a short lock if it
+//! brings a newer one; no allocation in either case.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
