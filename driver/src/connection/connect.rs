@@ -20,8 +20,8 @@ use crate::{
     types::deadline::Deadline,
 };
 
-/// A socket silent for so long is probed, so that firewalls keep it open and a peer that is gone is noticed. Operating systems
-/// wait two hours, longer than most firewalls do.
+/// A socket silent for so long is probed, so that firewalls keep it open and a peer that is gone is
+/// noticed. Operating systems wait two hours, longer than most firewalls do.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(120);
 /// Between two probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -31,8 +31,9 @@ const KEEPALIVE_PROBES: u32 = 9;
 /// One attempt.
 type Attempt<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
-/// Connects to one of the addresses until `deadline`, which came from `limit`. The attempts are part of this future: dropping it
-/// closes their sockets, and so does the first success with the rest.
+/// Connects to one of the addresses until `deadline`, which came from `limit`. The attempts are
+/// part of this future: dropping it closes their sockets, and so does the first success with the
+/// rest.
 pub(super) async fn connect(
     addresses: Vec<SocketAddr>,
     deadline: Deadline,

@@ -1,5 +1,5 @@
-//! Hellos that the server answers when it has news, and goes on answering (streaming protocol of the Server Monitoring
-//! specification).
+//! Hellos that the server answers when it has news, and goes on answering (streaming protocol of
+//! the Server Monitoring specification).
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl Connection {
-    /// Asks the server to answer once its state is no longer `known`, or after `limit`, and returns the first answer.
+    /// Asks the server to answer once its state is no longer `known`, or after `limit`, and returns
+    /// the first answer.
     pub async fn await_hello(
         &mut self,
         known: TopologyVersion,
