@@ -44,7 +44,8 @@ enum Woken {
 }
 
 impl Monitor {
-    /// Starts a monitor on the runtime of the deployment: one task, which owns every connection that it uses.
+    /// Starts a monitor on the runtime of the deployment: one task, which owns every connection
+    /// that it uses.
     pub(super) fn start(topology: &Arc<Shared>, address: ServerAddress, watch: Arc<Watch>) -> AbortHandle {
         let settings = topology.settings.monitor();
         let connection_settings = topology.settings.connection.for_monitors();
@@ -96,7 +97,8 @@ impl Monitor {
         }
     }
 
-    /// Does a check and reports what came of it. Returns whether there is still anybody to report to.
+    /// Does a check and reports what came of it. Returns whether there is still anybody to report
+    /// to.
     async fn run_check(
         &mut self,
         check: Check,
