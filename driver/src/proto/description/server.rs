@@ -98,10 +98,11 @@ impl fmt::Display for ServerType {
     }
 }
 
-/// The client's view of one server: the result of its last check, or of the last failure of an operation there.
+/// The client's view of one server: the result of its last check, or of the last failure of an
+/// operation there.
 ///
-/// Two descriptions are equal when the fields are that the Server Discovery and Monitoring specification compares: all but
-/// times and round trips. A possible primary counts as unknown.
+/// Two descriptions are equal when the fields are that the Server Discovery and Monitoring
+/// specification compares: all but times and round trips. A possible primary counts as unknown.
 #[derive(Clone, Debug)]
 pub struct ServerDescription {
     pub(crate) address: ServerAddress,
@@ -167,7 +168,8 @@ impl ServerDescription {
         }
     }
 
-    /// A server that answered. Member names that are no addresses are left out: the server cannot be reached by them.
+    /// A server that answered. Member names that are no addresses are left out: the server cannot
+    /// be reached by them.
     pub fn from_hello(
         address: ServerAddress,
         hello: HelloReply,
@@ -226,7 +228,8 @@ impl ServerDescription {
         self.round_trip_time
     }
 
-    /// The shortest of the last ten round trips; zero while there are fewer than two, `None` while it is unknown.
+    /// The shortest of the last ten round trips; zero while there are fewer than two, `None` while
+    /// it is unknown.
     pub fn minimum_round_trip_time(&self) -> Option<Duration> {
         self.minimum_round_trip_time
     }

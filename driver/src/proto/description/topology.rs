@@ -55,8 +55,8 @@ pub struct TopologyDescription {
 }
 
 impl TopologyDescription {
-    /// The same with no more than the [outline](crate::Error::outline) of each [cause](ServerDescription::cause), for a
-    /// message whose source is the first of them.
+    /// The same with no more than the [outline](crate::Error::outline) of each
+    /// [cause](ServerDescription::cause), for a message whose source is the first of them.
     pub(crate) fn with_outlines_of_causes(&self) -> Self {
         let mut copy = self.clone();
         for server in copy.servers.values_mut() {
@@ -92,7 +92,8 @@ impl TopologyDescription {
         }
     }
 
-    /// The description of the servers behind a load balancer, before the load balancer itself is taken in.
+    /// The description of the servers behind a load balancer, before the load balancer itself is
+    /// taken in.
     pub fn load_balanced(address: ServerAddress) -> Self {
         Self {
             kind: TopologyType::LoadBalanced,
@@ -147,7 +148,8 @@ impl TopologyDescription {
         self.compatibility_error.as_deref()
     }
 
-    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is known.
+    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is
+    /// known.
     pub fn logical_session_timeout(&self) -> Option<Duration> {
         self.session_timeout
     }

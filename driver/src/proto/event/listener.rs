@@ -51,7 +51,8 @@ impl<E> EventListener<E> {
     }
 }
 
-/// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its panic.
+/// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its
+/// panic.
 pub(crate) fn catch_panic(call: impl FnOnce()) {
     // The function shares no state with the driver, so a panic leaves no inconsistent state.
     let returned = catch_unwind(AssertUnwindSafe(call));

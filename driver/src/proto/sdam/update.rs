@@ -87,7 +87,8 @@ impl Update<'_> {
             (_, ServerType::RsPrimary) => self.update_rs_from_primary(&server),
             // ReplicaSetNoPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithoutPrimary
             (TopologyType::ReplicaSetNoPrimary, _) => self.update_rs_without_primary(&server),
-            // ReplicaSetWithPrimary, RSSecondary, RSArbiter or RSOther: updateRSWithPrimaryFromMember
+            // ReplicaSetWithPrimary, RSSecondary, RSArbiter or RSOther:
+            // updateRSWithPrimaryFromMember
             (TopologyType::ReplicaSetWithPrimary, _) => self.update_rs_with_primary_from_member(&server),
         }
     }
@@ -106,8 +107,8 @@ impl Update<'_> {
             ServerType::Mongos => self.topology.kind = TopologyType::Sharded,
             // Unknown, RSPrimary: updateRSFromPrimary, which sets the topology type
             ServerType::RsPrimary => self.update_rs_from_primary(server),
-            // Unknown, RSSecondary, RSArbiter or RSOther: set topology type to ReplicaSetNoPrimary, then
-            // updateRSWithoutPrimary
+            // Unknown, RSSecondary, RSArbiter or RSOther: set topology type to ReplicaSetNoPrimary,
+            // then updateRSWithoutPrimary
             ServerType::RsSecondary | ServerType::RsArbiter | ServerType::RsOther => {
                 self.topology.kind = TopologyType::ReplicaSetNoPrimary;
                 self.update_rs_without_primary(server);
