@@ -1,12 +1,15 @@
 //! A DNS stub resolver: one query, the name servers that may answer it, and their order.
 //!
-//! [RFC 1035](https://www.rfc-editor.org/rfc/rfc1035) with EDNS(0) of [RFC
-//! 6891](https://www.rfc-editor.org/rfc/rfc6891), for the lookups of [Initial DNS Seedlist
-//! Discovery](https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md).
+//! [RFC 1035] with EDNS(0) of [RFC 6891], for the lookups of [Initial DNS Seedlist Discovery].
 //!
 //! A [`Query`] encodes itself and decodes replies. A [`Conversation`] decides on transport and EDNS
 //! for one server. A [`Lookup`] decides which servers are queried, and when. Replies are read in
 //! place; memory use is bounded by their size, with names written out.
+//!
+//! [RFC 1035]: https://www.rfc-editor.org/rfc/rfc1035
+//! [RFC 6891]: https://www.rfc-editor.org/rfc/rfc6891
+//! [Initial DNS Seedlist Discovery]:
+//! https://github.com/mongodb/specifications/blob/master/source/initial-dns-seedlist-discovery/initial-dns-seedlist-discovery.md
 
 mod conversation;
 mod lookup;
