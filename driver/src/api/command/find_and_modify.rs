@@ -27,7 +27,8 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// The options of `find_one_and_delete`; the other two methods have them too.
+/// The options of `find_one_and_delete`, which `find_one_and_replace` and `find_one_and_update`
+/// share.
 /// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
@@ -117,9 +118,12 @@ upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
 array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
-    /// Updates one document and returns it in the state before the update, or after it if
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaiting it returns `None` if
-    /// no document matches.
+    /// Updates one document and returns it in the state before the update, or in the state after
+    /// the update if [`return_document`](FindOneAndUpdate::return_document) is
+    /// [`After`](crate::options::ReturnDocument::After).
+    ///
+    /// Awaiting the action returns `None` if the write concern is unacknowledged, or if no document
+    /// matches, unless an upsert returns the document that it inserted.
     pub fn find_one_and_update(
         &self,
         filter: impl IntoDocument,
@@ -128,16 +132,20 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
         FindOneAndUpdate::new(self, filter, Change::from(update.into_update()))
     }
 
-    /// Deletes one document and returns it. Awaiting it returns `None` if no document matches.
+    /// Deletes one document and returns it. Awaiting the action returns `None` if no document
+    /// matches, or if the write concern is unacknowledged.
     pub fn find_one_and_delete(&self, filter: impl IntoDocument) -> FindOneAndDelete<'_, T> {
         FindOneAndDelete::new(self, filter, Change::default())
     }
 }
 
 impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
-    /// Replaces one document and returns it in the state before the replacement, or after it if
-    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaiting it returns `None`
-    /// if no document matches.
+    /// Replaces one document and returns it in the state before the replacement, or in the state
+    /// after it if [`return_document`](FindOneAndReplace::return_document) is
+    /// [`After`](crate::options::ReturnDocument::After).
+    ///
+    /// Awaiting the action returns `None` if the write concern is unacknowledged, or if no document
+    /// matches, unless an upsert returns the document that it inserted.
     pub fn find_one_and_replace(
         &self,
         filter: impl IntoDocument,
@@ -147,7 +155,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-/// A modification of the document, or its removal if there is none.
+/// The modification of the document (`None` removes it), and the first error of the arguments.
 #[derive(Debug, Default)]
 struct Change(Option<Modification>, Deferred);
 
@@ -157,6 +165,7 @@ impl From<UpdateModification> for Change {
     }
 }
 
+/// Defines an action with the options in the macro `$list`.
 macro_rules! find_and_modify_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident) => {
         $(#[$doc])*

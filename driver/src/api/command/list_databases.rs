@@ -27,10 +27,11 @@ use crate::{
 pub struct DatabaseSpecification {
     /// The name of the database.
     pub name: String,
-    /// The size on disk in bytes. 0 if only names were requested.
+    /// `sizeOnDisk`: the total size of the files of the database, in bytes. 0 in a reply with
+    /// `nameOnly`.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether the database contains no data. `false` if only names were requested.
+    /// Whether the database contains no data. `false` in a reply with `nameOnly`.
     #[serde(default)]
     pub empty: bool,
 }
@@ -67,7 +68,7 @@ impl Client {
         }
     }
 
-    /// Lists the names of the databases.
+    /// Lists the names of the databases (`nameOnly`).
     pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
         ListDatabaseNames {
             client: self,
@@ -120,6 +121,7 @@ impl<'a> ListDatabaseNames<'a> {
 
 awaitable!(['a] ListDatabaseNames<'a> => Vec<String>);
 
+/// Runs the command of both actions.
 async fn list(
     client: &Client,
     mut options: ListDatabasesOptions,

@@ -44,6 +44,13 @@ impl Database {
     /// Runs a command and returns the complete reply. The command is sent as it is, with the fields
     /// that the driver adds to all commands. A reply with `ok: 0` is an error.
     ///
+    /// The read concern and the write concern of the database are not added to the command. It is
+    /// retried only after errors of an overloaded server, and only if both `retryReads` and
+    /// `retryWrites` are `true`.
+    ///
+    /// An empty command, and one that contains `$db`, `lsid`, `$clusterTime` or `$readPreference`,
+    /// is an error of kind [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    ///
     /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
     /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
     /// behavior of the server is undefined.
@@ -77,8 +84,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
     session_setter!();
 
-    /// Deserializes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to
-    /// deserialize nothing.
+    /// Deserializes the reply as `U`: a struct with some of its fields, or [`RawDocumentBuf`] for
+    /// the bytes as received. Default: [`Document`].
     pub fn with_type<U>(self) -> RunCommand<'a, U> {
         RunCommand {
             database: self.database,
@@ -108,13 +115,15 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
 awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 
-/// A command of the application.
+/// A command of the application, shared with `run_cursor_command`.
 pub(super) struct CustomCommand<'a> {
     database: &'a str,
     command: &'a RawDocument,
     read_preference: &'a ReadPreference,
-    /// The key of the first element; empty if there is none.
+    /// The key of the first element. Empty if the document is empty or malformed, which `build`
+    /// rejects.
     name: &'a str,
+    /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
     is_sensitive: bool,
 }
 
@@ -176,11 +185,14 @@ impl<'a> CustomCommand<'a> {
     }
 }
 
+/// The key of the first element, which is the name of the command.
 fn name_of(command: &RawDocument) -> Option<&str> {
     let mut elements = RawElements::new(command.as_bytes()).ok()?;
     Some(elements.next_element().ok()??.key)
 }
 
+/// Whether the command is sensitive by its name, or is a hello with `speculativeAuthenticate`. A
+/// hello that is malformed counts as sensitive.
 fn is_sensitive(name: &str, command: &RawDocument) -> bool {
     let authenticates = || {
         !matches!(

@@ -28,7 +28,7 @@ use crate::{
 pub use modification::{IntoUpdate, UpdateModification};
 pub(super) use modification::{Modification, replacement_of};
 
-/// The options that updates and replacements share.
+/// The options that updates and replacements share. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __update_options {
@@ -116,7 +116,7 @@ crate::__replace_one_options! { define_options {
     pub struct ReplaceOneOptions;
 } }
 
-/// Methods to read and extend options that were set elsewhere.
+/// Defines a method that returns whether `upsert` is set, for the ODM: an upsert needs an `_id`.
 macro_rules! upsert_options {
     ($($Options:ident)*) => { $(
         impl $Options {
@@ -130,6 +130,7 @@ macro_rules! upsert_options {
 }
 pub(super) use upsert_options;
 
+/// Defines a method that adds array filters; the ODM adds those of its typed updates.
 macro_rules! array_filter_options {
     ($($Options:ident)*) => { $(
         impl $Options {
@@ -148,13 +149,17 @@ upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
 array_filter_options! { UpdateOneOptions UpdateManyOptions }
 
 impl<T> Collection<T> {
-    /// Updates the first document that matches the filter, with update operators (`doc! { "$set": …
-    /// }`) or a pipeline (`vec![doc! …]`).
+    /// Updates the first document that matches the filter, with a document of update operators or
+    /// with the stages of an aggregation pipeline (see [`IntoUpdate`]).
+    ///
+    /// An update that is empty or does not begin with an operator is an error of kind
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub fn update_one(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateOne<'_> {
         UpdateOne::new(self.inner(), filter, update.into_update())
     }
 
-    /// Updates all documents that match the filter, with update operators or a pipeline.
+    /// Updates all documents that match the filter. The update is that of
+    /// [`update_one`](Self::update_one).
     pub fn update_many(&self, filter: impl IntoDocument, update: impl IntoUpdate) -> UpdateMany<'_> {
         UpdateMany::new(self.inner(), filter, update.into_update())
     }
@@ -162,7 +167,10 @@ impl<T> Collection<T> {
 
 impl<T: Serialize> Collection<T> {
     /// Replaces the first document that matches the filter. The `_id` of the document does not
-    /// change.
+    /// change: the server rejects a replacement with another `_id`.
+    ///
+    /// A replacement that begins with an operator is an error of kind
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub fn replace_one(&self, filter: impl IntoDocument, replacement: &T) -> ReplaceOne<'_> {
         ReplaceOne::new(self.inner(), filter, replacement_of(replacement))
     }
@@ -251,13 +259,13 @@ impl From<WriteOutcome> for UpdateResult {
     }
 }
 
-/// An element of `updates`. A call with one statement serializes it while it is sent; a bulk write
-/// encodes it before.
+/// An element of `updates`. A call with one statement encodes it when the command is written; a
+/// bulk write encodes its statements in advance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateStatement<'a, O> {
     pub(super) filter: &'a RawDocumentBuf,
     pub(super) modification: &'a Modification,
-    /// Whether to update all documents that match, or only the first.
+    /// `multi`: whether to update all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a O,
 }
