@@ -1,6 +1,7 @@
 //! `drop`: [`Collection::drop`] ([Collection Management]).
 //!
-//! [Collection Management]: https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
+//! [Collection Management]:
+//! https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
 
 use super::{
     InSession, awaitable,

@@ -1,7 +1,8 @@
 //! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating
 //! Databases]).
 //!
-//! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
+//! [Enumerating Databases]:
+//! https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 
 use super::{
     InSession, awaitable,

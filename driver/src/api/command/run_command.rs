@@ -1,6 +1,7 @@
 //! A command of the application: [`Database::run_command`] ([Run Command]).
 //!
-//! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
+//! [Run Command]:
+//! https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 
 use std::marker::PhantomData;
 
