@@ -63,8 +63,8 @@ pub(crate) enum Kind {
     CorruptHeader,
     /// A bit of the structure of the reply document is inverted.
     CorruptBody,
-    /// The reply is sent, then the end of the stream. Further requests are executed, and no reply is
-    /// sent.
+    /// The reply is sent, then the end of the stream. Further requests are executed, and no reply
+    /// is sent.
     HalfClose,
     /// The request is executed, and the connection is reset.
     Reset,
