@@ -102,8 +102,8 @@ impl Executor {
         self.run_with_id(self.next_operation_id(), explicit, operation)
     }
 
-    /// The `operationId` of an operation that sends several commands, to be given to
-    /// [`run_with_id`](Self::run_with_id) with each of them.
+    /// A new `operationId` for an operation that sends several commands, each with
+    /// [`run_with_id`](Self::run_with_id).
     pub(crate) fn next_operation_id(&self) -> i64 {
         self.operations.fetch_add(1, Ordering::Relaxed)
     }
@@ -152,8 +152,8 @@ impl Executor {
                     let Origin { address, router } = failure.origin;
                     state.avoid.extend(address.filter(|_| router || retargeted));
                     if let Some(pause) = pause {
-                        // Boxed: the many operations that never pause carry a pointer instead of a
-                        // timer.
+                        // Boxed, so that the future contains a pointer instead of a timer: most
+                        // operations do not pause.
                         Box::pin(tokio::time::sleep(pause)).await;
                     }
                 }
@@ -279,8 +279,8 @@ impl Executor {
         }
     }
 
-    /// Returns the session that one command was sent in. That was a moment ago, so the clock is not
-    /// read again.
+    /// Returns a session to the session pool after one command. The time of its last use replaces
+    /// the current time, which saves a read of the clock.
     fn give_back_fresh(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
             let (now, timeout) = (session.last_use(), self.topology.session_timeout());
@@ -288,8 +288,8 @@ impl Executor {
         }
     }
 
-    /// An executor for what is sent after the last use of this one: of the same deployment, with no
-    /// sessions.
+    /// An executor for commands after the last use of this one: of the same deployment, with an
+    /// empty session pool.
     pub(crate) fn successor(&self) -> Self {
         Self {
             topology: Arc::clone(&self.topology),
@@ -381,10 +381,10 @@ impl<'a> OperationState<'a> {
 }
 
 impl Drop for OperationState<'_> {
-    /// The future of an operation was dropped while the server may still run its command: the
-    /// session serves no other operation after the application's own (Driver Sessions
-    /// specification: a session id "MUST NOT be used simultaneously by more than one operation").
-    /// An implicit session is dropped with this value.
+    /// Marks the explicit session as dirty if the future of the operation is dropped while the
+    /// server may still run its command, so that it does not return to the session pool (Driver
+    /// Sessions specification: a session id "MUST NOT be used simultaneously by more than one
+    /// operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
         self.leave(self.in_flight);
     }
