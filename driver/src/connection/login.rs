@@ -65,8 +65,8 @@ impl Connection {
         self.converse(step, settings).await
     }
 
-    /// Logs in once more on a connection in use, with commands alone: no handshake, and so no
-    /// conversation begun in it. Does nothing on a connection without a user.
+    /// Authenticates an established connection again, without a handshake and so without
+    /// speculative authentication. Does nothing on a connection without a user.
     pub async fn reauthenticate(&mut self, settings: &ConnectionSettings) -> Result<()> {
         let Some(user) = &settings.login else {
             return Ok(());

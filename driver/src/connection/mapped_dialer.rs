@@ -1,5 +1,5 @@
-//! A dialer whose addresses tests choose, since they cannot listen on the ports that the
-//! specifications' files name.
+//! A dialer whose addresses tests choose, because tests cannot listen on the ports in the files of
+//! the specifications.
 
 use std::{fmt, io, net::SocketAddr, sync::Arc};
 

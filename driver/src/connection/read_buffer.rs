@@ -28,8 +28,8 @@ pub(super) struct ReadBuffer {
     /// Zeroed once and then written over, so that its length only grows.
     unpacked: Vec<u8>,
     unpacked_length: usize,
-    /// Lets the pool stop the use of the connection. It lies here so that futures which read need
-    /// not carry it.
+    /// Allows the pool to interrupt the use of the connection. Stored here so that the futures that
+    /// read do not contain it.
     interruption: Option<Arc<Interruption>>,
 }
 
