@@ -1,5 +1,5 @@
-//! What is known of servers and of the deployment (Server Discovery and Monitoring specification):
-//! immutable values that the machine `sdam` makes and everybody else reads.
+//! The descriptions of servers and of the deployment (Server Discovery and Monitoring
+//! specification): immutable values, which the state machine `sdam` creates.
 
 mod hello;
 mod server;

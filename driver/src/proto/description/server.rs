@@ -168,8 +168,8 @@ impl ServerDescription {
         }
     }
 
-    /// A server that answered. Member names that are no addresses are left out: the server cannot
-    /// be reached by them.
+    /// The description of a server that replied to a hello. Member names that are not valid
+    /// addresses are left out.
     pub fn from_hello(
         address: ServerAddress,
         hello: HelloReply,
@@ -228,8 +228,8 @@ impl ServerDescription {
         self.round_trip_time
     }
 
-    /// The shortest of the last ten round trips; zero while there are fewer than two, `None` while
-    /// it is unknown.
+    /// The minimum of the last ten round trip times. Zero if there are fewer than two, `None` if
+    /// the monitor has measured none.
     pub fn minimum_round_trip_time(&self) -> Option<Duration> {
         self.minimum_round_trip_time
     }

@@ -92,8 +92,7 @@ impl TopologyDescription {
         }
     }
 
-    /// The description of the servers behind a load balancer, before the load balancer itself is
-    /// taken in.
+    /// The description of a load-balanced deployment before the load balancer is added as a server.
     pub fn load_balanced(address: ServerAddress) -> Self {
         Self {
             kind: TopologyType::LoadBalanced,
@@ -148,8 +147,8 @@ impl TopologyDescription {
         self.compatibility_error.as_deref()
     }
 
-    /// The shortest of the servers' session timeouts; `None` when one has no sessions, or none is
-    /// known.
+    /// `logicalSessionTimeoutMinutes`: the minimum of those of the data-bearing servers. `None` if
+    /// one of them does not support sessions, or if none is known.
     pub fn logical_session_timeout(&self) -> Option<Duration> {
         self.session_timeout
     }
