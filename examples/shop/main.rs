@@ -1,12 +1,9 @@
 //! The shop as an executable: `cargo run --example shop`.
 //!
-//! It listens on `PORT` (default: 3000) and connects to `MONGODB_URI`. If `MONGODB_URI` is not set, it starts an in-process
-//! server, which does not persist data.
+//! It listens on port `PORT` of the loopback address (default: 3000) and connects to `MONGODB_URI`.
+//! If `MONGODB_URI` is not set, it starts an in-process server, which does not persist data.
 
-use std::env;
-use std::error::Error;
-use std::net::Ipv4Addr;
-use std::process::ExitCode;
+use std::{env, error::Error, net::Ipv4Addr, process::ExitCode};
 
 use marula_examples::shop::{Shop, router::serve, sync_indexes};
 use marula_test_server::TestServer;
@@ -47,7 +44,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     println!("Indexes:\n{plan}");
 
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
-    usage(&format!("http://{}", listener.local_addr()?));
+    print_usage(&format!("http://{}", listener.local_addr()?));
     serve(listener, Shop::new(&db), interrupted()).await?;
 
     client.shutdown().await;
@@ -57,7 +54,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn usage(url: &str) {
+fn print_usage(url: &str) {
     println!(
         r#"The shop listens at {url}. Examples:
 
@@ -72,6 +69,7 @@ Press Ctrl-C to stop it."#
     );
 }
 
+/// Completes at Ctrl-C.
 async fn interrupted() {
     if let Err(error) = tokio::signal::ctrl_c().await {
         eprintln!("shop: cannot listen for Ctrl-C; kill the process to stop it: {error}");

@@ -1,7 +1,7 @@
 //! The addresses of a host in both address families, looked up at the same time.
 //!
-//! The answer that comes second is waited for a moment only (RFC 8305, section 3), so that a name server that does not answer
-//! for IPv6 does not hold up connections.
+//! The wait for the second answer is short (RFC 8305, section 3), so that a name server that does
+//! not answer for IPv6 does not delay connections.
 
 use std::{
     future::poll_fn,

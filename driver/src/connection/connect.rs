@@ -20,10 +20,11 @@ use crate::{
     types::deadline::Deadline,
 };
 
-/// A socket silent for so long is probed, so that firewalls keep it open and a peer that is gone is noticed. Operating systems
-/// wait two hours, longer than most firewalls do.
+/// The idle time before the first TCP keepalive probe. Probes keep the connection open in firewalls
+/// and detect a peer that is unreachable. The default of operating systems, two hours, is longer
+/// than the timeout of most firewalls.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(120);
-/// Between two probes.
+/// The time between two probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of unanswered probes that end the connection.
 const KEEPALIVE_PROBES: u32 = 9;
@@ -31,8 +32,8 @@ const KEEPALIVE_PROBES: u32 = 9;
 /// One attempt.
 type Attempt<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
-/// Connects to one of the addresses until `deadline`, which came from `limit`. The attempts are part of this future: dropping it
-/// closes their sockets, and so does the first success with the rest.
+/// Connects to one of the addresses until `deadline`, which was calculated from `limit`. Dropping
+/// the future closes the sockets of all attempts. The first success closes those of the others.
 pub(super) async fn connect(
     addresses: Vec<SocketAddr>,
     deadline: Deadline,

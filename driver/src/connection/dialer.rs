@@ -15,7 +15,8 @@ use crate::{Error, Result, error::NetworkPhase};
 pub(crate) struct SystemDialer;
 
 impl SystemDialer {
-    /// The addresses of the host, in the order of preference. `_phase` is for the twin that tests use.
+    /// The addresses of the host, in the order of preference. `_phase` is used by the dialer for
+    /// tests (`mapped_dialer`).
     pub(super) async fn resolve(
         &self,
         host: &str,

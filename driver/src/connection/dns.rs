@@ -40,8 +40,9 @@ pub trait DnsLookup: fmt::Debug + Send + Sync {
     /// The TXT records of a fully qualified name.
     fn txt<'a>(&'a self, name: &'a str) -> Lookup<'a, TxtRecord>;
 
-    /// The IPv4 and IPv6 addresses of a host in the order of preference, from DNS and the other sources of the system. At least one,
-    /// or an error. Not called for `localhost` and IP addresses.
+    /// The IPv4 and IPv6 addresses of a host in the order of preference, from DNS and the other
+    /// sources of the system. At least one, or an error. Not called for `localhost` and IP
+    /// addresses.
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(ask_system(host))
     }

@@ -32,7 +32,8 @@ use crate::{
 /// What every connection of a client has in common.
 #[derive(Clone, Debug)]
 pub struct ConnectionSettings {
-    /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero means no limit.
+    /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero
+    /// means no limit.
     pub connect_timeout: Duration,
     /// The `client` document of the handshake.
     pub metadata: SharedMetadata,
@@ -44,8 +45,8 @@ pub struct ConnectionSettings {
     pub server_api: Option<ServerApi>,
     /// Knows where servers and proxies are.
     pub dialer: Dialer,
-    /// The compressors that are offered. Monitors offer none: they ask nothing but hello, which is never compressed, and a
-    /// server need not spend its time on compressing the answers.
+    /// The compressors that are offered. Monitors offer none: they send hello only, which is never
+    /// compressed, and the server need not compress the replies.
     pub compression: CompressionSettings,
     /// Knows the addresses of their names.
     pub dns: Arc<dyn DnsLookup>,
@@ -235,7 +236,8 @@ impl Connection {
 
 const TLS_REQUIRED: &str = "if the server requires TLS, set tls=true";
 
-/// Whether that may be why the handshake failed: a server with TLS closes a connection that begins with anything else.
+/// Whether the handshake may have failed because the server requires TLS: it closes a connection
+/// that does not begin with a TLS handshake.
 fn is_tls_required(stream: &Stream, error: &NetworkError) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(stream, Stream::Tcp(_))
@@ -245,7 +247,8 @@ fn is_tls_required(stream: &Stream, error: &NetworkError) -> bool {
         )
 }
 
-/// A socket that fails before the connection is established fails before any command of the application was sent.
+/// Sets the phase of a network error, for a socket that failed before the connection was
+/// established, and so before any command of the application was sent.
 pub(super) fn in_phase(error: Error, phase: NetworkPhase) -> Error {
     match error.kind() {
         ErrorKind::Network(network) => {

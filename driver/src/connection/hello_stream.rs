@@ -1,5 +1,5 @@
-//! Hellos that the server answers when it has news, and goes on answering (streaming protocol of the Server Monitoring
-//! specification).
+//! Awaitable hellos, which the server answers when its state changes, with further replies to the
+//! same request (streaming protocol of the Server Monitoring specification).
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl Connection {
-    /// Asks the server to answer once its state is no longer `known`, or after `limit`, and returns the first answer.
+    /// Sends an awaitable hello and returns the first reply, which the server sends when its
+    /// topology version differs from `known`, or after `limit`.
     pub async fn await_hello(
         &mut self,
         known: TopologyVersion,

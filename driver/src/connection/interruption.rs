@@ -17,7 +17,8 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Makes the use of the connection fail: what waits for the socket now, and whatever would wait for it later.
+    /// Interrupts the use of the connection: the current wait for the socket fails, and so do all
+    /// later ones.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::SeqCst);
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -13,11 +13,12 @@ use crate::{
     proto::auth::{SaltedKeys, ScramParameters},
 };
 
-/// A client has one user, and a user has one salt per hash until its password changes. More sets of parameters come from servers that do
-/// not know the user, and make one up.
+/// The maximum number of keys kept. A client has one user, and a user has one salt per hash until
+/// its password changes. Servers that do not know the user return other salts.
 const CAPACITY: usize = 8;
 
-/// Work that was begun goes on when its connection is given up, so that servers which ask for much could pile it up.
+/// The maximum number of computations at the same time. A computation continues after its
+/// connection is dropped, so that servers with high iteration counts could accumulate them.
 const AT_ONCE: usize = 4;
 
 /// The newest keys of a client. Making them takes milliseconds of a processor, on purpose.
@@ -36,8 +37,8 @@ impl Default for KeyCache {
 }
 
 impl KeyCache {
-    /// The keys for the parameters, made on a thread that may be kept busy if they are not there. Two connections that need the
-    /// same keys at once both make them.
+    /// The keys for the parameters. If they are not cached, they are computed on a thread for
+    /// blocking tasks. Two connections that need the same keys at the same time both compute them.
     pub(super) async fn get(&self, parameters: ScramParameters) -> Result<SaltedKeys, AuthenticationFailure> {
         if let Some(keys) = self.find(&parameters) {
             return Ok(keys);

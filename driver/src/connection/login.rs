@@ -1,4 +1,5 @@
-//! Authentication on a connection after its handshake: runs the conversations of [`proto::auth`](crate::proto::auth).
+//! Authentication on a connection after its handshake: runs the conversations of
+//! [`proto::auth`](crate::proto::auth).
 
 use std::sync::Arc;
 
@@ -53,8 +54,8 @@ fn nonce() -> std::result::Result<Nonce, AuthenticationFailure> {
 }
 
 impl Connection {
-    /// Continues the authentication that the reply to the hello began. Arbiters have no users: connections to them are not
-    /// authenticated.
+    /// Continues the authentication that the reply to the hello began. Arbiters have no users:
+    /// connections to them are not authenticated.
     pub(super) async fn log_in(&mut self, login: Login, settings: &LoginSettings) -> Result<()> {
         if self.hello.is_replica_set_member() && self.hello.arbiter_only {
             return Ok(());
@@ -64,8 +65,8 @@ impl Connection {
         self.converse(step, settings).await
     }
 
-    /// Logs in once more on a connection in use, with commands alone: no handshake, and so no conversation begun in it. Does
-    /// nothing on a connection without a user.
+    /// Authenticates an established connection again, without a handshake and so without
+    /// speculative authentication. Does nothing on a connection without a user.
     pub async fn reauthenticate(&mut self, settings: &ConnectionSettings) -> Result<()> {
         let Some(user) = &settings.login else {
             return Ok(());

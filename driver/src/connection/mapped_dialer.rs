@@ -1,4 +1,5 @@
-//! A dialer whose addresses tests choose, since they cannot listen on the ports that the specifications' files name.
+//! A dialer whose addresses tests choose, because tests cannot listen on the ports in the files of
+//! the specifications.
 
 use std::{fmt, io, net::SocketAddr, sync::Arc};
 
@@ -28,7 +29,8 @@ impl fmt::Debug for Dialer {
 }
 
 impl Dialer {
-    /// The addresses of the host, in the order of preference. A refused connection fails in `phase`.
+    /// The addresses of the host, in the order of preference. A refused connection fails in
+    /// `phase`.
     pub(super) async fn resolve(
         &self,
         host: &str,

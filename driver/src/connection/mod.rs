@@ -79,8 +79,8 @@ pub use tls::TlsConfig;
 /// A write buffer above this capacity is freed after a request that did not need it, so that one
 /// large insert does not keep its memory.
 const KEPT_WRITE_CAPACITY: usize = 1 << 20;
-/// One that grew beyond this is given back at once. What is smaller stays for the next big insert, whose bytes would go to new
-/// pages of memory otherwise, which costs more than to write them.
+/// A write buffer with more capacity than this is freed at once. A smaller one is kept for the next
+/// large insert: new pages of memory cost more than writing the bytes.
 const MOST_WRITE_CAPACITY: usize = 4 << 20;
 
 /// An established connection.
@@ -139,7 +139,8 @@ impl Connection {
         self.hello.connection_id
     }
 
-    /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a connection must be closed.
+    /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a
+    /// connection must be closed.
     pub fn is_reusable(&self) -> bool {
         self.state == State::Idle && !self.is_interrupted()
     }
@@ -158,8 +159,8 @@ impl Connection {
         self.read.share_interruption()
     }
 
-    /// Whether the server closed the socket, or sent something unasked, while the connection was idle.
-    /// Costs no system call unless the socket has news.
+    /// Whether the server closed the socket, or sent unexpected data, while the connection was
+    /// idle. Makes no system call unless the socket is readable.
     pub fn has_perished(&mut self) -> bool {
         if self.state == State::Idle && self.stream.has_news() {
             // The news is gone from the socket once it was looked at.
@@ -168,7 +169,8 @@ impl Connection {
         self.state != State::Idle
     }
 
-    /// Begins a request, to be written under the limits of the server. It replaces whatever the write buffer held.
+    /// Begins a request, which must not exceed the limits of the server. Discards the contents of
+    /// the write buffer.
     pub fn begin(&mut self) -> (MessageWriter<'_>, &HelloReply) {
         self.write.clear();
         self.last_request = self.last_request.wrapping_add(1);
@@ -235,7 +237,8 @@ impl Connection {
         self.state = State::Idle;
     }
 
-    /// Reads the reply to the last request and returns where its body lies in [`reply`](Self::reply).
+    /// Reads the reply to the last request and returns where its body lies in
+    /// [`reply`](Self::reply).
     pub async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
         self.read.discard_message();
         match deadline.run_polled(|cx| self.poll_message(cx)).await {
@@ -255,7 +258,8 @@ impl Connection {
         }
     }
 
-    /// Reads on. What has arrived lies in the read buffer, so nothing need be remembered from one call to the next.
+    /// Continues to read a message. Received bytes are kept in the read buffer, so calls share no
+    /// other state.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Range<usize>, bool)>> {
         let network = |error| Error::network(NetworkPhase::Read, error);
         ready!(self.read.poll_fill(cx, &mut self.stream, HEADER_LENGTH)).map_err(network)?;
@@ -271,7 +275,8 @@ impl Connection {
         Poll::Ready(self.accept(header, limit))
     }
 
-    /// Takes the message that the read buffer begins with. Returns where its body lies, and whether another one follows.
+    /// Takes the message that the read buffer begins with. Returns where its body lies, and whether
+    /// another one follows.
     fn accept(&mut self, header: Header, limit: usize) -> Result<(Range<usize>, bool)> {
         self.read.set_message(header.length);
         if header.compressed {
@@ -292,8 +297,9 @@ impl Connection {
         self.hello.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE)
     }
 
-    /// The largest message taken from the server, compressed and not. What the server claims to take may lower the limit, but
-    /// not raise it: it bounds the memory that a peer can make the driver allocate.
+    /// The maximum size of a reply in bytes, both compressed and decompressed.
+    /// `maxMessageSizeBytes` of the server can lower the limit, but not raise it: it bounds the
+    /// memory that a peer can make the driver allocate.
     fn max_reply_size(&self) -> usize {
         self.max_message_size().min(DEFAULT_MAX_MESSAGE_SIZE)
     }

@@ -1,4 +1,5 @@
-//! Opening a socket to a server: resolve its name, connect, through the proxy if there is one, and agree on encryption.
+//! Opening a socket to a server: resolve its name, connect, through the proxy if there is one, and
+//! agree on encryption.
 
 use std::{io, time::Duration};
 

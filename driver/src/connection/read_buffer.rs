@@ -1,4 +1,5 @@
-//! The buffer that replies are read into: one system call reads header and body together when both are there.
+//! The buffer that replies are read into: one system call reads header and body together when both
+//! are there.
 
 use std::{
     io,
@@ -27,7 +28,8 @@ pub(super) struct ReadBuffer {
     /// Zeroed once and then written over, so that its length only grows.
     unpacked: Vec<u8>,
     unpacked_length: usize,
-    /// Lets the pool stop the use of the connection. It lies here so that futures which read need not carry it.
+    /// Allows the pool to interrupt the use of the connection. Stored here so that the futures that
+    /// read do not contain it.
     interruption: Option<Arc<Interruption>>,
 }
 
@@ -84,7 +86,8 @@ impl ReadBuffer {
         }
         let affordable = (filled * 2).max(TRUSTED);
         let target = wanted.min(affordable).max(INITIAL);
-        // One byte more than requested: a read that does not fill the buffer has emptied the socket, so no second read is needed.
+        // One byte more than requested: a read that does not fill the buffer has emptied the
+        // socket, so no second read is needed.
         self.bytes.reserve_exact(target.saturating_sub(filled) + 1);
     }
 
@@ -121,7 +124,8 @@ impl ReadBuffer {
         message.unwrap_or_default()
     }
 
-    /// Moves the message out when it fills most of the buffer, else copies it out and keeps the buffer.
+    /// Moves the message out when it fills most of the buffer, else copies it out and keeps the
+    /// buffer.
     pub(super) fn take(&mut self, body: Range<usize>) -> ReplyBuffer {
         if self.is_packed && self.unpacked_length * 2 > self.unpacked.len() {
             let mut bytes = std::mem::take(&mut self.unpacked);

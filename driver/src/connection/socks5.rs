@@ -1,4 +1,5 @@
-//! Asking a SOCKS5 proxy for a connection: runs the negotiation of [`proto::socks5`](crate::proto::socks5).
+//! Connections through a SOCKS5 proxy: runs the negotiation of
+//! [`proto::socks5`](crate::proto::socks5).
 
 use std::io;
 
@@ -6,7 +7,8 @@ use tokio::net::TcpStream;
 
 use crate::proto::socks5::{Credentials, Negotiation, Step};
 
-/// Lets the proxy at the other end of `stream` connect to the host. Afterwards the stream is the host's.
+/// Requests that the proxy at the other end of `stream` connects to the host. Afterwards the stream
+/// is connected to the host.
 pub(super) async fn negotiate(
     stream: &TcpStream,
     host: &str,

@@ -26,8 +26,8 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Reads once to the end of `buffer`, up to its capacity, and returns the number of bytes; an orderly end of
-    /// the stream is an error.
+    /// Reads once to the end of `buffer`, up to its capacity, and returns the number of bytes; an
+    /// orderly end of the stream is an error.
     pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,

@@ -41,8 +41,8 @@ pub(super) struct Attempt<'a> {
 /// What the rules for commands distinguish servers by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer specification), whatever the
-    /// server behind it says of itself.
+    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer
+    /// specification), regardless of the hello reply of the server behind it.
     Router,
     ReplicaSetMember,
     /// It has neither a cluster time nor retryable writes.
@@ -62,7 +62,8 @@ impl Kind {
 }
 
 impl<'a> Attempt<'a> {
-    /// Fixes what the command holds, and chooses the session. It is taken after the check-out, so that waiting operations hold none.
+    /// Determines the fields of the command and its session. The session is taken from the session
+    /// pool after the check-out, so that operations in the wait queue hold none.
     pub(super) fn new<'e: 'a, O: Operation>(
         executor: &'a Executor,
         server: &'a SelectedServer,
@@ -168,7 +169,8 @@ impl<'a> Attempt<'a> {
         let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
         let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
         if let Some(error) = reply.state_change().filter(|_| !is_reported) {
-            // Whatever becomes of the operation: the specification wants the write concern error of any command checked.
+            // For every result of the operation: the specification requires that the write concern
+            // error of any command is checked.
             let error = error.with_address(self.server.address());
             self.executor
                 .topology
@@ -248,8 +250,9 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// `$readPreference`, by the rules of the Server Selection specification: a server selected for its address alone is
-    /// asked with `primaryPreferred`, so that a secondary answers; standalone servers receive no read preference.
+    /// `$readPreference`, by the rules of the Server Selection specification: a command to a server
+    /// that was selected by its address alone has `primaryPreferred`, so that a secondary accepts
+    /// it. Standalone servers receive no read preference.
     fn write_read_preference(
         &self,
         criteria: Criteria<'_>,
@@ -339,8 +342,8 @@ fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     }
 }
 
-/// Whether the structure of the reply is broken, so that the connection cannot be trusted. Data that some type cannot hold,
-/// such as text that is not UTF-8, breaks nothing.
+/// Whether the structure of the reply is broken, so that the connection cannot be reused. Data that
+/// cannot be deserialized, such as text that is not UTF-8, does not break the structure.
 fn breaks_structure(error: &Error, reply: &[u8]) -> bool {
     fn is_whole(document: &[u8], levels: usize) -> bool {
         let Ok(elements) = RawElements::new(document) else {

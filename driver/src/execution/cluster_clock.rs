@@ -1,5 +1,5 @@
-//! The newest `$clusterTime` seen by a client. A reply costs a comparison, and a short lock if it brings a newer one; no
-//! allocation in either case.
+//! The newest `$clusterTime` that a client has received. A reply costs a comparison, and a short
+//! lock if its time is newer. Neither allocates.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,

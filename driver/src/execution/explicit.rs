@@ -29,8 +29,9 @@ impl ExplicitSession {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session's id, which a command is about to be sent with, as long as an operation may use it. `None` if the session
-    /// has ended and the operation can do without. [`leave`](Self::leave) follows once the command is over.
+    /// Begins a command in the session. Returns the session id, or `None` if the session has ended
+    /// and the operation does not require one. [`leave`](Self::leave) must be called after the
+    /// command.
     pub(super) fn enter(
         &self,
         executor: &Executor,
@@ -69,7 +70,8 @@ impl ExplicitSession {
         Ok(Some(id))
     }
 
-    /// The command that [`enter`](Self::enter) was called for is over; `is_dirty` if the server may still run it.
+    /// Ends the command that [`enter`](Self::enter) began. `is_dirty`: the server may still run the
+    /// command.
     pub(super) fn leave(&self, is_dirty: bool) {
         self.lock().end_command(is_dirty);
     }
@@ -88,7 +90,8 @@ impl Executor {
         }))
     }
 
-    /// Ends it; the server's part can serve another session unless a command of this one has no reply yet.
+    /// Ends the session. Its server session returns to the session pool, unless a command in it has
+    /// no reply yet.
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
         self.give_back(server);

@@ -87,8 +87,8 @@ impl Executor {
 
     /// Runs `operation` in an implicit session.
     ///
-    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the pool otherwise. The
-    /// operation's own session is not returned to the session pool.
+    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
+    /// pool otherwise. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in(None, operation)
     }
@@ -102,14 +102,15 @@ impl Executor {
         self.run_with_id(self.next_operation_id(), explicit, operation)
     }
 
-    /// The `operationId` of an operation that sends several commands, to be given to [`run_with_id`](Self::run_with_id)
-    /// with each of them.
+    /// A new `operationId` for an operation that sends several commands, each with
+    /// [`run_with_id`](Self::run_with_id).
     pub(crate) fn next_operation_id(&self) -> i64 {
         self.operations.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those of a bulk write, or of a
-    /// cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
+    /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
+    /// Writes").
     pub(crate) async fn run_with_id<O: Operation>(
         &self,
         operation_id: i64,
@@ -151,7 +152,8 @@ impl Executor {
                     let Origin { address, router } = failure.origin;
                     state.avoid.extend(address.filter(|_| router || retargeted));
                     if let Some(pause) = pause {
-                        // Boxed: the many operations that never pause carry a pointer instead of a timer.
+                        // Boxed, so that the future contains a pointer instead of a timer: most
+                        // operations do not pause.
                         Box::pin(tokio::time::sleep(pause)).await;
                     }
                 }
@@ -280,7 +282,8 @@ impl Executor {
         }
     }
 
-    /// Returns the session that one command was sent in. That was a moment ago, so the clock is not read again.
+    /// Returns a session to the session pool after one command. The time of its last use replaces
+    /// the current time, which saves a read of the clock.
     fn give_back_fresh(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
             let (now, timeout) = (session.last_use(), self.topology.session_timeout());
@@ -288,7 +291,8 @@ impl Executor {
         }
     }
 
-    /// An executor for what is sent after the last use of this one: of the same deployment, with no sessions.
+    /// An executor for commands after the last use of this one: of the same deployment, with an
+    /// empty session pool.
     pub(crate) fn successor(&self) -> Self {
         Self {
             topology: Arc::clone(&self.topology),
@@ -317,8 +321,8 @@ fn random_factor() -> f64 {
     (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The command is then sent again,
-/// whether or not it is retryable.
+/// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The
+/// command is then sent again, whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
@@ -380,9 +384,10 @@ impl<'a> OperationState<'a> {
 }
 
 impl Drop for OperationState<'_> {
-    /// The future of an operation was dropped while the server may still run its command: the session serves no other
-    /// operation after the application's own (Driver Sessions specification: a session id "MUST NOT be used simultaneously
-    /// by more than one operation"). An implicit session is dropped with this value.
+    /// Marks the explicit session as dirty if the future of the operation is dropped while the
+    /// server may still run its command, so that it does not return to the session pool (Driver
+    /// Sessions specification: a session id "MUST NOT be used simultaneously by more than one
+    /// operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
         self.leave(self.in_flight);
     }

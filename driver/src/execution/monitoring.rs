@@ -32,8 +32,8 @@ pub(super) struct CommandMonitor<'a> {
 }
 
 impl<'a> CommandMonitor<'a> {
-    /// Emits `CommandStartedEvent` for the command that was written to the connection. `None` without a listener. Boxed, since
-    /// most operations have none.
+    /// Emits `CommandStartedEvent` for the command that was written to the connection. `None`
+    /// without a listener. Boxed, since most operations have none.
     pub(super) fn start<O: Operation>(
         attempt: &Attempt<'a>,
         operation: &O,

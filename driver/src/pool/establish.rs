@@ -114,8 +114,8 @@ impl Drop for Establishment {
     }
 }
 
-/// An overloaded server drops new connections, so a socket that fails before the login is taken as a sign of overload.
-/// A host name that cannot be resolved is none, nor is a certificate.
+/// An overloaded server drops new connections, so a socket that fails before the login is taken as
+/// a sign of overload. A host name that cannot be resolved is none, nor is a certificate.
 fn label(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Network(network) if network.may_be_overload() => {

@@ -10,7 +10,8 @@ use tokio::sync::Notify;
 use super::{Pool, check_out::has_perished};
 use crate::proto::cmap::PoolState;
 
-/// Available connections are not looked at more often than this on behalf of `maxIdleTimeMS`; a check-out looks at it anyway.
+/// The minimum time between two checks of available connections for `maxIdleTimeMS`. A check-out
+/// also checks its connection.
 const SHORTEST_IDLE_CHECK: Duration = Duration::from_millis(500);
 
 /// Starts the task. It holds the pool weakly and ends with it.

@@ -44,7 +44,7 @@ enum Woken {
 }
 
 impl Monitor {
-    /// Starts a monitor on the runtime of the deployment: one task, which owns every connection that it uses.
+    /// Starts a monitor on the runtime of the deployment: one task, which owns its connections.
     pub(super) fn start(topology: &Arc<Shared>, address: ServerAddress, watch: Arc<Watch>) -> AbortHandle {
         let settings = topology.settings.monitor();
         let connection_settings = topology.settings.connection.for_monitors();
@@ -96,7 +96,7 @@ impl Monitor {
         }
     }
 
-    /// Does a check and reports what came of it. Returns whether there is still anybody to report to.
+    /// Runs a check and reports its outcome. Returns `false` if the deployment no longer exists.
     async fn run_check(
         &mut self,
         check: Check,

@@ -1,4 +1,5 @@
-//! Measures the round trip time of a server that streams: its answers to the monitor take as long as nothing happens.
+//! Measures the round trip time of a server in streaming mode, where the time until a reply to the
+//! monitor is not a round trip.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -14,7 +15,8 @@ use crate::{
     types::{cancellation::run_until_cancelled, deadline::Deadline},
 };
 
-/// A server's round trip times, which its monitor and its meter add to. The monitor alone says when they are void.
+/// The round trip times of a server. Its monitor and its meter add to them; only the monitor resets
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrips {
     times: Mutex<RoundTripTime>,

@@ -18,7 +18,8 @@ use crate::{
     types::deadline::Deadline,
 };
 
-/// What the deployment keeps per server. Dropping it ends its monitor; its pool closes with [`close`](Self::close).
+/// The state of the deployment for one server. Dropping it ends the monitor;
+/// [`close`](Self::close) closes the pool.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) address: ServerAddress,
@@ -102,9 +103,10 @@ impl SelectedServer {
         self.topology == TopologyType::LoadBalanced
     }
 
-    /// How long unused sessions are kept there, given what the server said in the handshake of a connection; `None` when it
-    /// has no sessions. Behind a load balancer sessions are always supported and never pruned, whatever
-    /// `logicalSessionTimeoutMinutes` says (Load Balancer specification, "Session Support" and "Session Expiration").
+    /// The session timeout of the server, by the hello reply of a connection. `None` if the server
+    /// does not support sessions. Behind a load balancer sessions are always supported and never
+    /// pruned, regardless of `logicalSessionTimeoutMinutes` (Load Balancer specification, "Session
+    /// Support" and "Session Expiration").
     pub(crate) fn session_timeout(&self, hello: &HelloReply) -> Option<Duration> {
         if self.is_load_balancer() {
             Some(Duration::MAX)

@@ -102,7 +102,7 @@ fn known(kind: TopologyType) -> Arc<Topology> {
 /// Codes that say nothing of the server's state.
 const CODES: [i32; 14] = [1, 2, 11, 13, 18, 26, 43, 48, 50, 59, 64, 112, 11000, 391];
 
-/// Errors by which an application, or what it asked for, is at fault, or that come before anything was sent.
+/// Errors caused by the application or its command, or that occur before anything is sent.
 fn mistake() -> impl Strategy<Value = Error> {
     let code = || prop::sample::select(CODES.to_vec());
     let refusal = |code| CommandError {
@@ -172,7 +172,8 @@ const KINDS: [TopologyType; 4] = [
     TopologyType::LoadBalanced,
 ];
 
-/// What an error of an operation does: whether another snapshot was published, and the generation of the pool.
+/// What an error of an operation does: whether another snapshot was published, and the generation
+/// of the pool.
 fn effect(kind: TopologyType, errors: &[Error]) -> (bool, u64) {
     let topology = known(kind);
     let service = (kind == TopologyType::LoadBalanced).then_some(SERVICE);

@@ -12,33 +12,34 @@ use crate::json::relaxed;
 pub enum SchemaError {
     /// An index with the same name or the same keys exists with other options.
     OptionsConflict {
-        /// `database.collection`.
+        /// The collection, as `database.collection`.
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The existing specification.
+        /// The specification of the existing index, as `listIndexes` returns it.
         existing: Box<Document>,
         /// The declared specification.
         declared: Box<Document>,
     },
     /// An index with the same name exists on other keys.
     KeySpecsConflict {
-        /// `database.collection`.
+        /// The collection, as `database.collection`.
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// The existing specification.
+        /// The specification of the existing index, as `listIndexes` returns it.
         existing: Box<Document>,
         /// The declared specification.
         declared: Box<Document>,
     },
     /// Two registered models declare the same index of a collection with different specifications.
     ConflictingDeclarations {
-        /// `database.collection`.
+        /// The collection, as `database.collection`.
         namespace: String,
         /// The name of the index in the second declaration.
         index: String,
-        /// The models, in the order of their registration. Equal if one model declares both.
+        /// The names of the models, in the order of their registration. Equal if one model declares
+        /// both.
         models: [&'static str; 2],
         /// The specification that the first model declares.
         first: Box<Document>,
@@ -47,18 +48,19 @@ pub enum SchemaError {
     },
     /// The server rejected an index because a conflicting one was created after the plan was made.
     ConcurrentChange {
-        /// `database.collection`.
+        /// The collection, as `database.collection`.
         namespace: String,
         /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
-    /// A declaration that the server would reject.
+    /// A declaration that the server would reject, or of the index on `_id`, which every collection
+    /// has.
     InvalidIndex {
-        /// The model that declares it.
+        /// The name of the model that declares it.
         model: &'static str,
         /// The name of the declared index.
         index: String,
-        /// The reason.
+        /// Why the declaration is invalid.
         reason: String,
     },
 }

@@ -1,4 +1,5 @@
-//! A DNS server on loopback whose answers a test can change at any time, and an address where no server answers.
+//! A DNS server on loopback whose answers a test can change at any time, and a resolver with fixed
+//! SRV records.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,23 +14,25 @@ use marula_driver::internals::{
 };
 use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
 
+// Record types.
 const A: u16 = 1;
 const AAAA: u16 = 28;
 const SRV: u16 = 33;
 const TXT: u16 = 16;
+// Response codes.
 const SERVER_FAILURE: u8 = 2;
 const NO_SUCH_DOMAIN: u8 = 3;
 
-/// The answer to a question for one name and record type.
+/// The answer to a query for one name and record type.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// Records of the requested type, possibly none.
+    /// The data of the records of the requested type, possibly none.
     Records(Vec<Vec<u8>>),
     /// The name does not exist.
     NoSuchDomain,
     /// The server fails (SERVFAIL).
     Failure,
-    /// No answer.
+    /// The server sends no reply.
     Silence,
 }
 
@@ -38,8 +41,10 @@ type Zone = BTreeMap<(String, u16), Answer>;
 #[derive(Debug, Default)]
 struct State {
     zone: Mutex<Zone>,
+    /// The number of queries for SRV records of each name.
     queries: watch::Sender<BTreeMap<String, usize>>,
-    asked: Mutex<BTreeSet<String>>,
+    /// The names queried for any record type.
+    queried_names: Mutex<BTreeSet<String>>,
 }
 
 impl State {
@@ -66,11 +71,11 @@ impl DnsServer {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
         let address = socket.local_addr().expect("an address");
         let state = Arc::<State>::default();
-        let own = Arc::clone(&state);
+        let task_state = Arc::clone(&state);
         let task = tokio::spawn(async move {
             let mut packet = [0; 2048];
             while let Ok((length, peer)) = socket.recv_from(&mut packet).await {
-                if let Some(reply) = reply(&own, &packet[..length]) {
+                if let Some(reply) = reply(&task_state, &packet[..length]) {
                     // The client may have closed its socket.
                     let _ = socket.send_to(&reply, peer).await;
                 }
@@ -99,11 +104,11 @@ impl DnsServer {
 
     /// Replaces the A and AAAA records of the name.
     pub fn set_addresses(&self, name: &str, addresses: &[IpAddr]) {
-        let of_family = |v6: bool| {
-            let of_it = addresses.iter().filter(|address| address.is_ipv6() == v6);
-            Answer::Records(of_it.map(address_data).collect())
+        let records = |is_ipv6: bool| {
+            let of_family = addresses.iter().filter(|address| address.is_ipv6() == is_ipv6);
+            Answer::Records(of_family.map(address_data).collect())
         };
-        self.set_address_answers(name, of_family(false), of_family(true));
+        self.set_address_answers(name, records(false), records(true));
     }
 
     /// Replaces the answers for the A and AAAA records of the name.
@@ -116,7 +121,7 @@ impl DnsServer {
     #[must_use]
     pub fn asked(&self) -> BTreeSet<String> {
         self.state
-            .asked
+            .queried_names
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
@@ -146,7 +151,7 @@ impl DnsServer {
             .subscribe()
             .wait_for(|queries| queries.get(name).is_some_and(|seen| *seen >= count))
             .await
-            .expect("the server lives as long as this value");
+            .expect("`self` owns the sender");
     }
 }
 
@@ -156,13 +161,14 @@ impl Drop for DnsServer {
     }
 }
 
-/// The reply to a query; `None` if there is none.
+/// The reply to a query. `None` for a malformed query and for [`Answer::Silence`].
 fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
+    // The question follows the header of 12 bytes: name, type, class.
     let (name, end) = read_name(query, 12)?;
     let kind = u16::from_be_bytes(query.get(end..end + 2)?.try_into().ok()?);
     let question = query.get(12..end + 4)?;
     state
-        .asked
+        .queried_names
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .insert(name.clone());
@@ -184,14 +190,15 @@ fn reply(state: &State, query: &[u8]) -> Option<Vec<u8>> {
         None => (NO_SUCH_DOMAIN, Vec::new()),
     };
     let mut reply = query.get(..2)?.to_vec();
-    // Flags: response, recursion desired, recursion available; then the response code.
+    // Flags: response, recursion desired, recursion available, and the response code. Then the
+    // number of questions, of answers, of authority records and of additional records.
     reply.extend([0x81, 0x80 | code]);
     for count in [1, u16::try_from(records.len()).ok()?, 0, 0] {
         reply.extend(count.to_be_bytes());
     }
     reply.extend(question);
     for data in records {
-        // A pointer to the name in the question, the class IN, a TTL of 0.
+        // A pointer to the name in the question, the type, the class IN, a TTL of 0.
         reply.extend([0xC0, 12]);
         reply.extend(kind.to_be_bytes());
         reply.extend([0, 1, 0, 0, 0, 0]);
@@ -224,6 +231,7 @@ fn address_data(address: &IpAddr) -> Vec<u8> {
 }
 
 fn srv_data(host: &str, port: u16) -> Vec<u8> {
+    // Priority 0, weight 5.
     let mut data = vec![0, 0, 0, 5];
     data.extend(port.to_be_bytes());
     for label in host.split('.').filter(|label| !label.is_empty()) {
@@ -243,8 +251,8 @@ fn txt_data(strings: &[&str]) -> Vec<u8> {
     data
 }
 
-/// A resolver with fixed SRV records, also for names such as `localhost`, for which resolvers query
-/// no server.
+/// A resolver with fixed SRV records and no other records. It also has records for names such as
+/// `localhost`, for which [`Resolver`] queries no server.
 #[derive(Clone, Debug, Default)]
 pub struct CannedDns {
     srv: BTreeMap<String, Vec<SrvRecord>>,

@@ -34,11 +34,16 @@ crate::__estimated_document_count_options! { define_options {
 } }
 
 impl<T> Collection<T> {
-    /// The number of documents, from the metadata of the collection; 0 if the collection does not
-    /// exist. Fast, but it may be wrong after an unclean shutdown of the server, and on sharded
-    /// clusters, where it includes orphaned documents. See
-    /// [`count_documents`](Self::count_documents) for the exact number, also of the documents that
-    /// match a filter.
+    /// Returns the number of documents from the metadata of the collection, 0 if the collection
+    /// does not exist. The number may be wrong after an unclean shutdown of the server, and on
+    /// sharded clusters, where it includes orphaned documents ([Count: Behavior]).
+    /// [`count_documents`](Self::count_documents) returns the exact number, and takes longer.
+    ///
+    /// The command is `count`. MongoDB 5.0.0 to 5.0.8 and 5.1.0 to 5.3.1 do not include it in API
+    /// version 1 and reject it if [`ServerApi`](crate::options::ServerApi) is strict. Upgrade such
+    /// a server, or set `strict` to `false`.
+    ///
+    /// [Count: Behavior]: https://www.mongodb.com/docs/manual/reference/command/count/#behavior
     pub fn estimated_document_count(&self) -> EstimatedDocumentCount<'_> {
         EstimatedDocumentCount {
             collection: self.inner(),
@@ -105,8 +110,8 @@ impl Operation for Count<'_> {
         Ok(reply.n())
     }
 
-    /// A collection that does not exist has 0 documents. Some servers return `NamespaceNotFound`
-    /// for it.
+    /// Some servers return `NamespaceNotFound` for a collection that does not exist; others count
+    /// 0 documents.
     fn recover(&mut self, error: Error) -> Result<u64> {
         if error.code() == Some(NAMESPACE_NOT_FOUND) {
             Ok(0)

@@ -5,7 +5,9 @@ use crate::{
     bson::{EncodeError, IntoDocument, RawDocumentBuf},
 };
 
-/// The error of the first argument that could not be serialized.
+/// The first error in the arguments of an action: a value that cannot be serialized or is invalid.
+///
+/// In all methods `what` is the name of the argument, which the error message contains.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deferred(Option<Error>);
 
@@ -15,6 +17,7 @@ impl Deferred {
         self.encoded(what, document.into_raw_document())
     }
 
+    /// As [`document`](Self::document), for a value that the caller has encoded.
     pub(crate) fn encoded(
         &mut self,
         what: &'static str,
@@ -27,6 +30,7 @@ impl Deferred {
         })
     }
 
+    /// As [`document`](Self::document), for several documents.
     pub(crate) fn documents<D: IntoDocument>(
         &mut self,
         what: &'static str,
@@ -35,18 +39,19 @@ impl Deferred {
         documents.into_iter().map(|d| self.document(what, d)).collect()
     }
 
-    /// Stores the error of an argument, unless there is one already.
+    /// Stores the error of the validation of an argument, unless an error is stored already.
     pub(crate) fn check(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.0.get_or_insert(error);
         }
     }
 
-    /// As [`into_result`](Self::into_result), for an action that is not consumed.
+    /// Returns the stored error and removes it.
     pub(crate) fn take_result(&mut self) -> Result<()> {
         self.0.take().map_or(Ok(()), Err)
     }
 
+    /// Returns the stored error.
     pub(crate) fn into_result(self) -> Result<()> {
         self.0.map_or(Ok(()), Err)
     }

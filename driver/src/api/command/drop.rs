@@ -1,6 +1,7 @@
 //! `drop`: [`Collection::drop`] ([Collection Management]).
 //!
-//! [Collection Management]: https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
+//! [Collection Management]:
+//! https://github.com/mongodb/specifications/blob/master/source/collection-management/collection-management.md
 
 use super::{
     InSession, awaitable,
@@ -62,7 +63,7 @@ impl<'a> DropCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let mut operation = Drop {
+        let mut operation = DropOperation {
             namespace: self.collection.namespace(),
             options,
             write_concern: options
@@ -77,14 +78,14 @@ impl<'a> DropCollection<'a> {
 
 awaitable!(['a] DropCollection<'a> => ());
 
-/// `drop`
-struct Drop<'a> {
+/// `drop`, which also succeeds if the collection does not exist.
+struct DropOperation<'a> {
     namespace: &'a Namespace,
     options: &'a DropCollectionOptions,
     write_concern: &'a WriteConcern,
 }
 
-impl Operation for Drop<'_> {
+impl Operation for DropOperation<'_> {
     type Output = ();
 
     fn properties(&self) -> Properties<'_> {
@@ -102,6 +103,7 @@ impl Operation for Drop<'_> {
         write_result::check_single(reply)
     }
 
+    /// Some servers return `NamespaceNotFound` for a collection that does not exist.
     fn recover(&mut self, error: Error) -> Result<()> {
         if error.code() == Some(NAMESPACE_NOT_FOUND) {
             Ok(())

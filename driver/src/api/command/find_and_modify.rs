@@ -27,7 +27,8 @@ use crate::{
     types::concern::WriteConcern,
 };
 
-/// The options of `find_one_and_delete`; the other two methods have them too.
+/// The options of `find_one_and_delete`, which `find_one_and_replace` and `find_one_and_update`
+/// share.
 /// See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
@@ -121,9 +122,10 @@ array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
     /// Updates one document and returns it in the state before the update, or after it if
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. Awaiting the action returns
-    /// `None` if no document matches, unless an upserted document is returned after the update;
-    /// also `None` if the write is unacknowledged.
+    /// [`return_document`](FindOneAndUpdate::return_document) is
+    /// [`After`](crate::options::ReturnDocument::After). Awaiting the action returns `None` if no
+    /// document matches, unless an upserted document is returned after the update; also `None` if
+    /// the write is unacknowledged.
     ///
     /// # Errors
     /// [`ErrorKind::Command`](crate::ErrorKind::Command) if the server rejects the update, and
@@ -161,10 +163,11 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
 
 impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     /// Replaces one document and returns it in the state before the replacement, or after it if
-    /// [`return_document`](FindOneAndReplace::return_document) is set. Awaiting the action returns
-    /// `None` if no document matches, unless an upserted document is returned after the
-    /// replacement. Errors are those of [`find_one_and_update`](Self::find_one_and_update), but the
-    /// replacement cannot begin with an operator.
+    /// [`return_document`](FindOneAndReplace::return_document) is
+    /// [`After`](crate::options::ReturnDocument::After). Awaiting the action returns `None` if no
+    /// document matches, unless an upserted document is returned after the replacement. Errors are
+    /// those of [`find_one_and_update`](Self::find_one_and_update), but the replacement cannot begin
+    /// with an operator.
     pub fn find_one_and_replace(
         &self,
         filter: impl IntoDocument,
@@ -174,7 +177,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Collection<T> {
     }
 }
 
-/// A modification of the document, or its removal if there is none.
+/// The modification of the document (`None` removes it), and the first error of the arguments.
 #[derive(Debug, Default)]
 struct Change(Option<Modification>, Deferred);
 
@@ -184,6 +187,7 @@ impl From<UpdateModification> for Change {
     }
 }
 
+/// Defines an action with the options in the macro `$list`.
 macro_rules! find_and_modify_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident) => {
         $(#[$doc])*

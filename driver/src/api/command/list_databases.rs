@@ -1,7 +1,8 @@
 //! `listDatabases`: [`Client::list_databases`] and [`Client::list_database_names`] ([Enumerating
 //! Databases]).
 //!
-//! [Enumerating Databases]: https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
+//! [Enumerating Databases]:
+//! https://github.com/mongodb/specifications/blob/master/source/enumerate-databases.md
 
 use super::{
     InSession, awaitable,
@@ -27,10 +28,11 @@ use crate::{
 pub struct DatabaseSpecification {
     /// The name of the database.
     pub name: String,
-    /// `sizeOnDisk`: the size of the files of the database in bytes.
+    /// `sizeOnDisk`: the total size of the files of the database, in bytes. 0 in a reply with
+    /// `nameOnly`.
     #[serde(default)]
     pub size_on_disk: i64,
-    /// Whether the database contains no data.
+    /// Whether the database contains no data. `false` in a reply with `nameOnly`.
     #[serde(default)]
     pub empty: bool,
 }
@@ -125,6 +127,7 @@ impl<'a> ListDatabaseNames<'a> {
 
 awaitable!(['a] ListDatabaseNames<'a> => Vec<String>);
 
+/// Runs the command of both actions.
 async fn list(
     client: &Client,
     mut options: ListDatabasesOptions,

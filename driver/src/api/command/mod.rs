@@ -1,9 +1,9 @@
 //! The commands, one file for each: its options, its action, the method that starts it, how it is
 //! written, and how its reply is read.
 //!
-//! A new command is a file here, and its names in [`action`] and [`options`]. Arguments are
-//! serialized when they are set; an error is returned when the action is awaited. Nothing is sent
-//! before that.
+//! A new command is a file here; its public names are re-exported in [`action`], [`options`] and
+//! [`model`]. Arguments are serialized when they are set. Their errors are returned when the action
+//! is awaited, and nothing is sent before.
 
 mod batcher;
 pub(crate) mod common;
@@ -127,6 +127,9 @@ pub(crate) use deferred::Deferred;
 ///
 /// Most actions are `in place` and have `async fn run(&mut self)`: if the action were passed by
 /// value, the future would contain it twice, as the argument and as the local variable.
+///
+/// The generics of the action, in brackets, must contain the lifetime `'a`, which bounds the
+/// future.
 macro_rules! awaitable {
     (in place [$($generics:tt)*] $action:ty => $output:ty) => {
         impl<$($generics)*> IntoFuture for $action {
@@ -168,8 +171,8 @@ pub(crate) use session_setter;
 /// The explicit session of an action, if any.
 pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
 
-/// Rejects a read concern that was set for one operation and that a snapshot session would replace:
-/// all its reads have the level `snapshot` ([Snapshot Reads]).
+/// Rejects a read concern of one operation that the level `snapshot` of a snapshot session would
+/// replace ([Snapshot Reads]).
 ///
 /// [Snapshot Reads]:
 /// https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
@@ -180,11 +183,11 @@ pub(crate) fn check_read_concern(session: InSession<'_>, concern: Option<&ReadCo
     if concern.level == Some(ReadConcernLevel::Snapshot) || !session.lock().is_snapshot() {
         return Ok(());
     }
-    let level = concern
-        .level
-        .as_ref()
-        .map_or("the server's default", |level| level.as_str());
+    let found = concern.level.as_ref().map_or_else(
+        || "the server's default".to_owned(),
+        |level| format!("{:?}", level.as_str()),
+    );
     Err(Error::invalid_argument(format!(
-        "a snapshot session requires the read concern \"snapshot\" for all reads, found {level:?} for this operation"
+        "a snapshot session requires the read concern \"snapshot\" for all reads, found {found} for this operation"
     )))
 }

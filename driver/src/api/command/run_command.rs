@@ -1,6 +1,7 @@
 //! A command given by the application: [`Database::run_command`] ([Run Command]).
 //!
-//! [Run Command]: https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
+//! [Run Command]:
+//! https://github.com/mongodb/specifications/blob/master/source/run-command/run-command.md
 
 use std::marker::PhantomData;
 
@@ -43,8 +44,9 @@ run_command_options! { define_options {
 impl Database {
     /// Runs a command and returns the complete reply. The first field of the command is its name.
     /// The command is sent as it is, with the fields that the driver adds to all commands. The read
-    /// concern, the write concern and the read preference of the database are not used, and the
-    /// command is [not retryable](crate::action#retries).
+    /// concern, the write concern and the read preference of the database are not used. The command
+    /// is retried only after errors of an overloaded server, and only if both `retryReads` and
+    /// `retryWrites` are `true` (see [retries](crate::action#retries)).
     ///
     /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
     /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
@@ -100,8 +102,8 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
     session_setter!();
 
-    /// Deserializes the reply as `U`: a struct with some of its fields, or a [`RawDocumentBuf`] to
-    /// deserialize nothing. Default: [`Document`].
+    /// Deserializes the reply as `U`: a struct with some of its fields, or [`RawDocumentBuf`] for
+    /// the bytes as received. Default: [`Document`].
     pub fn with_type<U>(self) -> RunCommand<'a, U> {
         RunCommand {
             database: self.database,
@@ -131,12 +133,13 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
 
 awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 
-/// A command of the application.
+/// A command of the application, shared with `run_cursor_command`.
 pub(super) struct CustomCommand<'a> {
     database: &'a str,
     command: &'a RawDocument,
     read_preference: &'a ReadPreference,
-    /// The key of the first element; empty if there is none.
+    /// The key of the first element. Empty if the document is empty or malformed, which `build`
+    /// rejects.
     name: &'a str,
 }
 
@@ -199,11 +202,14 @@ impl<'a> CustomCommand<'a> {
     }
 }
 
+/// The key of the first element, which is the name of the command.
 fn name_of(command: &RawDocument) -> Option<&str> {
     let mut elements = RawElements::new(command.as_bytes()).ok()?;
     Some(elements.next_element().ok()??.key)
 }
 
+/// Whether the command is sensitive by its name, or is a hello with `speculativeAuthenticate`. A
+/// hello that is malformed counts as sensitive.
 fn is_sensitive(name: &str, command: &RawDocument) -> bool {
     let authenticates = || {
         !matches!(

@@ -28,7 +28,8 @@ impl Resolver {
         if let Some(known) = Hosts::from_system().ok().and_then(|hosts| known_in(&hosts, host)) {
             return Ok(known);
         }
-        // The system has further sources, such as LDAP or mDNS. It blocks a thread, so it is used last.
+        // The system has further sources, such as LDAP or mDNS. It blocks a thread, so it is used
+        // last.
         let unknown = match self.ask_dns(host).await {
             Ok(found) => return Ok(found),
             Err(unknown) => unknown,
@@ -86,8 +87,9 @@ fn ips(lookup: &hickory_resolver::lookup::Lookup) -> Vec<IpAddr> {
     records.filter_map(|record| record.data.ip_addr()).collect()
 }
 
-/// The fully qualified names to query for a host name, in order: with at least `ndots` dots the name itself first, otherwise the
-/// search domains first. A name that ends in a dot is fully qualified.
+/// The fully qualified names to query for a host name, in order: with at least `ndots` dots the
+/// name itself first, otherwise the search domains first. A name that ends in a dot is fully
+/// qualified.
 fn candidates(host: &str, ndots: usize, search: &[Name]) -> Result<Vec<Name>, ProtoError> {
     let given = Name::from_ascii(host)?;
     let mut complete = given.clone();

@@ -1,5 +1,5 @@
-//! Replaces `resolver` in builds with the feature `hickory`: DNS lookups by hickory-resolver, configured by `/etc/resolv.conf` or
-//! its counterpart on the platform.
+//! Replaces `resolver` in builds with the feature `hickory`: DNS lookups by hickory-resolver,
+//! configured by `/etc/resolv.conf` or its counterpart on the platform.
 //!
 //! As in `resolver`, the configuration is read for each lookup, and nothing is cached.
 

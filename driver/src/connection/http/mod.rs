@@ -32,11 +32,12 @@ pub(super) struct Response {
     pub(super) body: Vec<u8>,
 }
 
-/// Opens a connection, sends the request and reads the response. Redirects are not followed. The caller sets a timeout; dropping the
-/// future closes the socket.
+/// Opens a connection, sends the request and reads the response. Redirects are not followed. The
+/// caller sets a timeout; dropping the future closes the socket.
 ///
 /// # Errors
-/// Errors of the socket. `InvalidData` for a malformed response, or a body of more than `limit` bytes.
+/// Errors of the socket. `InvalidData` for a malformed response, or a body of more than `limit`
+/// bytes.
 pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Response> {
     let Url { host, port, .. } = request.url;
     let resolver = Resolver::default();

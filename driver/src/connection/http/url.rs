@@ -13,7 +13,8 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Parses a URL. `None` for other schemes, for user information, and for characters that need encoding in a request.
+    /// Parses a URL. `None` for other schemes, for user information, and for characters that need
+    /// encoding in a request.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;

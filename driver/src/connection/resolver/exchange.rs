@@ -32,7 +32,8 @@ async fn run_with<F: Future<Output = Ended>>(
     mut lookup: Lookup,
     converse: impl Fn(Conversation) -> F,
 ) -> Result<Answer, LookupFailure> {
-    // Part of this future and not tasks, which the runtime can cancel: each conversation in progress reports its end.
+    // Part of this future and not tasks, which the runtime can cancel: each conversation in
+    // progress reports its end.
     let mut conversations = Conversations(Vec::new());
     loop {
         match lookup.next_step() {
@@ -135,7 +136,8 @@ async fn over_tcp(server: SocketAddr, query: &Query) -> io::Result<Reply> {
     let mut stream = TcpStream::connect(server).await?;
     let question = query.bytes();
     let length = u16::try_from(question.len()).map_err(io::Error::other)?;
-    // In one write: some servers do not reassemble a message from several segments (RFC 7766, section 8).
+    // In one write: some servers do not reassemble a message from several segments (RFC 7766,
+    // section 8).
     stream
         .write_all(&[&length.to_be_bytes(), question.as_slice()].concat())
         .await?;

@@ -1,8 +1,10 @@
-//! DNS lookups: SRV and TXT records by the name servers of `/etc/resolv.conf`, addresses of hosts by the system's resolver.
+//! DNS lookups: SRV and TXT records by the name servers of `/etc/resolv.conf`, addresses of hosts
+//! by the system's resolver.
 //!
-//! The configuration is read for each lookup, since the machine may change networks. Nothing is cached: SRV polling looks for
-//! changes, and a host name may have another address after a failover. Both costs are small compared to that of a connection, and
-//! there are at most as many lookups as connections being opened.
+//! The configuration is read for each lookup, since the machine may change networks. Nothing is
+//! cached: SRV polling looks for changes, and a host name may have another address after a
+//! failover. Both costs are small compared to that of a connection, and there are at most as many
+//! lookups as connections being opened.
 
 mod exchange;
 mod system;

@@ -37,7 +37,8 @@ pub(super) fn client_certificate(
         return Ok(None);
     };
     let text = read(KEY_FILE, path)?;
-    // The key first: the parser of certificates fails at a key in the old encrypted form, which is not valid PEM.
+    // The key first: the parser of certificates fails at a key in the old encrypted form, which is
+    // not valid PEM.
     let key = private_key(path, &text, options.certificate_key_file_password())?;
     Ok(Some((certificates(KEY_FILE, path, &text)?, key)))
 }

@@ -1,7 +1,8 @@
 //! TLS connections, by rustls with the cryptography of ring.
 //!
-//! Server certificates are verified against `tlsCAFile`, by default against the trusted roots of the system (`rustls-native-certs`).
-//! The system keeps these current, and they include the roots that an organization adds, as in drivers that use OpenSSL.
+//! Server certificates are verified against `tlsCAFile`, by default against the trusted roots of
+//! the system (`rustls-native-certs`). The system keeps these current, and they include the roots
+//! that an organization adds, as in drivers that use OpenSSL.
 
 mod files;
 #[cfg(feature = "key-password")]
@@ -36,7 +37,8 @@ use crate::{
 };
 use ocsp::{Revocation, RevocationError};
 
-/// The TLS state of a client: trusted roots, client certificate, sessions for resumption, and the revocation check.
+/// The TLS state of a client: trusted roots, client certificate, sessions for resumption, and the
+/// revocation check.
 #[derive(Clone)]
 pub struct TlsConfig {
     connector: TlsConnector,
@@ -54,7 +56,8 @@ impl TlsConfig {
     /// Reads the files that the options name, once.
     ///
     /// # Errors
-    /// `InvalidArgument` with the option, for a file that cannot be read or does not have the expected content.
+    /// `InvalidArgument` with the option, for a file that cannot be read or does not have the
+    /// expected content.
     pub fn new(options: &TlsOptions) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let revocation = revocation(options, &provider);
@@ -78,8 +81,9 @@ impl TlsConfig {
         })
     }
 
-    /// Performs the TLS handshake. The certificate must be valid for the host name, and must not be revoked. The deadline limits
-    /// only the time for OCSP responders; the caller enforces it for the handshake.
+    /// Performs the TLS handshake. The certificate must be valid for the host name, and must not be
+    /// revoked. The deadline limits only the time for OCSP responders; the caller enforces it for
+    /// the handshake.
     pub(super) async fn connect(
         &self,
         socket: TcpStream,
@@ -161,8 +165,8 @@ fn classify(error: io::Error) -> io::Error {
 pub(super) struct TlsStream(Box<RustlsStream<TcpStream>>);
 
 impl TlsStream {
-    /// Whether an idle stream is closed, has failed, or has unexpected data. Messages of TLS itself, such as session tickets after the
-    /// handshake, are processed and do not count.
+    /// Whether an idle stream is closed, has failed, or has unexpected data. Messages of TLS
+    /// itself, such as session tickets after the handshake, are processed and do not count.
     pub(super) fn has_news(&mut self) -> bool {
         let mut byte = [0];
         let mut target = ReadBuf::new(&mut byte);
@@ -176,7 +180,8 @@ impl TlsStream {
         buffer: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
         match pin!(self.0.read_buf(buffer)).poll(cx) {
-            // The end without close_notify, handled as that of a TCP stream: a truncated message is detected by its length.
+            // The end without close_notify, handled as that of a TCP stream: a truncated message is
+            // detected by its length.
             Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(0)),
             outcome => outcome,
         }

@@ -78,8 +78,8 @@ struct Check {
 }
 
 impl Check {
-    /// A server may present a certificate that is itself listed in `tlsCAFile`, usually a self-signed one. The library rejects it as a
-    /// CA certificate, or for an unknown issuer.
+    /// A server may present a certificate that is itself listed in `tlsCAFile`, usually a
+    /// self-signed one. The library rejects it as a CA certificate, or for an unknown issuer.
     fn check_pinned(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> Option<Result<(), TlsError>> {
         if !self.pinned.iter().any(|pinned| pinned == end_entity) {
             return None;
@@ -132,7 +132,8 @@ impl ServerCertVerifier for Check {
                 if !self.any_name {
                     verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 }
-                // A listed certificate is trusted explicitly, and has no issuer whose OCSP response could be verified.
+                // A listed certificate is trusted explicitly, and has no issuer whose OCSP response
+                // could be verified.
                 return Ok(ServerCertVerified::assertion());
             }
         }
@@ -169,8 +170,8 @@ impl ServerCertVerifier for Check {
     }
 }
 
-/// No verification (`tlsInsecure`, `tlsAllowInvalidCertificates`). Name and signatures are not verified either: without a trusted
-/// certificate they prove nothing.
+/// No verification (`tlsInsecure`, `tlsAllowInvalidCertificates`). Name and signatures are not
+/// verified either: without a trusted certificate they prove nothing.
 #[derive(Debug)]
 struct NoCheck {
     schemes: Vec<SignatureScheme>,

@@ -162,7 +162,8 @@ async fn a_pool_without_maintenance_keeps_its_connections_and_makes_none() {
     assert_eq!((tasks(), counts(&pool).total), (before, 0));
 }
 
-/// The deployment changes its pools under a lock of its own, which a listener may need: it may drop the client.
+/// The deployment changes its pools under a lock of its own, which a listener may need: it may drop
+/// the client.
 #[tokio::test]
 async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled() {
     let server = Server::start().await;
@@ -174,8 +175,8 @@ async fn nothing_is_performed_and_no_event_is_emitted_before_a_pool_is_settled()
     pool.ready();
     let mut held = check_out(&pool).await.unwrap();
     take(&received);
-    // What another thread leaves behind between changing the machine and performing its actions: a connection for a request
-    // that is gone by then. Dropping it checks it in.
+    // The state between another thread's change of the machine and the performance of its actions:
+    // a connection for a request that no longer exists. Dropping it checks it in.
     let connection = held.connection.take().expect("it is still there");
     let key = held.key;
     {

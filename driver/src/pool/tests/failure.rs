@@ -56,7 +56,8 @@ async fn clearing_gives_up_establishments_under_way() {
     assert_eq!(check_out(&pool).await.unwrap().generation(), 1);
 }
 
-/// Connection Monitoring and Pooling, "Clearing a load balanced pool": the pool stays ready and the wait queue stays.
+/// Connection Monitoring and Pooling, "Clearing a load balanced pool": the pool stays ready and the
+/// wait queue stays.
 #[tokio::test]
 async fn clearing_a_service_gives_up_no_establishment() {
     let server = Server::start_silent().await;

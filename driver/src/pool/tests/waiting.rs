@@ -80,7 +80,8 @@ async fn requests_dropped_at_any_time_leak_nothing() {
                         let mut connection = check_out(&pool).await.unwrap();
                         connection.run_hello(Deadline::NEVER).await.unwrap();
                     };
-                    // Polled a few times only: most end in the queue, some with a connection, some with half a reply.
+                    // Polled a few times only: most end in the queue, some with a connection, some
+                    // with half a reply.
                     let mut work = Box::pin(work);
                     for _ in 0..(number + round) % 7 {
                         tokio::select! {

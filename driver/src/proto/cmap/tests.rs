@@ -123,7 +123,8 @@ fn max_connecting_limits_establishments_and_requests_are_served_in_order() {
     // The second is done first, and still the first request gets it.
     assert_eq!(pool.established(key(2, 0), 2, now), None);
     assert_eq!(actions(&mut pool), [fulfil('a', 2), Action::Establish(key(3, 0))]);
-    // A connection that comes back is as good as a new one; then two are under way for two requests.
+    // A connection that is checked in serves a request as a new one does. Then two connections are
+    // being established for two requests.
     pool.check_in(key(2, 0), 2, Ok(()), now);
     assert_eq!(actions(&mut pool), [fulfil('b', 2)]);
     assert_eq!(pool.established(key(1, 0), 1, now), None);

@@ -64,8 +64,9 @@ impl fmt::Display for ServerFailure {
     }
 }
 
-/// The exchanges with one server: over UDP, then over TCP if the reply is truncated (RFC 1035, section 4.2.1); with EDNS(0), then
-/// without it if the server rejects the query (RFC 6891, section 7).
+/// The exchanges with one server: over UDP, then over TCP if the reply is truncated (RFC 1035,
+/// section 4.2.1); with EDNS(0), then without it if the server rejects the query (RFC 6891, section
+/// 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversation {
     pub(super) server: SocketAddr,
@@ -97,7 +98,8 @@ impl Conversation {
         }
     }
 
-    /// Handles the outcome of the last exchange. `None` if another exchange follows; an error ends the conversation.
+    /// Handles the outcome of the last exchange. `None` if another exchange follows; an error ends
+    /// the conversation.
     pub fn handle(&mut self, outcome: Result<Reply, ServerFailure>) -> Option<Result<Answer, ServerFailure>> {
         match outcome {
             Ok(Reply::Records(records)) => Some(Ok(Answer::Records(records))),

@@ -1,7 +1,8 @@
 //! Which name servers are queried, and when.
 //!
-//! Servers are queried one after the other in the order of the configuration, for its number of attempts. If a server does not
-//! answer within [`PATIENCE`], the next one is queried in parallel; the first answer counts.
+//! Servers are queried one after the other in the order of the configuration, for its number of
+//! attempts. If a server does not answer within [`PATIENCE`], the next one is queried in parallel;
+//! the first answer counts.
 
 // Addresses alone, without the sockets of `std::net`.
 use core::net::SocketAddr;
@@ -53,8 +54,8 @@ impl fmt::Display for LookupFailure {
     }
 }
 
-/// One query, until a server has answered it or all have failed. The caller runs the conversations; the first answer ends the
-/// lookup.
+/// One query, until a server has answered it or all have failed. The caller runs the conversations;
+/// the first answer ends the lookup.
 #[derive(Debug)]
 pub struct Lookup {
     name: Name,
@@ -123,7 +124,8 @@ impl Lookup {
         }
     }
 
-    /// The next server. `None` if no attempt is left, or while a conversation with that server is in progress.
+    /// The next server. `None` if no attempt is left, or while a conversation with that server is
+    /// in progress.
     fn next_server(&self) -> Option<SocketAddr> {
         let count = self.servers.addresses.len();
         let is_left = self.begun < count * self.servers.attempts.max(1);

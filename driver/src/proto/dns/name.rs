@@ -47,15 +47,16 @@ impl Name {
         &self.bytes
     }
 
-    /// Decodes the name at index `at` of a message. Returns the index after it too. `None`: it is malformed.
+    /// Decodes the name at index `at` of a message. Returns the index after it too. `None`: it is
+    /// malformed.
     pub(super) fn read(message: &[u8], at: usize) -> Option<(Self, usize)> {
         let mut bytes = Vec::new();
         let end = walk(message, at, |part| bytes.extend_from_slice(part))?;
         Some((Self { bytes }, end))
     }
 
-    /// Whether the name at index `at` of a message equals this one, ignoring ASCII case, and the index after it. `None`: it is
-    /// malformed.
+    /// Whether the name at index `at` of a message equals this one, ignoring ASCII case, and the
+    /// index after it. `None`: it is malformed.
     pub(super) fn is_at(&self, message: &[u8], at: usize) -> Option<(bool, usize)> {
         let mut rest = Some(self.bytes.as_slice());
         let end = walk(message, at, |part| {
@@ -67,8 +68,8 @@ impl Name {
     }
 }
 
-/// Visits the labels of the name at index `at`, each with its length, and the final zero. Returns the index after the name, before
-/// any pointer is followed. `None`: it is malformed.
+/// Visits the labels of the name at index `at`, each with its length, and the final zero. Returns
+/// the index after the name, before any pointer is followed. `None`: it is malformed.
 fn walk(message: &[u8], mut at: usize, mut visit: impl FnMut(&[u8])) -> Option<usize> {
     let (mut end, mut length, mut pointers) = (None, 0, 0);
     // Pointers must lead before the start of the current part, so that they cannot form a loop.
@@ -105,7 +106,8 @@ fn walk(message: &[u8], mut at: usize, mut visit: impl FnMut(&[u8])) -> Option<u
 }
 
 impl fmt::Display for Name {
-    /// Without the final dot, except for the root. Special characters are escaped (RFC 4343, section 2.1).
+    /// Without the final dot, except for the root. Special characters are escaped (RFC 4343,
+    /// section 2.1).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
 

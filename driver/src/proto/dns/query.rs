@@ -74,7 +74,8 @@ impl Query {
         bytes
     }
 
-    /// Decodes a message from the queried server. `None`: it is not a reply to this query, and may be forged.
+    /// Decodes a message from the queried server. `None`: it is not a reply to this query, and may
+    /// be forged.
     pub fn read(&self, message: &[u8]) -> Option<Reply> {
         let flags = number(message, 2)?;
         if number(message, 0)? != self.id || flags & IS_REPLY == 0 || flags & OPCODE != 0 {

@@ -88,8 +88,9 @@ pub(super) enum Found {
     EndlessAliases,
 }
 
-/// The records of this type in a section of `count` records that starts at `start`. The section is searched once per CNAME record,
-/// so that the order of the records does not matter. `None`: the section is malformed.
+/// The records of this type in a section of `count` records that starts at `start`. The section is
+/// searched once per CNAME record, so that the order of the records does not matter. `None`: the
+/// section is malformed.
 pub(super) fn find(message: &[u8], start: usize, count: u16, name: &Name, kind: Kind) -> Option<Found> {
     let mut name = name.clone();
     // The TTL is limited by those of the CNAME records.

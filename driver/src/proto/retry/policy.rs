@@ -1,4 +1,12 @@
-//! The attempts of one operation: how many, how far apart, and which error is reported.
+//! The attempts of one operation: their maximum number, the backoff between them, and the error that
+//! is reported ([Retryable Reads], [Retryable Writes], [Client Backpressure]).
+//!
+//! [Retryable Reads]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+//! [Retryable Writes]:
+//! https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
+//! [Client Backpressure]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-backpressure/client-backpressure.md
 
 use std::time::Duration;
 
@@ -15,18 +23,19 @@ pub enum Intent {
     Read,
     /// A write: `retryWrites`.
     Write,
-    /// `runCommand`, which the driver does not inspect: both options.
+    /// A command of the application, which the driver does not inspect: both options are required.
     Any,
 }
 
-/// The options of the client.
+/// The options of the client that limit retries.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryOptions {
-    /// `retryReads`
+    /// `retryReads`: whether reads are retried.
     pub reads: bool,
-    /// `retryWrites`
+    /// `retryWrites`: whether writes are retried.
     pub writes: bool,
-    /// `maxAdaptiveRetries`
+    /// `maxAdaptiveRetries`: the maximum number of retries of an operation after its first overload
+    /// error.
     pub max_adaptive_retries: u32,
 }
 
@@ -40,12 +49,12 @@ impl RetryOptions {
     }
 }
 
-/// What is to be done after a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Debug)]
 pub enum Next {
     /// Attempt the operation again.
     Again {
-        /// The backoff after an overload error.
+        /// The backoff before it, if the error is an overload error.
         pause: Option<Duration>,
     },
     /// Return this error to the application.
@@ -57,22 +66,25 @@ pub enum Next {
 pub struct RetryPolicy {
     options: RetryOptions,
     intent: Intent,
-    /// Whether the operation is retryable by Retryable Reads or Retryable Writes.
+    /// Whether Retryable Reads or Retryable Writes supports the operation.
     repeatable: bool,
-    attempt: u32,
+    /// The number of retries so far.
+    retries: u32,
+    /// The maximum number of retries.
     limit: u32,
+    /// The error to be reported if no attempt succeeds; see [`save`](Self::save).
     saved: Option<Error>,
 }
 
 impl RetryPolicy {
-    /// The state before the first attempt. `repeatable`: retryable after network errors and state
-    /// changes.
+    /// The state before the first attempt. `repeatable`: whether Retryable Reads or Retryable Writes
+    /// supports the operation. Other operations are retried after overload errors only.
     pub fn new(options: RetryOptions, intent: Intent, repeatable: bool) -> Self {
         Self {
             options,
             intent,
             repeatable,
-            attempt: 0,
+            retries: 0,
             limit: 1,
             saved: None,
         }
@@ -82,15 +94,16 @@ impl RetryPolicy {
     /// excluded.
     pub fn next(&mut self, error: Error, jitter: f64) -> Next {
         let (overload, retryable) = (is_overload(&error), self.is_retryable(&error));
-        let pause = overload.then(|| pause(&error, self.attempt + 1, jitter));
+        let pause = overload.then(|| pause(&error, self.retries + 1, jitter));
         self.save(error);
         if retryable {
-            self.attempt += 1;
+            self.retries += 1;
             if overload {
-                // Holds for all later errors as well.
+                // The limit applies to all later errors of the operation as well (Client
+                // Backpressure).
                 self.limit = self.options.max_adaptive_retries;
             }
-            if self.attempt <= self.limit {
+            if self.retries <= self.limit {
                 return Next::Again { pause };
             }
         }
@@ -100,6 +113,7 @@ impl RetryPolicy {
         }
     }
 
+    /// Whether another attempt is permitted after this error, regardless of the limit.
     fn is_retryable(&self, error: &Error) -> bool {
         if !self.options.permit(self.intent) {
             return false;

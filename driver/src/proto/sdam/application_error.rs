@@ -144,7 +144,8 @@ const LOST: ErrorAction = ErrorAction {
     cancel_check: true,
 };
 
-/// An error that describes a state the server is known to have left. Equal counts as stale: a new state is a new version.
+/// Whether an error is stale: its topology version is not newer than that of the description.
+/// Equal is stale too, because every new state has a new version.
 fn is_stale(known: Option<TopologyVersion>, reported: Option<TopologyVersion>) -> bool {
     matches!(
         compare_topology_versions(known, reported),

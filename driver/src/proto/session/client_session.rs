@@ -162,7 +162,8 @@ impl SessionState {
         self.snapshot_time
     }
 
-    /// What the session adds to the read concern of a command with this rule. `has_clock`: the server gossips the cluster time.
+    /// The time that the session adds to the read concern of a command with this rule. `has_clock`:
+    /// whether the server gossips the cluster time.
     pub fn read_time(&self, rule: ReadTimeRule, has_clock: bool) -> Option<ReadTime> {
         if rule == ReadTimeRule::None {
             return None;

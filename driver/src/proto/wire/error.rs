@@ -1,24 +1,25 @@
-//! Violations of the wire protocol.
+//! Violations of the wire protocol, and requests that cannot be sent.
 
 use std::fmt;
 
 use super::{MessageTooLarge, compression::CodecError, header::OP_MSG};
 
-/// Bytes from a server that violate the wire protocol, or a request that cannot be framed.
+/// Bytes from a server that violate the wire protocol, or a request that cannot be compressed or
+/// framed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// The message or a section ends before its last field.
     Truncated,
-    /// `messageLength` in the header exceeds the limit.
+    /// `messageLength` in the header exceeds the limit or is negative.
     TooLong {
-        /// `messageLength`.
+        /// `messageLength`, in bytes.
         length: i32,
         /// The largest message that is accepted, in bytes.
         limit: usize,
     },
     /// `messageLength` in the header is less than that of the shortest reply.
     TooShort {
-        /// `messageLength`.
+        /// `messageLength`, in bytes.
         length: usize,
     },
     /// The message is neither OP_MSG nor OP_COMPRESSED.
@@ -29,11 +30,11 @@ pub enum WireError {
     WrongChecksum,
     /// A section is longer than the message, or shorter than an empty document.
     InvalidSectionLength(i32),
-    /// A section that is neither a body nor a document sequence.
+    /// The kind of a section is neither 0 (body) nor 1 (document sequence).
     UnknownSectionKind(u8),
-    /// No section of kind 0.
+    /// The message has no section of kind 0 (body).
     MissingBody,
-    /// More than one section of kind 0.
+    /// The message has more than one section of kind 0 (body).
     DuplicateBody,
     /// An OP_COMPRESSED message is too short for its header.
     TruncatedCompressedHeader,
@@ -41,14 +42,14 @@ pub enum WireError {
     NestedCompression,
     /// An OP_COMPRESSED message contains neither OP_MSG nor OP_COMPRESSED.
     UnknownCompressedOpcode(i32),
-    /// `uncompressedSize` exceeds the limit.
+    /// `uncompressedSize` exceeds the limit or is negative.
     InvalidUncompressedSize {
-        /// `uncompressedSize`.
+        /// `uncompressedSize`, in bytes, without the header.
         size: i32,
         /// The largest message that is accepted, in bytes.
         limit: usize,
     },
-    /// A compressor that the client did not offer.
+    /// `compressorId` is that of a compressor that the client did not offer in the handshake.
     CompressorNotOffered(&'static str),
     /// `compressorId` is unknown.
     UnknownCompressor(u8),
@@ -56,7 +57,7 @@ pub enum WireError {
     Decompress(CodecError),
     /// A request cannot be compressed.
     Compress(CodecError),
-    /// A message of more than 2 GiB.
+    /// The length of a request does not fit into `messageLength`, an `int32`.
     LengthOverflow,
 }
 
@@ -96,16 +97,13 @@ impl fmt::Display for WireError {
             ),
             Self::InvalidUncompressedSize { size, limit } => write!(
                 f,
-                "a compressed reply has an uncompressed size of {size} bytes, the limit of a message is {limit}"
+                "a compressed reply has an uncompressed size of {size} bytes; the limit of a message is {limit} bytes"
             ),
             Self::CompressorNotOffered(name) => {
                 write!(f, "a reply is compressed by {name}, which was not offered")
             }
             Self::UnknownCompressor(id) => {
-                write!(
-                    f,
-                    "a reply is compressed by a compressor of the unknown number {id}"
-                )
+                write!(f, "a reply has the unknown compressorId {id}")
             }
             Self::Decompress(error) => write!(f, "a reply compressed by {error}"),
             Self::Compress(error) => write!(f, "a request cannot be compressed by {error}"),

@@ -1,7 +1,8 @@
 //! The wire protocol: message headers, OP_MSG and OP_COMPRESSED ([OP_MSG], [Wire Compression]).
 //!
 //! [OP_MSG]: https://github.com/mongodb/specifications/blob/master/source/message/OP_MSG.md
-//! [Wire Compression]: https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
+//! [Wire Compression]:
+//! https://github.com/mongodb/specifications/blob/master/source/compression/OP_COMPRESSED.md
 
 mod compression;
 mod crc32c;

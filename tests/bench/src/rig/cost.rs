@@ -1,5 +1,5 @@
-//! `cost`: dependencies, build time and binary size of a program that connects, inserts and finds one document, with this
-//! driver and with the official one.
+//! `cost`: dependencies, build time and binary size of a program that connects, inserts and finds
+//! one document, with this driver, with the ODM, and with the official driver. Linux only.
 
 use std::{
     collections::BTreeSet,
@@ -17,8 +17,8 @@ use super::{
     clients::{cargo, succeed},
 };
 
-/// Limit of each cost, relative to that of the official driver.
-const SHARE: f64 = 0.6;
+/// Limit of each cost of the driver, relative to that of the official driver.
+const MAX_SHARE: f64 = 0.6;
 
 /// Timeout of a build, in seconds.
 const MAX_BUILD: u32 = 1200;
@@ -27,30 +27,36 @@ const MAX_BUILD: u32 = 1200;
 const ALL_FEATURES: &str =
     r#""dns", "hickory", "key-password", "rustls", "snappy", "tracing", "zlib", "zstd""#;
 
-/// The cost of a program.
+/// The costs of a program, or their ratios to the costs of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Cost {
     /// Crates in the dependency tree for this platform, including the driver.
     crates: f64,
-    /// User and system time of a clean release build.
+    /// User and system time of a clean release build, in seconds. Downloads are not included.
     build_seconds: f64,
     /// Size of the stripped executable, in MiB.
     size_mib: f64,
 }
 
-/// A program to build: its dependency, as in `Cargo.toml`, and its source.
+/// A program to build.
 struct Sample<'a> {
     /// The name in tables.
     title: &'static str,
+    /// The package that the program depends on.
     package: &'static str,
+    /// The value of the dependency in `Cargo.toml`.
     dependency: String,
+    /// The `Cargo.lock` that determines the versions of all dependencies.
     lock: PathBuf,
+    /// The text of `main.rs`.
     source: &'a str,
 }
 
 const TOKIO: &str = r#"tokio = { version = "1", features = ["macros", "rt-multi-thread"] }"#;
 const SERDE: &str = r#"serde = { version = "1", features = ["derive"] }"#;
 
+/// The program with this driver. Those with the ODM and with the official driver differ in names
+/// only, which [`run`] replaces.
 const DRIVER: &str = r#"use marula_driver::{Client, bson::doc};
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +76,7 @@ async fn main() -> marula_driver::Result<()> {
 }
 "#;
 
-/// The cost of one sample, and its ratio to the cost with the official driver.
+/// The costs of one sample, and their ratios to the costs with the official driver.
 #[derive(Debug, Serialize)]
 struct Row {
     title: &'static str,
@@ -78,7 +84,8 @@ struct Row {
     shares: Cost,
 }
 
-/// Builds all samples, and prints and writes their costs. Returns `false` if a cost of the driver exceeds its limit.
+/// Builds all samples, and prints and writes their costs. Returns `false` if a cost of the driver
+/// exceeds its limit.
 pub(super) fn run() -> Result<bool, Failure> {
     let paths = Paths::find()?;
     let official_source = DRIVER
@@ -128,6 +135,7 @@ pub(super) fn run() -> Result<bool, Failure> {
         );
         costs.push(cost);
     }
+    // The first sample is that of the official driver.
     let official = *costs
         .first()
         .ok_or("the cost of the official driver is missing")?;
@@ -140,14 +148,14 @@ pub(super) fn run() -> Result<bool, Failure> {
             shares: cost.share_of(&official),
         })
         .collect();
-    let holds = rows
+    let within_limits = rows
         .iter()
         .filter(|row| row.title == "marula-driver")
-        .all(|row| row.shares.is_at_most(SHARE));
+        .all(|row| row.shares.is_at_most(MAX_SHARE));
     let summary = format!(
         "limit for marula-driver: {:.0} % of each cost of mongodb: {}\n",
-        SHARE * 100.0,
-        if holds { "ok" } else { "EXCEEDED" }
+        MAX_SHARE * 100.0,
+        if within_limits { "ok" } else { "EXCEEDED" }
     );
     let text = format!("{}\n{summary}", table(&rows)?);
     fs::write(paths.out.join("cost.md"), &text)?;
@@ -156,7 +164,7 @@ pub(super) fn run() -> Result<bool, Failure> {
         "{text}\nwritten to {}",
         paths.out.join("cost.{md,json}").display()
     );
-    Ok(holds)
+    Ok(within_limits)
 }
 
 fn table(rows: &[Row]) -> Result<String, Failure> {
@@ -180,6 +188,7 @@ fn table(rows: &[Row]) -> Result<String, Failure> {
 }
 
 impl Sample<'_> {
+    /// Builds the program in the folder, which is emptied before and removed afterwards.
     fn measure(&self, folder: &Path) -> Result<Cost, Failure> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
@@ -193,7 +202,8 @@ impl Sample<'_> {
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::write(folder.join("src/main.rs"), self.source)?;
         fs::copy(&self.lock, folder.join("Cargo.lock"))?;
-        // Downloads all dependencies before the measurement, and removes unused ones from the lock file.
+        // Downloads all dependencies before the measurement, and removes unused ones from the lock
+        // file.
         succeed(cargo().current_dir(folder).args(["fetch", "--quiet"]))?;
         let crates = self.crates(folder)?;
         let before = children_seconds()?;
@@ -221,6 +231,7 @@ impl Sample<'_> {
         Ok(cost)
     }
 
+    /// Number of crates that the package depends on, including the package.
     fn crates(&self, folder: &Path) -> Result<f64, Failure> {
         let mut tree = cargo();
         tree.current_dir(folder).args([
@@ -240,7 +251,8 @@ impl Sample<'_> {
     }
 }
 
-/// Number of distinct crates in the output of `cargo tree`. Repeated lines have `(*)` after name and version.
+/// Number of distinct crates in the output of `cargo tree`. Repeated lines have `(*)` after name
+/// and version.
 fn distinct(tree: &str) -> usize {
     let name_and_version = |line: &str| {
         line.split_whitespace()
@@ -255,7 +267,8 @@ fn distinct(tree: &str) -> usize {
         .len()
 }
 
-/// User and system time of all terminated child processes and their descendants.
+/// User and system time of all terminated child processes and their descendants, in seconds
+/// (`cutime` and `cstime` in `/proc/self/stat`).
 fn children_seconds() -> Result<f64, Failure> {
     // USER_HZ is 100 on all supported architectures.
     const TICKS: f64 = 100.0;
@@ -276,6 +289,7 @@ fn children_seconds() -> Result<f64, Failure> {
 }
 
 impl Cost {
+    /// The ratio of each cost to that of another program.
     fn share_of(&self, of: &Self) -> Self {
         Self {
             crates: self.crates / of.crates,
@@ -309,9 +323,9 @@ mod tests {
             size_mib,
         };
         let official = cost(100.0, 100.0, 10.0);
-        let holds = |ours: Cost| ours.share_of(&official).is_at_most(SHARE);
-        assert!(holds(cost(60.0, 10.0, 1.0)));
-        assert!(!holds(cost(10.0, 61.0, 1.0)) && !holds(cost(10.0, 1.0, 6.1)));
+        let within_limits = |driver: Cost| driver.share_of(&official).is_at_most(MAX_SHARE);
+        assert!(within_limits(cost(60.0, 10.0, 1.0)));
+        assert!(!within_limits(cost(10.0, 61.0, 1.0)) && !within_limits(cost(10.0, 1.0, 6.1)));
     }
 
     #[test]
@@ -321,7 +335,7 @@ mod tests {
             build_seconds: 33.3,
             size_mib: 4.5,
         };
-        let half = Cost {
+        let official = Cost {
             crates: 180.0,
             build_seconds: 66.6,
             size_mib: 9.0,
@@ -329,7 +343,7 @@ mod tests {
         let rows = [Row {
             title: "x",
             cost,
-            shares: cost.share_of(&half),
+            shares: cost.share_of(&official),
         }];
         let text = table(&rows).unwrap();
         assert!(

@@ -14,7 +14,7 @@ use crate::suites::{
 /// A client and the server that it uses.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The client.
+    /// The program that runs the task.
     pub client: BenchClient,
     /// The connection string; `None` for codec tasks.
     pub uri: Option<String>,
@@ -49,24 +49,26 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// The times, and the total CPU time of the measured phases in seconds.
+/// The times and the CPU time of the measured phases.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// The durations of the measured phases.
     pub times: Times,
-    /// CPU time of the client, if it can be read.
+    /// Total CPU time of the client in seconds, if it can be read.
     pub client_cpu: Option<f64>,
-    /// CPU time of the server, if it can be read.
+    /// Total CPU time of the server in seconds, if it can be read.
     pub server_cpu: Option<f64>,
 }
 
 impl Measured {
-    /// The server's share of the CPU time; `None` if it is unknown, or the CPU time is too small to measure.
+    /// The server's share of the CPU time, from 0 to 1. `None` if a CPU time is unknown, or if
+    /// client and server together used less than 0.1 s, which is too little to measure in units of
+    /// 10 ms.
     #[must_use]
     pub fn server_share(&self) -> Option<f64> {
         let (client, server) = (self.client_cpu?, self.server_cpu?);
-        let all = client + server;
-        (all >= 0.1).then(|| server / all)
+        let total = client + server;
+        (total >= 0.1).then(|| server / total)
     }
 }
 
@@ -81,20 +83,26 @@ impl Outcome {
     }
 }
 
+/// A client that runs the task, and the sums over its iterations.
 struct Runner {
     running: Running,
+    /// The process id of the server.
     server: Option<u32>,
+    /// The duration of the measured phase of each iteration.
     times: Vec<Duration>,
+    /// `None` once a CPU time could not be read.
     client_cpu: Option<Duration>,
     server_cpu: Option<Duration>,
 }
 
 enum State {
     Running(Box<Runner>),
-    Over(Outcome),
+    Finished(Outcome),
 }
 
-/// Runs the task. The outcomes are in the order of the clients.
+/// Runs the task until each client has enough iterations. In each round every client runs one
+/// iteration, so that changes of the machine's speed affect all clients. The outcomes are in the
+/// order of the targets.
 #[must_use]
 pub fn measure(targets: &[Target], task_run: &TaskRun) -> Vec<Outcome> {
     let mut states: Vec<State> = targets.iter().map(|target| begin(target, task_run)).collect();
@@ -103,14 +111,15 @@ pub fn measure(targets: &[Target], task_run: &TaskRun) -> Vec<Outcome> {
         for state in &mut states {
             let State::Running(runner) = state else { continue };
             match runner.iterate() {
-                Err(error) => *state = State::Over(Outcome::Failed(error.to_string())),
+                Err(error) => *state = State::Finished(Outcome::Failed(error.to_string())),
                 Ok(())
                     if task_run
                         .rule
                         .is_enough(runner.times.len(), runner.times.iter().sum()) =>
                 {
                     let outcome = runner.finish(task_run);
-                    *state = State::Over(outcome.unwrap_or_else(|error| Outcome::Failed(error.to_string())));
+                    *state =
+                        State::Finished(outcome.unwrap_or_else(|error| Outcome::Failed(error.to_string())));
                 }
                 Ok(()) => more = true,
             }
@@ -120,12 +129,13 @@ pub fn measure(targets: &[Target], task_run: &TaskRun) -> Vec<Outcome> {
         }
     }
     let outcomes = states.into_iter().map(|state| match state {
-        State::Over(outcome) => outcome,
+        State::Finished(outcome) => outcome,
         State::Running(_) => Outcome::Failed("the program did not stop".to_owned()),
     });
     outcomes.collect()
 }
 
+/// Starts the client and runs the setup of the task.
 fn begin(target: &Target, task_run: &TaskRun) -> State {
     let assignment = Assignment {
         task: task_run.task,
@@ -135,7 +145,7 @@ fn begin(target: &Target, task_run: &TaskRun) -> State {
         data: task_run.data.clone(),
     };
     let started = target.client.start(&assignment).and_then(|start| match start {
-        Start::Missing(why) => Ok(State::Over(Outcome::Missing(why))),
+        Start::Missing(why) => Ok(State::Finished(Outcome::Missing(why))),
         Start::Ready(mut running) => {
             running.phase(Phase::Setup)?;
             Ok(State::Running(Box::new(Runner {
@@ -147,7 +157,7 @@ fn begin(target: &Target, task_run: &TaskRun) -> State {
             })))
         }
     });
-    started.unwrap_or_else(|error| State::Over(Outcome::Failed(error.to_string())))
+    started.unwrap_or_else(|error| State::Finished(Outcome::Failed(error.to_string())))
 }
 
 impl Runner {
@@ -175,6 +185,7 @@ impl Runner {
     }
 }
 
+/// Adds the CPU time between two measurements. The sum is `None` after a missing measurement.
 fn add(sum: &mut Option<Duration>, before: Option<Duration>, after: Option<Duration>) {
     let used = before
         .zip(after)
@@ -203,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_has_failed() {
+    fn a_missing_program_is_a_failure() {
         let target = Target {
             client: BenchClient {
                 name: "missing".into(),

@@ -1,4 +1,4 @@
-//! `$addFields` and `$unwind`.
+//! The stages `$addFields` (`$set`) and `$unwind`.
 
 use crate::error::{Error, Result};
 use crate::expression::Expression;
@@ -6,7 +6,7 @@ use crate::query::Env;
 use crate::query::path;
 use bson::{Bson, Document};
 
-/// A `$addFields` or `$set` stage.
+/// A `$addFields` or `$set` stage: the dotted path of each field, and its expression.
 #[derive(Debug, Clone)]
 pub(crate) struct AddFields(Vec<(String, Expression)>);
 
@@ -26,9 +26,12 @@ impl AddFields {
         }
         for (index, (path, _)) in fields.iter().enumerate() {
             for (earlier, _) in &fields[..index] {
-                let under =
-                    |a: &str, b: &str| a == b || a.strip_prefix(b).is_some_and(|rest| rest.starts_with('.'));
-                if under(path, earlier) || under(earlier, path) {
+                let contains = |outer: &str, inner: &str| {
+                    inner
+                        .strip_prefix(outer)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                };
+                if contains(earlier, path) || contains(path, earlier) {
                     return Err(Error::new(
                         40176,
                         format!(
@@ -51,6 +54,7 @@ impl AddFields {
     }
 }
 
+/// Adds the fields of an argument with their dotted paths.
 fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expression)>) -> Result<()> {
     path::check_field_path(name)?;
     match value {
@@ -68,14 +72,13 @@ fn collect(name: &str, value: &Bson, env: &Env, fields: &mut Vec<(String, Expres
     }
 }
 
-/// Sets the value at a dotted path, with the semantics of `$addFields`.
+/// Sets the value at a dotted path, with the semantics of `$addFields`: in every element if the
+/// path traverses arrays, and a missing value (`Undefined`) removes the field.
 pub(super) fn set_path(document: &mut Document, path: &str, value: &Bson) {
     let parts: Vec<&str> = path.split('.').collect();
     set(document, &parts, value);
 }
 
-/// Sets a field, or removes it if the value is missing; in every element if the path traverses
-/// arrays.
 fn set(document: &mut Document, parts: &[&str], value: &Bson) {
     let Some((first, rest)) = parts.split_first() else {
         return;
@@ -97,6 +100,8 @@ fn set(document: &mut Document, parts: &[&str], value: &Bson) {
     set_within(child, rest, value);
 }
 
+/// Sets a field in a value: in a document, or in every element of an array. A scalar is replaced by
+/// a document.
 fn set_within(child: &mut Bson, parts: &[&str], value: &Bson) {
     match child {
         Bson::Document(inner) => set(inner, parts, value),
@@ -113,8 +118,11 @@ fn set_within(child: &mut Bson, parts: &[&str], value: &Bson) {
 /// A `$unwind` stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Unwind {
+    /// The path without `$`.
     path: String,
+    /// `includeArrayIndex`
     index_field: Option<String>,
+    /// `preserveNullAndEmptyArrays`
     preserve: bool,
 }
 
@@ -188,6 +196,7 @@ impl Unwind {
         Ok(unwind)
     }
 
+    /// Returns the documents that one document is replaced by.
     pub(super) fn run(&self, document: Document) -> Vec<Document> {
         let value = path::get(&document, &self.path).cloned();
         let with_index = |mut document: Document, index: Bson| {
@@ -220,6 +229,7 @@ impl Unwind {
     }
 }
 
+/// Removes the field at a dotted path. Arrays are not traversed.
 fn remove(document: &mut Document, path: &str) {
     match path.split_once('.') {
         None => {

@@ -133,7 +133,7 @@ impl ChangeStream {
     fn scan(&self, deployment: &Deployment) -> Result<Vec<crate::storage::change::Entry>> {
         deployment
             .oplog()
-            .from(self.position.time)
+            .starting_at(self.position.time)
             .map(|entries| entries.cloned().collect())
             .ok_or_else(|| {
                 Error::new(

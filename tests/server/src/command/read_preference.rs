@@ -13,7 +13,7 @@ const MODES: [&str; 5] = [
     "secondaryPreferred",
     "nearest",
 ];
-/// The minimum of `maxStalenessSeconds`.
+/// The minimum of `maxStalenessSeconds`, except for 0, which means no limit.
 const MIN_STALENESS_SECONDS: i64 = 90;
 
 /// Fails if the read preference is invalid.

@@ -10,6 +10,7 @@ use bson::{Bson, Document};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 
+/// A sort pattern: the paths in the order of the pattern. Empty patterns do not sort.
 #[derive(Debug, Clone)]
 pub(crate) struct Sort {
     paths: Vec<Vec<Part>>,
@@ -86,8 +87,9 @@ impl Sort {
         Ok(())
     }
 
-    /// Returns the sort key of a document: the first, in the order of the pattern, of the keys of
-    /// the document in an index with this pattern. Strings are collation keys.
+    /// Returns the sort key of a document: of the keys that the document has in an index with this
+    /// pattern, the first in the order of the pattern. With a collation, strings are replaced by
+    /// their collation keys.
     pub(crate) fn key(&self, document: &Document, env: &Env) -> Result<Vec<Bson>> {
         let keys = keys_of(document, &self.paths).map_err(|error| match error.code {
             code::CANNOT_INDEX_PARALLEL_ARRAYS => {

@@ -1,4 +1,4 @@
-//! Changes of the storage, and the oplog that records them.
+//! Changes of the storage, and the oplog that records them for change streams.
 
 use super::collection::RecordChange;
 use super::{Collection, Namespace};
@@ -10,9 +10,11 @@ const MAX_OPLOG_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum number of oplog entries.
 const MAX_OPLOG_ENTRIES: usize = 100_000;
 
+/// A change of a record, of a collection or of a database.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     pub(crate) namespace: Namespace,
+    /// The UUID of the collection. `None` for views and databases.
     pub(crate) uuid: Option<bson::Uuid>,
     pub(crate) operation: ChangeOperation,
     /// The type of the namespace: `collection`, `view` or `timeseries`.
@@ -36,6 +38,7 @@ pub(crate) enum Definition {
     DropDatabase,
     Rename {
         to: Namespace,
+        /// The UUID of the collection that the rename replaced.
         dropped: Option<bson::Uuid>,
     },
     /// Any other event: its `operationType` and `operationDescription`.
@@ -90,6 +93,7 @@ impl Change {
         matches!(self.operation, ChangeOperation::Definition(Definition::Create))
     }
 
+    /// The approximate size of the entry, in bytes.
     fn size(&self) -> usize {
         let documents = match &self.operation {
             ChangeOperation::Record(
@@ -100,6 +104,7 @@ impl Change {
             }
             ChangeOperation::Definition(_) => 0,
         };
+        // The other fields of an entry take about 256 bytes.
         documents + 256
     }
 }
@@ -118,11 +123,14 @@ impl Collection {
 
     /// Returns whether `changeStreamPreAndPostImages` is enabled.
     pub(crate) fn keeps_images(&self) -> bool {
-        matches!(self.options.get("changeStreamPreAndPostImages"), Some(Bson::Document(images)) if images.get_bool("enabled").unwrap_or(false))
+        matches!(
+            self.options.get("changeStreamPreAndPostImages"),
+            Some(Bson::Document(images)) if images.get_bool("enabled").unwrap_or(false)
+        )
     }
 }
 
-/// A change with its cluster time.
+/// A change with its cluster time and its wall clock time.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) time: Timestamp,
@@ -135,8 +143,8 @@ pub(crate) struct Entry {
 pub(crate) struct Oplog {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// The cluster time of the newest entry removed.
-    lost: Option<Timestamp>,
+    /// The cluster time of the newest entry that was removed.
+    last_removed: Option<Timestamp>,
 }
 
 impl Oplog {
@@ -152,13 +160,13 @@ impl Oplog {
             && let Some(oldest) = self.entries.pop_front()
         {
             self.bytes -= oldest.change.size();
-            self.lost = Some(oldest.time);
+            self.last_removed = Some(oldest.time);
         }
     }
 
     /// The entries at and after a cluster time, or `None` if entries in that range were removed.
-    pub(crate) fn from(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
-        if self.lost.is_some_and(|lost| lost >= time) {
+    pub(crate) fn starting_at(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
+        if self.last_removed.is_some_and(|removed| removed >= time) {
             return None;
         }
         let start = self.entries.partition_point(|entry| entry.time < time);
@@ -167,7 +175,7 @@ impl Oplog {
 
     /// The entries after a cluster time, or `None` if entries in that range were removed.
     pub(crate) fn after(&self, time: Timestamp) -> Option<impl Iterator<Item = &Entry>> {
-        if self.lost.is_some_and(|lost| lost > time) {
+        if self.last_removed.is_some_and(|removed| removed > time) {
             return None;
         }
         let start = self.entries.partition_point(|entry| entry.time <= time);

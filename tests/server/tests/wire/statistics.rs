@@ -1,5 +1,5 @@
-//! Commands with statistics, validation and operations in progress: dbStats, collStats, validate,
-//! currentOp, killOp.
+//! Statistics (dbStats, collStats), validation (validate), and operations in progress (currentOp,
+//! killOp).
 
 use crate::client::{Client, code, on, standalone};
 use bson::{Bson, Document, doc};
@@ -15,6 +15,7 @@ async fn ok(client: &mut Client, body: Document) -> Document {
     ok_on(client, "db", body).await
 }
 
+/// A standalone server with ten documents and an index in `db.c`.
 async fn filled() -> (TestServer, Client) {
     let (server, mut client) = standalone().await;
     let documents: Vec<Document> = (0..10).map(|n| doc! { "_id": n, "a": [n, n + 1] }).collect();
@@ -151,7 +152,7 @@ async fn validate_checks_documents_and_keys() {
         (26, doc! { "validate": "absent" }),
         (166, doc! { "validate": "v" }),
         (72, doc! { "validate": "c", "full": true, "background": true }),
-        // Drivers pass on an option of old servers; the command accepts any field.
+        // An option of old servers that drivers still send. The command ignores unknown fields.
         (0, doc! { "validate": "c", "scandata": true }),
     ] {
         let shown = body.to_string();
@@ -234,8 +235,8 @@ async fn waiting_operations_are_listed_and_killed() {
         let shown = body.to_string();
         assert_eq!(code(&client.run(on("admin", body)).await), expected, "{shown}");
     }
-    let elsewhere = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
-    assert_eq!(code(&client.run(on("db", elsewhere)).await), 73);
+    let on_other_database = doc! { "aggregate": 1, "pipeline": [{ "$currentOp": {} }], "cursor": {} };
+    assert_eq!(code(&client.run(on("db", on_other_database)).await), 73);
     assert_eq!(
         code(&client.run(on("db", doc! { "currentOp": Bson::Int32(1) })).await),
         13

@@ -28,7 +28,7 @@ use crate::{
 pub use modification::{IntoUpdate, UpdateModification};
 pub(super) use modification::{Modification, replacement_of};
 
-/// The options that updates and replacements share.
+/// The options that updates and replacements share. See `api/command/declare.rs`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __update_options {
@@ -118,7 +118,7 @@ crate::__replace_one_options! { define_options {
     pub struct ReplaceOneOptions;
 } }
 
-/// Methods to read and extend options that were set elsewhere.
+/// Defines a method that returns whether `upsert` is set, for the ODM: an upsert needs an `_id`.
 macro_rules! upsert_options {
     ($($Options:ident)*) => { $(
         impl $Options {
@@ -132,6 +132,7 @@ macro_rules! upsert_options {
 }
 pub(super) use upsert_options;
 
+/// Defines a method that adds array filters; the ODM adds those of its typed updates.
 macro_rules! array_filter_options {
     ($($Options:ident)*) => { $(
         impl $Options {
@@ -150,8 +151,8 @@ upsert_options! { UpdateOneOptions UpdateManyOptions ReplaceOneOptions }
 array_filter_options! { UpdateOneOptions UpdateManyOptions }
 
 impl<T> Collection<T> {
-    /// Updates the first document that matches the filter, with update operators (`doc! { "$set": …
-    /// }`) or an aggregation pipeline (`vec![doc! { "$set": … }]`). See [`UpdateOne::sort`] if
+    /// Updates the first document that matches the filter, with a document of update operators or
+    /// with the stages of an aggregation pipeline (see [`IntoUpdate`]). See [`UpdateOne::sort`] if
     /// several documents match.
     ///
     /// # Errors
@@ -274,13 +275,13 @@ impl From<WriteOutcome> for UpdateResult {
     }
 }
 
-/// An element of `updates`. A call with one statement serializes it while it is sent; a bulk write
-/// encodes it before.
+/// An element of `updates`. A call with one statement encodes it when the command is written; a
+/// bulk write encodes its statements in advance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateStatement<'a, O> {
     pub(super) filter: &'a RawDocumentBuf,
     pub(super) modification: &'a Modification,
-    /// Whether to update all documents that match, or only the first.
+    /// `multi`: whether to update all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a O,
 }

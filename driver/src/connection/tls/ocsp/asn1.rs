@@ -1,7 +1,8 @@
 //! DER (X.690) for certificates and OCSP, by crate `der`.
 //!
-//! Fields are borrowed from the input, since signatures are verified over the encoded values. The types of crates x509-cert and
-//! x509-ocsp own decoded values, and reject certificates for fields that are not needed here.
+//! Fields are borrowed from the input, since signatures are verified over the encoded values. The
+//! types of crates x509-cert and x509-ocsp own decoded values, and reject certificates for fields
+//! that are not needed here.
 
 pub(super) use der::Tag;
 use der::{

@@ -57,8 +57,8 @@ impl Cache {
             .is_some_and(|since| (*since..since.saturating_add(FAILURE_TTL)).contains(&now))
     }
 
-    /// Inserts a conclusive response with a `nextUpdate`. It replaces a response with an earlier `nextUpdate`; a revocation also
-    /// replaces an older response with a later one.
+    /// Inserts a conclusive response with a `nextUpdate`. It replaces a response with an earlier
+    /// `nextUpdate`; a revocation also replaces an older response with a later one.
     pub(super) fn insert(&mut self, id: &CertId, answer: &Answer, source: &Source, now: u64) {
         let (Some(next_update), Some(outcome)) = (answer.next_update, outcome(answer, source)) else {
             return;

@@ -1,4 +1,5 @@
-//! The fields of a certificate (RFC 5280) needed for revocation: serial number, validity, OCSP responders.
+//! The fields of a certificate (RFC 5280) needed for revocation: serial number, validity, OCSP
+//! responders.
 
 use der::TagNumber;
 

@@ -1,4 +1,5 @@
-//! Requests to the OCSP responders of a certificate: to all in parallel, and once for all connections that wait.
+//! Requests to the OCSP responders of a certificate: to all in parallel, and once for all
+//! connections that wait.
 
 use std::{
     collections::HashMap,
@@ -23,14 +24,17 @@ use crate::{
     types::deadline::Deadline,
 };
 
-/// Maximum time for responders: [OCSP Support, "Suggested OCSP Behavior"](https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md).
+/// Maximum time for all responders of a certificate ([OCSP Support], "Suggested OCSP Behavior").
+///
+/// [OCSP Support]:
+/// https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// The result for all connections that wait for a lookup.
 type Outcome = Result<(), RevocationError>;
 
-/// The lookups in progress. A lookup is run by one of the connections that wait for it; if that one is dropped, the next one
-/// continues. It ends with the last one.
+/// The lookups in progress. A lookup is run by one of the connections that wait for it; if that one
+/// is dropped, the next one continues. It ends with the last one.
 #[derive(Debug, Default)]
 pub(super) struct Lookups(Mutex<HashMap<CertId, Weak<OnceCell<Outcome>>>>);
 
@@ -48,7 +52,8 @@ impl Lookups {
 }
 
 impl Revocation {
-    /// Requests the status from the responders. Succeeds without an answer after half of the remaining time (soft fail).
+    /// Requests the status from the responders. Succeeds without an answer after half of the
+    /// remaining time (soft fail).
     pub(super) async fn lookup(&self, subject: &Arc<Subject>, deadline: Deadline) -> Outcome {
         let share = deadline.remaining().map_or(LIMIT, |left| LIMIT.min(left / 2));
         if share.is_zero() {

@@ -1,8 +1,10 @@
 //! Revocation of server certificates by OCSP ([RFC 6960](https://www.rfc-editor.org/rfc/rfc6960)).
 //!
-//! Specification: <https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md>. During the TLS
-//! handshake the stapled response is verified, which does not wait. After the handshake, and before any command, follow the cache of
-//! the client and the responders of the certificate.
+//! Specification:
+//! <https://github.com/mongodb/specifications/blob/master/source/ocsp-support/ocsp-support.md>.
+//! During the TLS handshake the stapled response is verified, which does not wait. After the
+//! handshake, and before any command, follow the cache of the client and the responders of the
+//! certificate.
 
 mod asn1;
 mod cache;
@@ -40,8 +42,8 @@ pub(super) use pinned::PinnedCertificate;
 use signer::Algorithms;
 use subject::Subject;
 
-/// Maximum number of certificates kept for resumed sessions. All are removed when it is reached, and inserted at the next full
-/// handshake.
+/// Maximum number of certificates kept for resumed sessions. All are removed when it is reached,
+/// and inserted at the next full handshake.
 const MAX_SUBJECTS: usize = 256;
 
 tokio::task_local! {
@@ -65,7 +67,8 @@ pub(super) struct Revocation {
     asks: bool,
     cache: Mutex<Cache>,
     lookups: Lookups,
-    /// By SHA-256 of the certificate. Handshakes that resume a session do not verify the certificate.
+    /// By SHA-256 of the certificate. Handshakes that resume a session do not verify the
+    /// certificate.
     subjects: Mutex<HashMap<[u8; 32], Arc<Subject>>>,
 }
 
@@ -126,8 +129,8 @@ impl Revocation {
         Ok(())
     }
 
-    /// The certificate with its issuer. Responses must be signed with the key that signed the certificate, so the path is built in the
-    /// same way as for its verification.
+    /// The certificate with its issuer. Responses must be signed with the key that signed the
+    /// certificate, so the path is built in the same way as for its verification.
     fn subject(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -169,8 +172,9 @@ impl Revocation {
         }
     }
 
-    /// Called after the handshake: checks the cache, then the responders. Waits for them for at most five seconds, and at most half of
-    /// the time until the deadline. Without a conclusive answer the certificate is accepted (soft fail).
+    /// Called after the handshake: checks the cache, then the responders. Waits for them for at
+    /// most five seconds, and at most half of the time until the deadline. Without a conclusive
+    /// answer the certificate is accepted (soft fail).
     pub(super) async fn check(
         &self,
         captured: Option<Captured>,

@@ -1,4 +1,5 @@
-//! A server certificate that is itself listed in `tlsCAFile`: it needs no issuer, but must be valid at this time.
+//! A server certificate that is itself listed in `tlsCAFile`: it needs no issuer, but must be valid
+//! at this time.
 
 use super::certificate::Certificate;
 

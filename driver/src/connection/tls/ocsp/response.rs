@@ -49,7 +49,8 @@ pub(crate) enum Invalid {
     Expired(u64),
     /// Signed by neither the issuer nor a delegate whose certificate is included.
     WrongSigner,
-    /// The signer's certificate is not issued for OCSP signing by the issuer, or is not valid at this time.
+    /// The signer's certificate is not issued for OCSP signing by the issuer, or is not valid at
+    /// this time.
     UnauthorizedSigner,
     WrongSignature,
 }
@@ -266,7 +267,8 @@ impl<'a> Single<'a> {
     }
 }
 
-/// Rejects critical extensions. None is supported, since none of the known ones changes the meaning of a response.
+/// Rejects critical extensions. None is supported, since none of the known ones changes the meaning
+/// of a response.
 fn reject_critical(list: Option<&[u8]>) -> Result<(), Invalid> {
     let Some(list) = list else { return Ok(()) };
     if extensions(list)?.iter().any(|extension| extension.critical) {

@@ -1,5 +1,5 @@
-//! The authorized responders (RFC 6960, section 4.2.2.2): the issuer of the certificate, or a delegate with a certificate for OCSP
-//! signing that the issuer itself issued.
+//! The authorized responders (RFC 6960, section 4.2.2.2): the issuer of the certificate, or a
+//! delegate with a certificate for OCSP signing that the issuer itself issued.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ pub(super) type Algorithms = &'static [&'static dyn SignatureVerificationAlgorit
 /// `id-kp-OCSPSigning`: 1.3.6.1.5.5.7.3.9
 const OCSP_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 9];
 
-/// Verifies that the response is signed by its `ResponderID`, and that this is an authorized responder.
+/// Verifies that the response is signed by its `ResponderID`, and that this is an authorized
+/// responder.
 pub(super) fn check(
     basic: &Basic<'_>,
     issuer: &Issuer,
@@ -61,7 +62,8 @@ fn is_named(basic: &Basic<'_>, name: &[u8], key_sha1: &[u8; 20]) -> bool {
     }
 }
 
-/// Whether the certificate is issued directly by the issuer, for OCSP signing, and valid at this time.
+/// Whether the certificate is issued directly by the issuer, for OCSP signing, and valid at this
+/// time.
 fn is_delegate(delegate: &EndEntityCert<'_>, issuer: &Issuer, now: u64, algorithms: Algorithms) -> bool {
     delegate
         .verify_for_usage(

@@ -1,4 +1,5 @@
-//! The certificate whose status is checked: its `CertID` (RFC 6960, section 4.1.1) and the request for its status.
+//! The certificate whose status is checked: its `CertID` (RFC 6960, section 4.1.1) and the request
+//! for its status.
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -11,7 +12,8 @@ use super::{
 };
 use crate::connection::http::Url;
 
-/// `AlgorithmIdentifier` of SHA-1 with NULL parameters, which all responders support (RFC 5019, section 2.1.1).
+/// `AlgorithmIdentifier` of SHA-1 with NULL parameters, which all responders support (RFC 5019,
+/// section 2.1.1).
 const SHA_1: &[u8] = &[0x30, 9, 6, 5, 0x2b, 14, 3, 2, 26, 5, 0];
 /// SHA-1: 1.3.14.3.2.26
 const SHA_1_OID: &[u8] = &[0x2b, 14, 3, 2, 26];
@@ -71,7 +73,8 @@ impl Issuer {
 }
 
 impl Subject {
-    /// The end-entity certificate of a verified path. Responders with other schemes than `http` are ignored.
+    /// The end-entity certificate of a verified path. Responders with other schemes than `http` are
+    /// ignored.
     pub(super) fn of_path(der: &[u8], path: &VerifiedPath<'_>) -> Result<Self> {
         match path.intermediate_certificates().next() {
             Some(issuer) => {
@@ -124,7 +127,8 @@ impl Subject {
 }
 
 impl CertId {
-    /// Whether this encoded `CertID` identifies the certificate. Other hash algorithms than SHA-1 and SHA-256 never match.
+    /// Whether this encoded `CertID` identifies the certificate. Other hash algorithms than SHA-1
+    /// and SHA-256 never match.
     pub(super) fn matches(&self, bytes: &[u8]) -> Result<bool> {
         let mut fields = only_sequence(bytes)?;
         let algorithm = fields.sequence()?.value(Tag::ObjectIdentifier)?;
@@ -140,7 +144,8 @@ impl CertId {
     }
 }
 
-/// Name and SHA-1 of the public key of a certificate: the two forms of `ResponderID` (RFC 6960, section 4.2.1).
+/// Name and SHA-1 of the public key of a certificate: the two forms of `ResponderID` (RFC 6960,
+/// section 4.2.1).
 pub(super) fn signer_names(certificate: &EndEntityCert<'_>) -> Result<(Vec<u8>, [u8; 20])> {
     let key = certificate.subject_public_key_info();
     let mut fields = only_sequence(key.as_ref())?;

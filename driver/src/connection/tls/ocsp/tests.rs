@@ -1,4 +1,5 @@
-//! Responses made by OpenSSL for this test, with a certificate authority and a certificate issued by it.
+//! Responses made by OpenSSL for this test, with a certificate authority and a certificate issued
+//! by it.
 
 use proptest::prelude::*;
 use tokio_rustls::rustls::crypto::ring::default_provider;
@@ -131,7 +132,8 @@ fn unsigned_and_malformed_responses_are_invalid() {
 
 #[test]
 fn the_delegate_must_be_in_force_as_well() {
-    // A hundred years later its certificate has expired, and that is found out before the age of the response.
+    // A hundred years later its certificate has expired, and that is found out before the age of
+    // the response.
     let later = MADE + 99 * 365 * DAY;
     assert_eq!(
         verified(GOOD_BY_DELEGATE, later),

@@ -67,7 +67,8 @@ struct World {
     pending: Vec<ConnectionKey>,
     in_use: Vec<ConnectionKey>,
     available: Vec<(ConnectionKey, Instant)>,
-    /// Given to the machine by the event being handled; an action or the available ones must have it afterwards.
+    /// Given to the machine by the event being handled; an action or the available ones must have
+    /// it afterwards.
     returned: Option<ConnectionKey>,
     /// The request that must hear of a failed establishment.
     failing: Option<u32>,
@@ -165,7 +166,8 @@ impl World {
         }
     }
 
-    /// What is given out was available, is neither stale nor idle for too long, and was used last of all such.
+    /// What is given out was available, is neither stale nor idle for too long, and was used last
+    /// of all such.
     fn expect_found(&mut self, found: Option<(ConnectionKey, ConnectionKey)>) {
         let best = self
             .available

@@ -179,7 +179,8 @@ fn a_retry_that_sent_nothing_does_not_hide_the_first_error() {
 }
 
 proptest! {
-    /// Failures that lead to a retry, some of which were sent, and one that does not, in any order that can occur.
+    /// Failures that lead to a retry, some of which were sent, and one that does not, in any order
+    /// that can occur.
     #[test]
     fn the_error_of_a_try_that_was_sent_is_reported_if_there_was_one(
         intent in prop::sample::select(vec![Intent::Read, Intent::Write, Intent::Any]),

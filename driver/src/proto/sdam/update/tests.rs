@@ -231,8 +231,8 @@ fn any_hello() -> impl Strategy<Value = Option<HelloReply>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever servers say, in whatever order: at most one primary, no member outside the primary's list, and no
-    /// step back in (electionId, setVersion) among servers from 6.0 on.
+    /// For any hello replies in any order: at most one primary, no member outside the primary's
+    /// list, and (electionId, setVersion) does not decrease among servers from 6.0 on.
     #[test]
     fn the_invariants_hold(outcomes in prop::collection::vec((0..NAMES.len(), any_hello()), 1..60)) {
         let mut topology = seeds(&["a", "b"]);

@@ -237,8 +237,8 @@ fn invalid_frames_are_rejected_with_the_reason() {
         ),
         (frame(2013, 0, 0, &[]), "too few for a reply"),
         (frame(2013, 9, 0, &[0; 9]), "too few for a reply"),
-        (frame(2013, 100, 4, &[0; 100]), "unknown number 4"),
-        (frame(2013, 100, 255, &[0; 100]), "unknown number 255"),
+        (frame(2013, 100, 4, &[0; 100]), "unknown compressorId 4"),
+        (frame(2013, 100, 255, &[0; 100]), "unknown compressorId 255"),
         (
             frame(2013, 100, 0, &[0; 100])[..20].to_vec(),
             "ends within its header",

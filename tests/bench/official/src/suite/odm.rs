@@ -1,4 +1,4 @@
-//! The ODM suite with typed collections of serde structs, and with filters and updates as documents.
+//! The ODM suite: typed collections of serde structs, with filters and updates as documents.
 
 use std::{hint::black_box, marker::PhantomData};
 
@@ -14,21 +14,25 @@ use crate::{
     place::{Place, expect},
 };
 
-/// The operations of a model.
+/// A model of the suite.
 trait Subject: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static {
+    /// The file with the JSON text of the model.
     const FILE: (Archive, &'static str);
     const COLLECTION: &'static str;
-    /// The field that the update task changes.
+    /// The path of the field that the update task changes.
     const UPDATED: &'static str;
     /// Sets new ids and returns them.
     fn renew(&mut self) -> Ids;
 }
 
+/// The ids of one model.
 #[derive(Clone, Copy)]
 struct Ids {
+    /// `_id`
     id: ObjectId,
-    /// In the nested model: the ids of `embedded_str_doc_1` and of the first element of the array.
+    /// `embedded_str_doc_1.unique_id`. Only the nested model has it.
     nested: ObjectId,
+    /// `unique_id` of the first element of `embedded_str_doc_array`. Only the nested model has it.
     item: ObjectId,
 }
 
@@ -79,11 +83,15 @@ impl Subject for NestedModel {
     }
 }
 
+/// The collection of a task.
 struct Models<D: Send + Sync> {
+    /// The JSON text of the model.
     text: String,
+    /// Number of models per iteration.
     units: u64,
     place: Place,
     collection: Collection<D>,
+    /// The ids of the models that [`fill`](Self::fill) has inserted.
     ids: Vec<Ids>,
 }
 
@@ -102,11 +110,12 @@ impl<D: Subject> Models<D> {
         })
     }
 
+    /// Drops the database.
     async fn drop(&self) -> Result<(), Failure> {
         self.place.drop().await
     }
 
-    /// An empty collection, and one model for each unit.
+    /// Drops the collection, and inserts one model for each unit.
     async fn fill(&mut self) -> Result<(), Failure> {
         self.collection.drop().await?;
         let mut model: D = serde_json::from_str(&self.text)?;
@@ -119,6 +128,7 @@ impl<D: Subject> Models<D> {
     }
 }
 
+/// Parses and inserts each model.
 struct Creation<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Creation<D> {
@@ -149,6 +159,8 @@ impl<D: Subject> Body for Creation<D> {
     }
 }
 
+/// Updates one field of each model. [`fill`](Models::fill) inserts the models again before each
+/// iteration, so that every update modifies a document.
 struct Update<D: Send + Sync>(Models<D>);
 
 impl<D: Subject> Body for Update<D> {
@@ -164,12 +176,12 @@ impl<D: Subject> Body for Update<D> {
         Box::pin(async {
             for ids in &self.0.ids {
                 let update = doc! { "$set": { D::UPDATED: "updated_value" } };
-                let done = self
+                let result = self
                     .0
                     .collection
                     .update_one(doc! { "_id": ids.id }, update)
                     .await?;
-                expect("updated", done.modified_count, 1)?;
+                expect("updated", result.modified_count, 1)?;
             }
             Ok(())
         })
@@ -185,8 +197,11 @@ trait Query<D>: Send + Sync {
     fn filter(ids: Ids) -> Document;
 }
 
+/// By `_id`.
 struct ById;
+/// By the id of `embedded_str_doc_1`.
 struct ByNested;
+/// By the id of the first element of `embedded_str_doc_array`.
 struct ByItem;
 
 impl Query<SmallModel> for ById {
@@ -207,6 +222,7 @@ impl Query<NestedModel> for ByItem {
     }
 }
 
+/// Finds each model by one of its ids.
 struct Find<D: Send + Sync, Q>(Models<D>, PhantomData<fn() -> Q>);
 
 impl<D: Subject, Q: Query<D>> Body for Find<D, Q> {
@@ -244,6 +260,7 @@ async fn find<D: Subject, Q: Query<D> + 'static>(assignment: &Assignment) -> Res
     )))
 }
 
+/// Defines the function of each task.
 macro_rules! tasks {
     ($($name:ident $kind:ident<$($type:ident),*>;)*) => { $(
         pub(crate) async fn $name(assignment: &Assignment) -> Result<Box<dyn Body>, Failure> {

@@ -2,11 +2,12 @@
 
 use marula_driver_tests::proxy::{Action, Exchange, Place};
 
-/// The generator splitmix64.
+/// The pseudorandom number generator SplitMix64, seeded with its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// A number from 0 to `bound`, `bound` excluded.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -26,6 +27,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
+    /// The value of `serverMonitoringMode`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Stream => "stream",
@@ -61,7 +63,8 @@ pub(crate) enum Kind {
     CorruptHeader,
     /// A bit of the structure of the reply document is inverted.
     CorruptBody,
-    /// The reply is sent, then the end of the stream. Further requests are discarded.
+    /// The reply is sent, then the end of the stream. Further requests are executed, and no reply
+    /// is sent.
     HalfClose,
     /// The request is executed, and the connection is reset.
     Reset,
@@ -70,7 +73,7 @@ pub(crate) enum Kind {
 /// What a fault applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
-    /// A socket before the first byte.
+    /// A connection before its first byte.
     Connect,
     /// The first hello of a monitor, or of an RTT connection.
     MonitorHello,
@@ -104,21 +107,22 @@ const EXCHANGE_KINDS: [Kind; 11] = [
     Kind::Reset,
 ];
 
-/// The length of the header and the flags.
+/// The size of the header and the flags of OP_MSG, in bytes.
 const HEADER: usize = 20;
-/// The length of the kind of the section, the length of the document and the type of its first
-/// element. The last byte of the document belongs to its structure, too; the bytes between are data
-/// without a checksum.
+/// The number of bytes after them whose corruption the driver must detect: the kind of the section,
+/// the length of the document and the type of its first element. The last byte of the document is
+/// the seventh. The bytes between are data without a checksum.
 const STRUCTURE: usize = 6;
 
+/// Inverts a random bit of the byte.
 fn flip(at: Place, random: &mut Random) -> Action {
     let mask = 1 << random.below(8);
     Action::Corrupt { at, mask }
 }
 
 impl Kind {
-    /// The action of the proxy. [`Refuse`](Self::Refuse) and [`Ignore`](Self::Ignore) concern no
-    /// exchange.
+    /// The action of the proxy in an exchange. Not called for [`Refuse`](Self::Refuse) and
+    /// [`Ignore`](Self::Ignore), which apply to connections.
     pub(crate) fn action(self, random: &mut Random) -> Action {
         match self {
             Self::Refuse | Self::Ignore | Self::Hang => Action::Silence,
@@ -159,7 +163,7 @@ impl Target {
         all
     }
 
-    /// The target that an exchange belongs to; `None` at the end of a client.
+    /// The target that an exchange belongs to. `None` if no fault applies to it.
     pub(crate) fn of(exchange: &Exchange<'_>, mode: Mode) -> Option<Self> {
         Some(match exchange.command {
             _ if exchange.is_hello() => match mode {
@@ -168,18 +172,20 @@ impl Target {
                 Mode::Stream if exchange.mentions("maxAwaitTimeMS") => Self::MonitorStream,
                 Mode::Stream => Self::RoundTrip,
                 Mode::Poll => Self::MonitorPoll,
-                // Every hello belongs to an authentication.
+                // Without monitoring every hello belongs to an authentication.
                 Mode::Unmonitored => return None,
             },
             "saslStart" => Self::SaslStart,
             "saslContinue" => Self::SaslContinue,
             "getMore" => Self::GetMore,
             "killCursors" => Self::KillCursors,
+            // Sent by the shutdown of the client, after the script.
             "endSessions" => return None,
             _ => Self::Command,
         })
     }
 
+    /// The kinds of faults that apply to this target.
     pub(crate) fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Connect => &[Kind::Refuse, Kind::Ignore],
@@ -202,7 +208,8 @@ impl Target {
         matches!(self, Self::Command | Self::GetMore | Self::KillCursors)
     }
 
-    /// Whether exchanges of this target occur a limited number of times without a preceding fault.
+    /// Whether exchanges of this target occur periodically. Those of the other targets that are no
+    /// operations occur only after a fault.
     pub(crate) fn is_regular(self) -> bool {
         matches!(self, Self::MonitorPoll | Self::MonitorStream | Self::RoundTrip)
     }

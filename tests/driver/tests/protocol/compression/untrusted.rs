@@ -81,7 +81,10 @@ async fn frames_with_wrong_headers_are_protocol_errors() {
             compressed_frame(OP_MSG, 48_000_000, 3, &[0; 100]),
             "limit of a message is 48000000",
         ),
-        (compressed_frame(OP_MSG, 100, 9, &[0; 100]), "unknown number 9"),
+        (
+            compressed_frame(OP_MSG, 100, 9, &[0; 100]),
+            "unknown compressorId 9",
+        ),
         (compressed_frame(OP_MSG, 90, 0, &[0; 100]), "noop"),
         (compressed_frame(OP_MSG, 5, 0, &[0; 5]), "too few"),
         (compressed_frame(OP_MSG, 100, 0, &[]), "too short"),

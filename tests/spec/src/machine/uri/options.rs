@@ -9,7 +9,10 @@ use marula_driver::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The value of an option in the notation of the tests; null if it is not set.
+/// The value of an option in the form of the test files. Null if it is not set.
+///
+/// # Errors
+/// For an option or a value that is not listed here.
 pub(super) fn value(options: &ClientOptions, name: &str) -> Result<Value, String> {
     let millis = |duration: Duration| json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
     let optional_millis = |duration: Option<Duration>| duration.map_or(Value::Null, millis);
@@ -98,8 +101,8 @@ fn compressor(compressor: &Compressor) -> &'static str {
     }
 }
 
-/// Returns whether a value is the expected one. The values of mechanism properties are strings or
-/// booleans in the files.
+/// Whether a value equals that of a test file. The driver's mechanism properties are strings; the
+/// files also contain booleans.
 pub(super) fn same(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Object(a), Value::Object(b)) => {

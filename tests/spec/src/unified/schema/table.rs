@@ -1,10 +1,15 @@
-//! The schema of version 1.28 as tables.
+//! The schema of version 1.28 as tables, one for each definition ([Unified Test Format]).
+//!
+//! [Unified Test Format]:
+//! https://github.com/mongodb/specifications/blob/master/source/unified-test-format/unified-test-format.md
 
 use super::{Object, Schema};
 use Schema::{Any, Array, Bool, BoolOr, Document, DocumentWithout, Int, Map, OneOf, Str, True, Version};
 
 const UNLIMITED: usize = usize::MAX;
 
+/// Defines the schema of a document. `size`: the number of keys. `conflicts`: pairs of mutually
+/// exclusive keys.
 macro_rules! object {
     ($id:ident = $name:literal [$($key:literal: $schema:expr),* $(,)?] $(required [$($required:literal),*])?
         $(size $min:literal..=$max:tt)? $(conflicts [$($a:literal / $b:literal),*])?) => {
@@ -273,7 +278,7 @@ const SEVERITY: Schema = OneOf(&[
     "trace",
 ]);
 
-/// Provider, its keys, and whether an access token may replace them.
+/// For each provider: its name, its keys, and whether an access token may replace them.
 const KMS_PROVIDERS: Schema = Schema::KmsProviders(&[
     ("aws", &["accessKeyId", "secretAccessKey", "sessionToken"], false),
     (
