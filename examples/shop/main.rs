@@ -1,7 +1,7 @@
 //! The shop as an executable: `cargo run --example shop`.
 //!
-//! It listens on `PORT` (default: 3000) and connects to `MONGODB_URI`. If `MONGODB_URI` is not set, it starts an in-process
-//! server, which does not persist data.
+//! It listens on `PORT` (default: 3000) and connects to `MONGODB_URI`. If `MONGODB_URI` is not set,
+//! it starts an in-process server, which does not persist data.
 
 use std::env;
 use std::error::Error;

@@ -15,7 +15,8 @@ pub async fn connect(uri: impl AsRef<str>) -> Result<Client> {
     Client::connect(uri).await
 }
 
-/// A client of one deployment. Create one and share it: cloning is cheap, and all clones use the same connection pools.
+/// A client of one deployment. Create one and share it: cloning is cheap, and all clones use the
+/// same connection pools.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: driver::Client,
@@ -50,9 +51,10 @@ impl Client {
         &self.inner
     }
 
-    /// Warnings about the connection string, one sentence each: unknown options and invalid values, which are ignored, and
-    /// deprecated options. Empty for a client that was created without a connection string. With the feature `tracing` each
-    /// warning is also logged at level warn when the client is created.
+    /// Warnings about the connection string, one sentence each: unknown options and invalid values,
+    /// which are ignored, and deprecated options. Empty for a client that was created without a
+    /// connection string. With the feature `tracing` each warning is also logged at level warn when
+    /// the client is created.
     ///
     /// ```no_run
     /// # async fn run() -> marula::Result<()> {
@@ -110,7 +112,8 @@ impl Database {
         self.inner.name()
     }
 
-    /// A handle to the collection of a model. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
+    /// A handle to the collection of a model. Its name is [`Model::COLLECTION`];
+    /// [`Collection::named`] selects another one.
     #[must_use]
     pub fn collection<D: Model>(&self) -> Collection<D> {
         Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))

@@ -1,4 +1,5 @@
-//! The errors of the ODM. An error names the path that it concerns; an error of the driver is its source.
+//! The errors of the ODM. An error names the path that it concerns; an error of the driver is its
+//! source.
 
 use std::fmt;
 
@@ -23,9 +24,10 @@ pub enum Error {
     Driver(driver::Error),
     /// A write violates a unique index (`E11000 duplicate key error`).
     ///
-    /// If several writes of an `insert_many` failed, `index` and `key` are those of the first duplicate key. `source` has the error
-    /// of each write in [`write_errors`](driver::Error::write_errors): its index in the call, and the duplicate value as
-    /// [`key_value`](driver::WriteError::key_value).
+    /// If several writes of an `insert_many` failed, `index` and `key` are those of the first
+    /// duplicate key. `source` has the error of each write in
+    /// [`write_errors`](driver::Error::write_errors): its index in the call, and the duplicate
+    /// value as [`key_value`](driver::WriteError::key_value).
     Duplicate {
         /// The name of the index, if the server's message contains it.
         index: Option<String>,
@@ -40,13 +42,15 @@ pub enum Error {
         collection: String,
         /// The `_id` of the document, if it has one.
         id: Option<Box<Bson>>,
-        /// The path of the invalid field, such as `lines[2].sku`; empty for the document as a whole.
+        /// The path of the invalid field, such as `lines[2].sku`; empty for the document as a
+        /// whole.
         path: String,
         /// The error of the codec.
         source: DecodeError,
     },
-    /// A write needs an id that neither the call nor the model provides: an upsert of a model whose ids are set by the
-    /// application, or a document whose id is `None` where it must be set. Nothing was sent.
+    /// A write needs an id that neither the call nor the model provides: an upsert of a model whose
+    /// ids are set by the application, or a document whose id is `None` where it must be set.
+    /// Nothing was sent.
     MissingId {
         /// `database.collection`.
         collection: String,
@@ -63,8 +67,9 @@ pub enum Error {
         /// `database.collection`.
         collection: String,
     },
-    /// A page token was not issued by this query: it is truncated, forged, or belongs to another sort. A web application
-    /// that receives tokens from its clients should reply with a client error (4xx).
+    /// A page token was not issued by this query: it is truncated, forged, or belongs to another
+    /// sort. A web application that receives tokens from its clients should reply with a client
+    /// error (4xx).
     InvalidPageToken,
     /// A value in a filter, an update or a document cannot be encoded as BSON.
     Encode {
@@ -80,20 +85,22 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// An update that the server would reject, or that would change other values than those it names.
+    /// An update that the server would reject, or that would change other values than those it
+    /// names.
     InvalidUpdate {
         /// The dotted path that is invalid; empty for the update as a whole.
         path: String,
         /// The reason.
         reason: String,
     },
-    /// An invalid argument: a page size of 0, or a page sorted by a field that a document does not have.
+    /// An invalid argument: a page size of 0, or a page sorted by a field that a document does not
+    /// have.
     InvalidArgument {
         /// The reason.
         reason: String,
     },
-    /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web application that receives
-    /// names from its clients should reply with a client error (4xx).
+    /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web
+    /// application that receives names from its clients should reply with a client error (4xx).
     UnknownSort {
         /// The name, truncated to 64 characters.
         name: String,
@@ -143,8 +150,8 @@ impl Error {
         }
     }
 
-    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later; see
-    /// [`driver::Error::is_unavailable`].
+    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later;
+    /// see [`driver::Error::is_unavailable`].
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         self.driver().is_some_and(driver::Error::is_unavailable)
@@ -223,7 +230,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // `Display` of these variants contains the text of their source, so the chain continues with the source's source.
+            // `Display` of these variants contains the text of their source, so the chain continues
+            // with the source's source.
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } => Some(source),
             Error::Decode { source, .. } => source.source(),

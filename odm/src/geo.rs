@@ -1,4 +1,5 @@
-//! GeoJSON values: points, lines and polygons as fields and as arguments of the geospatial operators.
+//! GeoJSON values: points, lines and polygons as fields and as arguments of the geospatial
+//! operators.
 
 use serde::{Deserialize, Serialize};
 

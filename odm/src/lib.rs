@@ -1,8 +1,10 @@
-//! A typed object-document mapper for MongoDB: queries, updates and indexes checked by the compiler.
+//! A typed object-document mapper for MongoDB: queries, updates and indexes checked by the
+//! compiler.
 //!
-//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the documents of a collection, has
-//! an id, and has typed paths with the names that serde writes. The types of its fields derive
-//! [`Embedded`](derive@Embedded). Filters, updates and sorts are built from the paths:
+//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the
+//! documents of a collection, has an id, and has typed paths with the names that serde writes. The
+//! types of its fields derive [`Embedded`](derive@Embedded). Filters, updates and sorts are built
+//! from the paths:
 //!
 //! ```
 //! use marula::prelude::*;
@@ -50,9 +52,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an array that selects no
-//! element) is a compile error at the place where it is made. For everything that has no typed form there are
-//! [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and the [`driver`] crate.
+//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an
+//! array that selects no element) is a compile error at the place where it is made. For everything
+//! that has no typed form there are [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and
+//! the [`driver`] crate.
 
 pub mod bson;
 mod client;

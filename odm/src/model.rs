@@ -1,4 +1,5 @@
-//! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared indexes.
+//! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared
+//! indexes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,14 +28,15 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     type IdSource;
     /// The name of the struct, used in error messages.
     const NAME: &'static str;
-    /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another one.
+    /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another
+    /// one.
     const COLLECTION: &'static str;
 
     /// The id of this document.
     fn id(&self) -> &Self::Id;
 
-    /// Generates an id as BSON for an upsert or an insert without an id. `None` if [`IdSource`](Model::IdSource) generates no ids
-    /// of this type.
+    /// Generates an id as BSON for an upsert or an insert without an id. `None` if
+    /// [`IdSource`](Model::IdSource) generates no ids of this type.
     #[doc(hidden)]
     #[must_use]
     fn generated_id() -> Option<Result<Bson, ValueError>> {

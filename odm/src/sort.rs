@@ -26,7 +26,8 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T, M> SortKey<R, T, M> {
-    /// Erases the type of the field, so that keys of different fields can be used in one `match` or `Vec`.
+    /// Erases the type of the field, so that keys of different fields can be used in one `match` or
+    /// `Vec`.
     ///
     /// ```
     /// # use marula::{Document, Sort, prelude::*};
@@ -70,14 +71,16 @@ impl<R, T: KeysetKey> From<SortKey<R, T, Read>> for KeysetSort<R> {
     }
 }
 
-/// A type-erased sort key of documents of type `R`, from [`SortKey::erased`]. A `Vec` of them is a sort.
+/// A type-erased sort key of documents of type `R`, from [`SortKey::erased`]. A `Vec` of them is a
+/// sort.
 pub struct Sort<R> {
     path: String,
     direction: Bson,
     root: Types<R>,
 }
 
-/// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of them is a keyset sort.
+/// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of
+/// them is a keyset sort.
 pub struct KeysetSort<R>(Sort<R>);
 
 impl<R> Clone for Sort<R> {
@@ -132,8 +135,8 @@ impl From<Direction> for Bson {
 
 /// A type-erased key whose direction can be set: [`Sort`] and [`KeysetSort`].
 pub trait ErasedKey: Clone + sealed::Sealed {
-    /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one direction only and is returned
-    /// unchanged.
+    /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one
+    /// direction only and is returned unchanged.
     #[must_use]
     fn by(self, direction: Direction) -> Self;
 }
@@ -159,8 +162,8 @@ impl<R> ErasedKey for KeysetSort<R> {
     }
 }
 
-/// An allow list of the sort keys that a request may select by name. Other names are rejected, so that a request cannot sort
-/// by a field without an index or by a field that is not exposed.
+/// An allow list of the sort keys that a request may select by name. Other names are rejected, so
+/// that a request cannot sort by a field without an index or by a field that is not exposed.
 ///
 /// ```
 /// # use marula::{Document, Error, Sort, SortNames, prelude::*};
@@ -193,7 +196,8 @@ impl<K: ErasedKey> SortNames<K> {
         Self::default()
     }
 
-    /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the first key applies.
+    /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the
+    /// first key applies.
     #[must_use]
     pub fn allow(mut self, name: impl Into<String>, key: impl Into<K>) -> Self {
         self.names.push((name.into(), key.into()));
@@ -214,8 +218,8 @@ impl<K: ErasedKey> SortNames<K> {
         }
     }
 
-    /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means descending. An empty string
-    /// gives no keys.
+    /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means
+    /// descending. An empty string gives no keys.
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for the first name that is not allowed.
@@ -240,7 +244,8 @@ impl<R> SortKey<R, f64> {
 
 /// Sort keys from paths.
 pub trait SortOps: AsPath {
-    /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
+    /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a
+    /// `match` or a `Vec`.
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -248,7 +253,8 @@ pub trait SortOps: AsPath {
         SortKey::new(self.raw().dotted(), 1)
     }
 
-    /// Descending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
+    /// Descending. [`erased`](SortKey::erased) gives keys of different fields one type, for a
+    /// `match` or a `Vec`.
     fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -267,7 +273,8 @@ pub trait SortOps: AsPath {
 
 impl<A: AsPath> SortOps for A {}
 
-/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of [`Sort`]s or of keys of one type, or a raw document.
+/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of [`Sort`]s or of keys of
+/// one type, or a raw document.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of a field, or a tuple of these"
@@ -277,7 +284,8 @@ pub trait IntoSort<R> {
     fn into_sort(self) -> Document;
 }
 
-/// A sort by keys that are always present, so that a page can start after the last document of the page before it.
+/// A sort by keys that are always present, so that a page can start after the last document of the
+/// page before it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a keyset sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of fields that are always present",

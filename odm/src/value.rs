@@ -129,7 +129,8 @@ macro_rules! widened {
         }
     )* };
 }
-// Not `i32` for `i64`: with two integer types the literal `5_000_000_000` would be inferred as `i32`.
+// Not `i32` for `i64`: with two integer types the literal `5_000_000_000` would be inferred as
+// `i32`.
 widened! { i8 i16 i32 u8 u16 u32 }
 
 macro_rules! strings {

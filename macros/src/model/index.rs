@@ -125,7 +125,8 @@ fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &S
     known
 }
 
-/// Reports a path whose first segment is not a stored field. `flags`: the items that can stand in place of a path.
+/// Reports a path whose first segment is not a stored field. `flags`: the items that can stand in
+/// place of a path.
 pub(super) fn check_first(
     path: &FieldPath,
     fields: &[Field],
@@ -237,7 +238,8 @@ fn check_twice(index: &IndexAttribute, sink: &Sink) {
     }
 }
 
-/// Finds keys in two arrays of the root (parallel arrays). Nested arrays are found when the schema is planned.
+/// Finds keys in two arrays of the root (parallel arrays). Nested arrays are found when the schema
+/// is planned.
 fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let mut first: Option<&Ident> = None;
     for key in index.keys.iter().filter(|k| !matches!(k.kind, KeyKind::Wildcard)) {

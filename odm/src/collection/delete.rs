@@ -33,12 +33,14 @@ impl<'a, D: Model> Delete<'a, D> {
 
     /// The number of deleted documents, at least 1.
     ///
-    /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
-    /// [`Error::NotFound`](crate::Error::NotFound), even if documents were deleted.
+    /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the
+    /// call always fails with [`Error::NotFound`](crate::Error::NotFound), even if documents were
+    /// deleted.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) if no document matches, [`Error::InvalidFilter`](crate::Error::InvalidFilter),
-    /// and [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), and
+    /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
     pub fn required(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
         let collection = self.collection;
         let deleting = self.into_future();

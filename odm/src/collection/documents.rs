@@ -14,8 +14,9 @@ use crate::model::Model;
 
 /// The documents of a cursor: a `Stream`, also readable by [`try_next`](Documents::try_next).
 ///
-/// Batches are requested as they are read. If the value is dropped before its end, the cursor on the server is killed in the
-/// background. A document that cannot be decoded is an error item, after which further documents can be read.
+/// Batches are requested as they are read. If the value is dropped before its end, the cursor on
+/// the server is killed in the background. A document that cannot be decoded is an error item,
+/// after which further documents can be read.
 #[must_use = "documents are fetched as they are read"]
 pub struct Documents<D> {
     cursor: Cursor<RawDocumentBuf>,
@@ -45,7 +46,8 @@ impl<D: Model> Documents<D> {
         }
     }
 
-    /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end, and if that batch is empty.
+    /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end,
+    /// and if that batch is empty.
     ///
     /// # Errors
     /// Those of [`try_next`](Documents::try_next).

@@ -10,8 +10,8 @@ use crate::path::AsPath;
 use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 
-/// The documents of a collection that match a [`Filter`] value. Has every call of the collection that takes a filter. See
-/// [`Collection::filter`].
+/// The documents of a collection that match a [`Filter`] value. Has every call of the collection
+/// that takes a filter. See [`Collection::filter`].
 #[must_use = "nothing is sent before one of the calls is awaited"]
 #[derive(Debug)]
 pub struct Filtered<'a, D> {

@@ -15,7 +15,8 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
 
-/// Boxes the future of a query, so that the futures of applications do not contain the cursor and its batch.
+/// Boxes the future of a query, so that the futures of applications do not contain the cursor and
+/// its batch.
 fn boxed<'a, T>(
     query: impl Future<Output = Result<T>> + Send + 'a,
 ) -> Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>> {
@@ -64,14 +65,15 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same type after
-    /// [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
+    /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same
+    /// type after [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
-    /// The driver's action with the filter and the options: for projections, and for options without a typed setter.
+    /// The driver's action with the filter and the options: for projections, and for options
+    /// without a typed setter.
     ///
     /// # Errors
     /// [`Error::InvalidFilter`]; [`Error::Encode`] for a value of the filter.
@@ -97,8 +99,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads all documents.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
-    /// driver.
+    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded;
+    /// [`Error::Driver`] for errors of the driver.
     pub async fn all(self) -> Result<Vec<D>> {
         boxed(async move { self.stream().await?.try_collect().await }).await
     }
@@ -106,8 +108,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads the first document. `None` if no document matches.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
-    /// driver.
+    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded;
+    /// [`Error::Driver`] for errors of the driver.
     pub async fn first(self) -> Result<Option<D>> {
         boxed(async move { self.limit(1).stream().await?.try_next().await }).await
     }
@@ -115,8 +117,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads the only document that matches.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does; otherwise those of
-    /// [`all`](Find::all).
+    /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does;
+    /// otherwise those of [`all`](Find::all).
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
         let reading = boxed(async move {
@@ -135,12 +137,13 @@ impl<'a, D: Model> Find<'a, D> {
 
     /// Reads a page by its number, from 0, and counts all matching documents.
     ///
-    /// Set a sort in which no two documents are equal, for example with `_id` as the last key; otherwise pages can overlap. The
-    /// server reads and skips all earlier pages: for long lists use [`keyset`](Find::keyset).
+    /// Set a sort in which no two documents are equal, for example with `_id` as the last key;
+    /// otherwise pages can overlap. The server reads and skips all earlier pages: for long lists
+    /// use [`keyset`](Find::keyset).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`; otherwise those of
-    /// [`all`](Find::all).
+    /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`;
+    /// otherwise those of [`all`](Find::all).
     pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
         boxed(Page::read(self, number, size)).await
     }
@@ -148,12 +151,13 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads the page after or before another page: `after` is the [`next`](KeysetPage::next) or
     /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page.
     ///
-    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a sort, a limit and a skip that were
-    /// set.
+    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a
+    /// sort, a limit and a skip that were set.
     ///
     /// # Errors
-    /// [`Error::InvalidPageToken`] if the token belongs to another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`,
-    /// or if a document of the page has no value for a key; otherwise those of [`all`](Find::all).
+    /// [`Error::InvalidPageToken`] if the token belongs to another sort; [`Error::InvalidArgument`]
+    /// if the size is 0 or `u32::MAX`, or if a document of the page has no value for a key;
+    /// otherwise those of [`all`](Find::all).
     pub async fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,

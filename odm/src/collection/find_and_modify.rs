@@ -47,7 +47,8 @@ macro_rules! find_and_modify {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// The order of the matching documents, the first of which is changed. Default: no particular order.
+            /// The order of the matching documents, the first of which is changed. Default: no
+            /// particular order.
             pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
                 self.options = self.options.sort(keys(D::fields()).into_sort());
                 self
@@ -56,12 +57,13 @@ macro_rules! find_and_modify {
             /// The document.
             ///
             $(#[$required])*
-            /// Requires an acknowledged write concern. With `w: 0` the server returns no document, and the call always fails with
-            /// [`Error::NotFound`](crate::Error::NotFound).
+            /// Requires an acknowledged write concern. With `w: 0` the server returns no document,
+            /// and the call always fails with [`Error::NotFound`](crate::Error::NotFound).
             ///
             /// # Errors
             /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
-            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), [`Error::InvalidUpdate`](crate::Error::InvalidUpdate),
+            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate),
             /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded, and
             /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
             pub fn required(self) -> impl Future<Output = Result<D>> + Send + use<'a, D> {
@@ -89,8 +91,8 @@ find_and_modify! {
     /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
-    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
-    /// [`return_document`](Self::return_document).
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
+    /// document after the change with [`return_document`](Self::return_document).
     ///
     required
 }
@@ -100,8 +102,8 @@ find_and_modify! {
     /// [`Collection::find_one_and_replace`].
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
-    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
-    /// [`return_document`](Self::return_document).
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
+    /// document after the change with [`return_document`](Self::return_document).
     ///
     required
 }
@@ -131,10 +133,11 @@ impl<D: Model> From<&D> for Replacement {
 impl<'a, D: Model> FindOneAndUpdate<'a, D> {
     /// Inserts a document if no document matches. Default: false.
     ///
-    /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
-    /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
-    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with another
-    /// variant does not match, and the upsert would insert a second document.
+    /// Its id is that of the filter or of the update, otherwise a new one from the model's id
+    /// source. The call fails with [`Error::MissingId`](crate::Error::MissingId) if there is none
+    /// of these, and with [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a
+    /// field of an enum variant: a document with another variant does not match, and the upsert
+    /// would insert a second document.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
@@ -164,8 +167,8 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
 impl<'a, D: Model> FindOneAndReplace<'a, D> {
     /// Inserts the replacement if no document matches. Default: false.
     ///
-    /// Its id is that of the replacement or of the filter. The call fails with [`Error::MissingId`](crate::Error::MissingId) if
-    /// neither has one.
+    /// Its id is that of the replacement or of the filter. The call fails with
+    /// [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self

@@ -44,8 +44,9 @@ pub use update::{Replace, UpdateMany, UpdateOne};
 ///
 /// Cheap to clone. Creating a handle sends nothing.
 ///
-/// Each method returns an action, which has setters for options and sends its command when it is awaited. An action that is dropped
-/// before it is awaited has no effect. If its future is dropped while it runs, the server may or may not execute the command.
+/// Each method returns an action, which has setters for options and sends its command when it is
+/// awaited. An action that is dropped before it is awaited has no effect. If its future is dropped
+/// while it runs, the server may or may not execute the command.
 ///
 /// ```no_run
 /// use marula::bson::DateTime;
@@ -123,7 +124,8 @@ impl<D> Collection<D> {
         }
     }
 
-    /// The driver's collection, for operations without a typed method. Its documents are read and written as `D`.
+    /// The driver's collection, for operations without a typed method. Its documents are read and
+    /// written as `D`.
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {
         self.inner.clone_with_type()
@@ -141,7 +143,8 @@ impl<D> Collection<D> {
         self.inner.namespace()
     }
 
-    /// The collection of this name with the same model, concerns and read preference: for example one collection for each tenant.
+    /// The collection of this name with the same model, concerns and read preference: for example
+    /// one collection for each tenant.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self::from_driver(&self.inner.with_name(name))
@@ -200,25 +203,28 @@ impl<D: Model> Collection<D> {
 
     /// Inserts a document; awaited, it returns the id.
     ///
-    /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the id is an `Option` that is
-    /// `None`, the inserted document has a new id from the model's id source, returned as
-    /// [`inserted_id`](crate::driver::InsertOneResult::inserted_id). The call fails with [`Error::MissingId`] if the model has no
-    /// source.
+    /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the
+    /// id is an `Option` that is `None`, the inserted document has a new id from the model's id
+    /// source, returned as [`inserted_id`](crate::driver::InsertOneResult::inserted_id). The call
+    /// fails with [`Error::MissingId`] if the model has no source.
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents; awaited, it returns the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
+    /// Inserts documents; awaited, it returns the ids. For ids that are `None` see
+    /// [`insert_one`](Collection::insert_one).
     ///
-    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered) is set to false.
+    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered)
+    /// is set to false.
     pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
         InsertMany::new(self, documents)
     }
 
-    /// Finds the documents that match. For a [`Filter`] value use [`collection.filter(f).find()`](Collection::filter).
+    /// Finds the documents that match. For a [`Filter`] value use
+    /// [`collection.filter(f).find()`](Collection::filter).
     ///
-    /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one), [`stream`](Find::stream),
-    /// [`page`](Find::page) or [`keyset`](Find::keyset).
+    /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one),
+    /// [`stream`](Find::stream), [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
     }
@@ -260,25 +266,26 @@ impl<D: Model> Collection<D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean shutdown, and on a sharded cluster
-    /// with orphaned documents.
+    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean
+    /// shutdown, and on a sharded cluster with orphaned documents.
     pub fn estimated_count(&self) -> EstimatedCount<'_> {
         EstimatedCount::new(self)
     }
 
     /// Whether a document matches.
     ///
-    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with [`Error::Driver`] for errors of the
-    /// driver.
+    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with
+    /// [`Error::Driver`] for errors of the driver.
     pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
         Exists::new(self, filter_of(filter))
     }
 
-    /// The distinct values of a field in the documents that match. For an array give the path of its elements: `o.tags().any()`.
+    /// The distinct values of a field in the documents that match. For an array give the path of
+    /// its elements: `o.tags().any()`.
     ///
-    /// For a field of an enum variant only documents with this variant are read. Awaited, the call fails with
-    /// [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a variant with a tag inside an array,
-    /// because `distinct` cannot select elements.
+    /// For a field of an enum variant only documents with this variant are read. Awaited, the call
+    /// fails with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`]
+    /// for a variant with a tag inside an array, because `distinct` cannot select elements.
     pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         &self,
         field: impl FnOnce(Fields<D>) -> A,
@@ -289,8 +296,9 @@ impl<D: Model> Collection<D> {
 
     /// Updates the first document that matches.
     ///
-    /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for every write, a filter that was
-    /// combined from no conditions is rejected with [`Error::InvalidFilter`]; see [`Filter::everything`].
+    /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for
+    /// every write, a filter that was combined from no conditions is rejected with
+    /// [`Error::InvalidFilter`]; see [`Filter::everything`].
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -299,7 +307,8 @@ impl<D: Model> Collection<D> {
         UpdateOne::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Updates the document with this id. It is not an error if there is none; see [`required`](UpdateOne::required).
+    /// Updates the document with this id. It is not an error if there is none; see
+    /// [`required`](UpdateOne::required).
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
@@ -314,8 +323,8 @@ impl<D: Model> Collection<D> {
 
     /// Updates all documents that match.
     ///
-    /// To update all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
-    /// rejected with [`Error::InvalidFilter`].
+    /// To update all documents of the collection use [`Filter::everything`]: a filter that was
+    /// combined from no conditions is rejected with [`Error::InvalidFilter`].
     pub fn update_many<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -333,10 +342,11 @@ impl<D: Model> Collection<D> {
         Replace::new(self, filter_of(filter), document)
     }
 
-    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is `None`.
+    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is
+    /// `None`.
     ///
-    /// If it does not exist, nothing is written and `matched_count` is 0; with [`required`](Replace::required) this is an
-    /// error.
+    /// If it does not exist, nothing is written and `matched_count` is 0; with
+    /// [`required`](Replace::required) this is an error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
             self,
@@ -350,15 +360,17 @@ impl<D: Model> Collection<D> {
         Delete::new(self, filter_of(filter), false)
     }
 
-    /// Deletes the document with this id. It is not an error if there is none; see [`required`](Delete::required).
+    /// Deletes the document with this id. It is not an error if there is none; see
+    /// [`required`](Delete::required).
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
 
-    /// Deletes all documents that match. For a [`Filter`] value use [`collection.filter(f).delete_many()`](Collection::filter).
+    /// Deletes all documents that match. For a [`Filter`] value use
+    /// [`collection.filter(f).delete_many()`](Collection::filter).
     ///
-    /// To delete all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
-    /// rejected with [`Error::InvalidFilter`].
+    /// To delete all documents of the collection use [`Filter::everything`]: a filter that was
+    /// combined from no conditions is rejected with [`Error::InvalidFilter`].
     ///
     /// ```no_run
     /// # use marula::{Document, Error, Filter, prelude::*};

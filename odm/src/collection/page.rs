@@ -15,8 +15,8 @@ pub struct Page<D> {
     pub number: u64,
     /// Maximum number of documents of a page.
     pub size: u32,
-    /// Number of matching documents on all pages. Counted by a command of its own: concurrent writes can make it differ from the
-    /// pages.
+    /// Number of matching documents on all pages. Counted by a command of its own: concurrent
+    /// writes can make it differ from the pages.
     pub total: u64,
 }
 

@@ -37,7 +37,8 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
-    /// The order of the matching documents, the first of which is returned. Default: no particular order.
+    /// The order of the matching documents, the first of which is returned. Default: no particular
+    /// order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
@@ -56,8 +57,8 @@ impl<'a, D: Model> FindOne<'a, D> {
     /// The document.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no document matches; [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded;
-    /// [`Error::Driver`] for errors of the driver.
+    /// [`Error::NotFound`] if no document matches; [`Error::InvalidFilter`]; [`Error::Decode`] for
+    /// a document that cannot be decoded; [`Error::Driver`] for errors of the driver.
     pub async fn required(self) -> Result<D> {
         let collection = self.collection;
         self.await?.ok_or_else(|| collection.not_found())
@@ -79,7 +80,8 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
     }
 }
 
-/// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of its output.
+/// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of
+/// its output.
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model> {
     collection: &'a Collection<D>,
@@ -177,7 +179,8 @@ impl<'a> EstimatedCount<'a> {
     }
 }
 
-/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the field.
+/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
+/// field.
 fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));

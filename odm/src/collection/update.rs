@@ -23,7 +23,8 @@ impl driver::IntoUpdate for Ready {
     }
 }
 
-/// The result of a write that must match or insert a document; otherwise [`Error::NotFound`](crate::Error::NotFound).
+/// The result of a write that must match or insert a document; otherwise
+/// [`Error::NotFound`](crate::Error::NotFound).
 fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result<UpdateResult> {
     if result.matched_count == 0 && result.upserted_id.is_none() {
         Err(collection.not_found())
@@ -36,14 +37,16 @@ macro_rules! required {
     () => {
         /// The result of a write that must match a document, or insert one by an upsert.
         ///
-        /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
-        /// [`Error::NotFound`](crate::Error::NotFound), even if a document was written.
+        /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and
+        /// the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if a
+        /// document was written.
         ///
         /// # Errors
-        /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted; a document with another
-        /// variant does not match an update of the fields of an enum variant. [`Error::InvalidFilter`](crate::Error::InvalidFilter),
-        /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), and [`Error::Driver`](crate::Error::Driver) for errors of the
-        /// driver.
+        /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted;
+        /// a document with another variant does not match an update of the fields of an enum
+        /// variant. [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+        /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), and
+        /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
         pub fn required(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
             let collection = self.collection;
             let writing = self.into_future();
@@ -75,18 +78,22 @@ macro_rules! updates {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// Inserts a document if no document matches. The equality conditions of the filter become its fields. Default: false.
+            /// Inserts a document if no document matches. The equality conditions of the filter
+            /// become its fields. Default: false.
             ///
-            /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
-            /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
-            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with
-            /// another variant does not match, and the upsert would insert a second document.
+            /// Its id is that of the filter or of the update, otherwise a new one from the model's
+            /// id source. The call fails with [`Error::MissingId`](crate::Error::MissingId) if
+            /// there is none of these, and with
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an
+            /// enum variant: a document with another variant does not match, and the upsert would
+            /// insert a second document.
             pub fn upsert(mut self, value: bool) -> Self {
                 self.options = self.options.upsert(value);
                 self
             }
 
-            /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
+            /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1`
+            /// …).
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
                 let filters = filters.into_iter().map(DocumentItem::into_document);
         self.options = self.options.add_array_filters(filters);
@@ -124,7 +131,8 @@ updates! {
 }
 
 impl<D: Model> UpdateOne<'_, D> {
-    /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default:
+    /// no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
@@ -158,7 +166,8 @@ impl<'a, D: Model> Replace<'a, D> {
         self
     }
 
-    /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default:
+    /// no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self

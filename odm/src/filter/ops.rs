@@ -1,4 +1,5 @@
-//! The filter operators, as methods of every path. The `where` clause of a method limits the types it applies to.
+//! The filter operators, as methods of every path. The `where` clause of a method limits the types
+//! it applies to.
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
@@ -39,7 +40,8 @@ fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
     Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
 }
 
-/// Whether the value is an array inside an array. The server does not compare its elements with the operand.
+/// Whether the value is an array inside an array. The server does not compare its elements with the
+/// operand.
 fn is_element<A: AsPath>(path: &A) -> bool {
     if A::own_arrays(path) == 0 || path.raw().is_plain() {
         return false;
@@ -54,12 +56,13 @@ fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
 
 /// The filter operators of a field.
 ///
-/// A condition on the elements of an array matches if at least one element matches. A negated one (`ne`, `not_in`, `not`,
-/// `is_missing`) matches if no element matches the condition that it negates. For arrays of arrays each level is sent as an
-/// `$elemMatch`; there `is_null` matches if an element is null, but not if the array is missing.
+/// A condition on the elements of an array matches if at least one element matches. A negated one
+/// (`ne`, `not_in`, `not`, `is_missing`) matches if no element matches the condition that it
+/// negates. For arrays of arrays each level is sent as an `$elemMatch`; there `is_null` matches if
+/// an element is null, but not if the array is missing.
 pub trait FilterOps: AsPath + Sized {
-    /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is compared as a whole; for its elements
-    /// see [`contains`](FilterOps::contains).
+    /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is
+    /// compared as a whole; for its elements see [`contains`](FilterOps::contains).
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -119,8 +122,8 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$in", array(values))
     }
 
-    /// `$nin`: equal to none of the values, or missing. Without values every document matches, and writes reject a filter that
-    /// consists only of such conditions.
+    /// `$nin`: equal to none of the values, or missing. Without values every document matches, and
+    /// writes reject a filter that consists only of such conditions.
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -173,7 +176,8 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$gte` and `$lte`: between the bounds, both of which are included.
     ///
-    /// On an array one element must be between the bounds, whereas `gte(..) & lte(..)` can match two different elements.
+    /// On an array one element must be between the bounds, whereas `gte(..) & lte(..)` can match
+    /// two different elements.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -206,7 +210,8 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on_one_element(self, bounds)
     }
 
-    /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")`, a BSON `Regex`, or a [`Pattern`], which escapes text.
+    /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")`, a BSON `Regex`, or a [`Pattern`],
+    /// which escapes text.
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -224,9 +229,10 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::starting_with(prefix))
     }
 
-    /// `$regex` with escaped text: the string contains the text. Case-sensitive; otherwise use [`regex`](FilterOps::regex) with
-    /// [`Pattern::containing`] and [`ignore_case`](Pattern::ignore_case).
-    /// For an array of strings use `tags().any().contains_text(..)`.
+    /// `$regex` with escaped text: the string contains the text. Case-sensitive; otherwise use
+    /// [`regex`](FilterOps::regex) with [`Pattern::containing`] and
+    /// [`ignore_case`](Pattern::ignore_case). For an array of strings use
+    /// `tags().any().contains_text(..)`.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -387,7 +393,8 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$nearSphere`: at most `max_metres` from the point, nearest first. Requires a `2dsphere` index. Default: no maximum.
+    /// `$nearSphere`: at most `max_metres` from the point, nearest first. Requires a `2dsphere`
+    /// index. Default: no maximum.
     fn near(&self, point: crate::geo::Point, max_metres: Option<f64>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -410,7 +417,8 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$not`: the field does not match the operators of the closure, or is missing.
     ///
-    /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives `$nor`.
+    /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives
+    /// `$nor`.
     fn not<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,

@@ -10,7 +10,8 @@ pub struct TextSearch {
 }
 
 impl TextSearch {
-    /// Searches for the terms. A quoted `"phrase"` must occur as a whole; a term after `-` must not occur.
+    /// Searches for the terms. A quoted `"phrase"` must occur as a whole; a term after `-` must not
+    /// occur.
     pub fn new(search: impl Into<String>) -> Self {
         TextSearch {
             document: doc! { "$search": search.into() },

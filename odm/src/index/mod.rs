@@ -1,4 +1,5 @@
-//! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for `createIndexes`.
+//! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for
+//! `createIndexes`.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
@@ -87,7 +88,8 @@ impl IndexDeclaration {
         self.key(path, Kind::Hashed)
     }
 
-    /// Adds a wildcard key for all fields below the path, or for the whole document if the path is the root.
+    /// Adds a wildcard key for all fields below the path, or for the whole document if the path is
+    /// the root.
     pub fn wildcard<A: AsPath<Mode: Readable>>(self, path: &A) -> Self {
         let mut next = self.key(path, Kind::Wildcard);
         if let Some(key) = next.keys.last_mut() {
@@ -100,19 +102,22 @@ impl IndexDeclaration {
         next
     }
 
-    /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field (`expireAfterSeconds`).
+    /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field
+    /// (`expireAfterSeconds`).
     pub fn expiring<A: AsPath<Mode: Readable, Value: TtlKey>>(self, path: &A, seconds: u32) -> Self {
         self.key(path, Kind::Ascending)
             .option("expireAfterSeconds", i64::from(seconds))
     }
 
-    /// The name of the index. Default: derived from keys and directions, such as `status_1_total_-1`.
+    /// The name of the index. Default: derived from keys and directions, such as
+    /// `status_1_total_-1`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The previous name of the index. An existing index with this name and an equal specification is kept.
+    /// The previous name of the index. An existing index with this name and an equal specification
+    /// is kept.
     pub fn renamed_from(mut self, name: impl Into<String>) -> Self {
         self.renamed_from = Some(name.into());
         self
@@ -141,8 +146,8 @@ impl IndexDeclaration {
     /// Indexes only documents that match the filter (`partialFilterExpression`).
     ///
     /// Servers do not support `$elemMatch` here: [`plan`](crate::schema::Schema::plan) fails with
-    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one. Conditions on the fields of
-    /// an enum variant inside an array are sent as `$elemMatch`.
+    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one.
+    /// Conditions on the fields of an enum variant inside an array are sent as `$elemMatch`.
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
         let checked = filter.into_document().and_then(|filter| {
             check_partial(&filter)?;
@@ -172,7 +177,8 @@ impl IndexDeclaration {
         self.option(name, value)
     }
 
-    /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB drivers do.
+    /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB
+    /// drivers do.
     #[must_use]
     pub fn index_name(&self) -> String {
         self.name

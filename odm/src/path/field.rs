@@ -27,18 +27,21 @@ pub trait Field: Sized {
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// The accessors for the path of a field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check); empty for other types.
+    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check);
+    /// empty for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
+    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and
+    /// not by way of their text.
     #[doc(hidden)]
     #[inline]
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
-/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and `#[derive(Document)]`.
+/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and
+/// `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not stored as a document",
     label = "conditions on `{Self}` can only be joined with `&`",
@@ -47,9 +50,11 @@ pub trait Field: Sized {
 )]
 pub trait Embedded: Field {}
 
-/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize` implementation defines.
+/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize`
+/// implementation defines.
 ///
-/// Every operator is allowed on it. Values are given as [`Bson`], in the form in which the field is stored.
+/// Every operator is allowed on it. Values are given as [`Bson`], in the form in which the field is
+/// stored.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {

@@ -1,4 +1,5 @@
-//! Typed paths: the dotted name of a field, with the types of its root and its value, and a mode that limits its use.
+//! Typed paths: the dotted name of a field, with the types of its root and its value, and a mode
+//! that limits its use.
 
 pub(crate) mod buffered;
 pub mod field;
@@ -27,14 +28,16 @@ mod sealed {
 pub trait Mode: sealed::Sealed {
     /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
-    /// The mode of a path that continues into a value that may be absent: of an `Option`, of an enum variant, at an index.
+    /// The mode of a path that continues into a value that may be absent: of an `Option`, of an
+    /// enum variant, at an index.
     type Optional: Mode;
 }
 
 /// A path to a value that is always present: for filters, sorts, indexes and updates.
 #[derive(Debug)]
 pub struct Read(());
-/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for keyset pages.
+/// A path to a value that may be absent: for filters, sorts, indexes and updates, but not for
+/// keyset pages.
 #[derive(Debug)]
 pub struct Maybe(());
 /// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
@@ -43,7 +46,8 @@ pub struct Through(());
 /// A path with a positional segment (`lines.$[].sku`): for updates only.
 #[derive(Debug)]
 pub struct Write(());
-/// A path that goes through an array after a positional segment. Only an element of that array can be used.
+/// A path that goes through an array after a positional segment. Only an element of that array can
+/// be used.
 #[derive(Debug)]
 pub struct Unpositioned(());
 
@@ -74,8 +78,8 @@ pub trait AsPath {
     type Mode: Mode;
     /// The untyped path.
     fn raw(&self) -> &RawPath;
-    /// Number of array levels of the value itself, all of which [`raw`](AsPath::raw) goes through. 0 if the value is not an
-    /// array.
+    /// Number of array levels of the value itself, all of which [`raw`](AsPath::raw) goes through.
+    /// 0 if the value is not an array.
     ///
     /// An associated function, because a method would hide a field of the same name.
     #[doc(hidden)]
@@ -119,21 +123,23 @@ impl<R, T, M> Path<R, T, M> {
         }
     }
 
-    /// The path of a field of this value, by its stored name. Called by the derives; the caller guarantees the type.
+    /// The path of a field of this value, by its stored name. Called by the derives; the caller
+    /// guarantees the type.
     #[must_use]
     #[inline]
     pub fn step<U>(&self, name: &'static str) -> Path<R, U, M> {
         Path::from_raw(self.raw.step(name))
     }
 
-    /// The same path with another value type. Called by the derives; the caller guarantees the type.
+    /// The same path with another value type. Called by the derives; the caller guarantees the
+    /// type.
     #[must_use]
     pub fn retype<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.clone())
     }
 
-    /// The same path inside an enum variant that is stored with a tag: filters on it also require the tag, and
-    /// updates change only values that have it.
+    /// The same path inside an enum variant that is stored with a tag: filters on it also require
+    /// the tag, and updates change only values that have it.
     #[must_use]
     pub fn implying<U>(&self, tag_name: &'static str, tag: &'static str) -> Path<R, U, M::Optional>
     where
@@ -142,8 +148,8 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.implying(tag_name, Some(tag)))
     }
 
-    /// The path of the content of an externally tagged enum variant: `{Variant: content}`. Updates change only values that have
-    /// this key; filters that match a missing field also require it.
+    /// The path of the content of an externally tagged enum variant: `{Variant: content}`. Updates
+    /// change only values that have this key; filters that match a missing field also require it.
     #[must_use]
     pub fn keyed<U>(&self, variant: &'static str) -> Path<R, U, M::Optional>
     where
@@ -152,8 +158,8 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.implying(variant, None).step(variant))
     }
 
-    /// The same path inside a variant of an untagged enum. Updates and filters inside it are rejected, because a stored value does
-    /// not show which variant it is.
+    /// The same path inside a variant of an untagged enum. Updates and filters inside it are
+    /// rejected, because a stored value does not show which variant it is.
     #[must_use]
     pub fn untagged<U>(&self) -> Path<R, U, M::Optional>
     where
@@ -162,7 +168,8 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.untagged())
     }
 
-    /// The same path, for a value whose fields are flattened into the document at the path (`#[serde(flatten)]`).
+    /// The same path, for a value whose fields are flattened into the document at the path
+    /// (`#[serde(flatten)]`).
     #[must_use]
     pub fn flat<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.flattened())
@@ -208,11 +215,12 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
     }
 }
 
-/// A path whose value wraps another one: an array, an `Option`, a newtype. It dereferences to the accessors of the wrapped
-/// value, so that `order.lines().sku()` and `order.address().city()` follow the structure of the documents.
+/// A path whose value wraps another one: an array, an `Option`, a newtype. It dereferences to the
+/// accessors of the wrapped value, so that `order.lines().sku()` and `order.address().city()`
+/// follow the structure of the documents.
 ///
-/// An operator has precedence over a field of the same name here: with a field `size` in the elements, write
-/// `lines().any().size()`.
+/// An operator has precedence over a field of the same name here: with a field `size` in the
+/// elements, write `lines().any().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
     /// Number of array levels of the value.
@@ -276,7 +284,8 @@ impl<V, N, M> Deref for Wrapped<V, N, M> {
     }
 }
 
-/// The innermost accessors of a path. The derives use them, so that no operator hides a field of the same name.
+/// The innermost accessors of a path. The derives use them, so that no operator hides a field of
+/// the same name.
 #[doc(hidden)]
 pub trait Inner {
     /// The innermost accessors.
@@ -308,7 +317,8 @@ pub(crate) fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> Ele
 
 /// Paths to parts of a value: array elements, map entries, the value of an `Option`.
 pub trait PathOps: AsPath + Sized {
-    /// Any element of an array: `scores().any().gt(90)` matches if at least one element is greater than 90.
+    /// Any element of an array: `scores().any().gt(90)` matches if at least one element is greater
+    /// than 90.
     fn any(&self) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Element>
     where
         Self::Value: Array<Element: Field>,
@@ -318,8 +328,9 @@ pub trait PathOps: AsPath + Sized {
 
     /// The element of an array at an index.
     ///
-    /// In a filter the server interprets the number also as a field name: `lines().nth(0).note().is_null()` also matches if an
-    /// element has no field named `0`, which is nearly always the case.
+    /// In a filter the server interprets the number also as a field name:
+    /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
+    /// is nearly always the case.
     fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Optional>
     where
         Self::Value: Array<Element: Field>,
@@ -347,8 +358,9 @@ pub trait PathOps: AsPath + Sized {
 
     /// The value of a map under a key.
     ///
-    /// A key that contains a dot, starts with `$` or is empty cannot be part of a path; the call that uses it fails with
-    /// [`InvalidFilter`](crate::Error::InvalidFilter) or [`InvalidUpdate`](crate::Error::InvalidUpdate).
+    /// A key that contains a dot, starts with `$` or is empty cannot be part of a path; the call
+    /// that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
+    /// [`InvalidUpdate`](crate::Error::InvalidUpdate).
     fn entry(
         &self,
         key: &str,
@@ -372,8 +384,8 @@ pub trait PathOps: AsPath + Sized {
 
 impl<A: AsPath> PathOps for A {}
 
-/// A map key as a path segment. A key that cannot be part of a path is prefixed with NUL, which a stored name cannot contain;
-/// [`check_path`] rejects it.
+/// A map key as a path segment. A key that cannot be part of a path is prefixed with NUL, which a
+/// stored name cannot contain; [`check_path`] rejects it.
 fn escape_key(key: &str) -> Cow<'_, str> {
     if key.is_empty() || key.contains('.') || key.starts_with('$') {
         Cow::Owned(format!("\0{key}"))

@@ -8,10 +8,11 @@ use crate::bson::{Document, doc};
 #[derive(Clone, Debug, Default)]
 pub struct RawPath {
     dotted: Cow<'static, str>,
-    /// Lengths of the prefixes of `dotted` that are arrays without a selected element: one entry for each array level, so an
-    /// array of arrays has two entries of the same length.
+    /// Lengths of the prefixes of `dotted` that are arrays without a selected element: one entry
+    /// for each array level, so an array of arrays has two entries of the same length.
     arrays: Vec<usize>,
-    /// Whether the value is flattened: this is the path of the surrounding document, and the value is some of its fields.
+    /// Whether the value is flattened: this is the path of the surrounding document, and the value
+    /// is some of its fields.
     flat: bool,
     extras: Option<Box<Extras>>,
 }
@@ -20,7 +21,8 @@ pub struct RawPath {
 struct Extras {
     /// Conditions for the path to exist: the enum variants that it goes through.
     implied: Vec<Implied>,
-    /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their element.
+    /// Conditions of the filtered positional segments `$[f0]`, `$[f1]` …, relative to their
+    /// element.
     array_filters: Vec<Document>,
     /// Whether the path goes through a variant of an untagged enum.
     untagged: bool,
@@ -59,7 +61,8 @@ impl RawPath {
         self.dotted.clone()
     }
 
-    /// The prefixes that are arrays and are not followed by an index or a positional segment, outermost first.
+    /// The prefixes that are arrays and are not followed by an index or a positional segment,
+    /// outermost first.
     pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
         let repeated = |i: usize| i > 0 && self.arrays.get(i - 1) == self.arrays.get(i);
         let lengths = self.arrays.iter().enumerate();
@@ -68,20 +71,22 @@ impl RawPath {
             .map(|(_, len)| &self.dotted[..*len])
     }
 
-    /// The lengths of the prefixes that are arrays, outermost first, one entry for each array level.
+    /// The lengths of the prefixes that are arrays, outermost first, one entry for each array
+    /// level.
     pub(crate) fn arrays(&self) -> &[usize] {
         &self.arrays
     }
 
-    /// Whether `{path: operators}` does not match all elements of the path: the server traverses one array level for each name,
-    /// and interprets a number after an array as an index of this array.
+    /// Whether `{path: operators}` does not match all elements of the path: the server traverses
+    /// one array level for each name, and interprets a number after an array as an index of this
+    /// array.
     pub(crate) fn is_nested(&self) -> bool {
         let repeated = self.arrays.windows(2).any(|pair| pair[0] == pair[1]);
         repeated || self.arrays.iter().any(|len| self.is_explicit(*len))
     }
 
-    /// Whether the elements of the array whose path has this length need an `$elemMatch`: the array is itself the element of a
-    /// condition, or an index into its elements follows.
+    /// Whether the elements of the array whose path has this length need an `$elemMatch`: the array
+    /// is itself the element of a condition, or an index into its elements follows.
     pub(crate) fn is_explicit(&self, len: usize) -> bool {
         let next = self.dotted[len..].strip_prefix('.').unwrap_or_default();
         let next = next.split('.').next().unwrap_or_default();
@@ -94,7 +99,8 @@ impl RawPath {
         self
     }
 
-    /// Whether a condition on the path needs no further conditions: no enum variant, no array of arrays.
+    /// Whether a condition on the path needs no further conditions: no enum variant, no array of
+    /// arrays.
     pub(crate) fn is_plain(&self) -> bool {
         self.extras
             .as_deref()

@@ -53,7 +53,8 @@ impl Schema {
     /// Compares the declared indexes with the existing ones (`listIndexes`). Writes nothing.
     ///
     /// # Errors
-    /// [`Error::Schema`] for declarations that are invalid or conflict with one another; errors of the driver.
+    /// [`Error::Schema`] for declarations that are invalid or conflict with one another; errors of
+    /// the driver.
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         for (collection, declared) in self.declarations.collections()? {
@@ -104,7 +105,8 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before anything is written.
+    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before
+    /// anything is written.
     pub fn additive() -> Self {
         Apply {
             allow_conflicts: false,
@@ -127,14 +129,17 @@ pub struct Applied {
 }
 
 impl SchemaPlan {
-    /// Applies the plan, as far as `apply` allows. If there are no indexes to create, nothing is written. Several instances of
-    /// an application may apply the same plan concurrently: an index that was created in the meantime is not an error.
+    /// Applies the plan, as far as `apply` allows. If there are no indexes to create, nothing is
+    /// written. Several instances of an application may apply the same plan concurrently: an index
+    /// that was created in the meantime is not an error.
     ///
-    /// If the future is dropped, some of the indexes may have been created; a new plan contains the others.
+    /// If the future is dropped, some of the indexes may have been created; a new plan contains the
+    /// others.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the plan was made;
-    /// [`Error::Duplicate`] if existing documents violate a unique index; errors of the driver.
+    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the
+    /// plan was made; [`Error::Duplicate`] if existing documents violate a unique index; errors of
+    /// the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(conflict) = self.plan.conflict().filter(|_| !apply.allow_conflicts) {
             return Err(conflict.into());
@@ -151,7 +156,8 @@ impl SchemaPlan {
         Ok(applied)
     }
 
-    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server scans the collection once.
+    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server
+    /// scans the collection once.
     async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut models = Vec::new();
@@ -172,8 +178,8 @@ impl SchemaPlan {
     }
 }
 
-/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the conflicting index was
-/// created after the plan was made.
+/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the
+/// conflicting index was created after the plan was made.
 fn conflict(collection: &CollectionPlan, e: &driver::Error) -> Option<SchemaError> {
     let namespace = collection.namespace.clone();
     let source = e.clone();

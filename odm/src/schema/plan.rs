@@ -58,7 +58,8 @@ pub struct CollectionPlan {
     pub steps: Vec<Step>,
 }
 
-/// The steps that bring a database to the declared indexes. `Display` prints one line for each step.
+/// The steps that bring a database to the declared indexes. `Display` prints one line for each
+/// step.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {

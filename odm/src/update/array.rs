@@ -37,7 +37,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         operation(self, "$push", value.into_value())
     }
 
-    /// `$push` with `$each`: adds several values. [`PushEach`] has the modifiers `$position`, `$slice` and `$sort`.
+    /// `$push` with `$each`: adds several values. [`PushEach`] has the modifiers `$position`,
+    /// `$slice` and `$sort`.
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
@@ -78,8 +79,9 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         )
     }
 
-    /// `$pull`: removes the elements that match the condition. A filter without conditions is rejected unless it is
-    /// [`Filter::everything`], because it would remove every document of the array.
+    /// `$pull`: removes the elements that match the condition. A filter without conditions is
+    /// rejected unless it is [`Filter::everything`], because it would remove every document of the
+    /// array.
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
         Self::Value: Array<Element: Field>,
@@ -149,12 +151,14 @@ impl<R, A: Array> PushEach<R, A> {
         self
     }
 
-    /// `$position`: the index at which the values are inserted; a negative index counts from the end. Default: the end.
+    /// `$position`: the index at which the values are inserted; a negative index counts from the
+    /// end. Default: the end.
     pub fn position(self, index: i32) -> Self {
         self.with("$position", index)
     }
 
-    /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if `len` is negative. Default: all.
+    /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if
+    /// `len` is negative. Default: all.
     pub fn slice(self, len: i32) -> Self {
         self.with("$slice", len)
     }

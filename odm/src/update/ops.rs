@@ -1,4 +1,5 @@
-//! The update operators of fields, as methods of every path. The `where` clause of a method limits the types it applies to.
+//! The update operators of fields, as methods of every path. The `where` clause of a method limits
+//! the types it applies to.
 
 use crate::bson::{Bson, doc};
 use crate::error::{Error, ValueError};
@@ -176,7 +177,8 @@ pub trait UpdateOps: AsPath + Sized {
 
 impl<A: AsPath> UpdateOps for A {}
 
-/// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it and `$max` never.
+/// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it
+/// and `$max` never.
 fn extreme<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Update<A::Root> {
     let raw = path.raw();
     let value = match value {

@@ -2,8 +2,8 @@
 //!
 //! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops
 //! it: a three-member replica set starts in a few milliseconds, without a container and without
-//! files. The server listens on loopback ports, speaks OP_MSG (with compression, TLS and authentication if
-//! configured) and plays one of four deployments at a chosen server version:
+//! files. The server listens on loopback ports, speaks OP_MSG (with compression, TLS and
+//! authentication if configured) and plays one of four deployments at a chosen server version:
 //!
 //! | deployment | method of [`TestServerBuilder`] | processes |
 //! |---|---|---|

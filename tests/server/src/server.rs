@@ -179,8 +179,8 @@ impl TestServer {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the error
-    /// of binding the port.
+    /// [`io::ErrorKind::InvalidInput`] if the member is running or does not exist; otherwise the
+    /// error of binding the port.
     pub async fn restart_member(&self, index: usize) -> io::Result<()> {
         let invalid = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         let Some(member) = self.members.get(index) else {

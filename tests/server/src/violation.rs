@@ -1,6 +1,6 @@
 //! Protocol violations: commands and messages that a correct driver does not send, unless the
-//! application has composed the command itself. Most are detected where the server rejects the command; concurrent use of a session is
-//! detected here.
+//! application has composed the command itself. Most are detected where the server rejects the
+//! command; concurrent use of a session is detected here.
 
 use crate::deployment::lock;
 use crate::session_info::{session_id, shown, transaction_number};

@@ -1,5 +1,5 @@
-//! `mapReduce`. The server has no JavaScript interpreter; it recognizes a single program: the sum of
-//! `x + 1` over all documents.
+//! `mapReduce`. The server has no JavaScript interpreter; it recognizes a single program: the sum
+//! of `x + 1` over all documents.
 
 use super::Call;
 use super::plan::{Scan, select};
