@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
 
-/// Inserts a document. See [`Collection::insert_one`].
+/// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
@@ -20,7 +20,7 @@ pub struct InsertOne<'a, D> {
     options: InsertOneOptions,
 }
 
-/// Inserts documents. See [`Collection::insert_many`].
+/// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,

@@ -49,7 +49,8 @@ impl<D: Model> Page<D> {
         })
     }
 
-    /// Number of pages.
+    /// Number of pages, from [`total`](Page::total) and [`size`](Page::size). 0 if no document
+    /// matches.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.total.div_ceil(self.size.max(1).into())

@@ -20,7 +20,7 @@ use crate::model::{Fields, Model};
 use crate::path::{RawPath, check_path};
 use crate::sort::IntoSort;
 
-/// Finds one document. See [`Collection::find_one`].
+/// Finds one document. Output: the document, if one matches. See [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct FindOne<'a, D> {
     collection: &'a Collection<D>,
@@ -46,19 +46,19 @@ impl<'a, D: Model> FindOne<'a, D> {
         self
     }
 
-    /// The document as stored, not decoded.
+    /// Runs the action. Output: the document as stored, not decoded; `None` if no document matches.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Driver`] for errors of the driver.
+    /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
         Ok(self.action?.await?)
     }
 
-    /// The document.
+    /// Runs the action, which must find a document.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no document matches; [`Error::InvalidFilter`]; [`Error::Decode`] for
-    /// a document that cannot be decoded; [`Error::Driver`] for errors of the driver.
+    /// [`Error::NotFound`] if no document matches; otherwise the
+    /// [errors of the action](Collection#errors).
     pub async fn required(self) -> Result<D> {
         let collection = self.collection;
         self.await?.ok_or_else(|| collection.not_found())
@@ -107,7 +107,7 @@ impl<D: Model> Future for FindOneFuture<'_, D> {
     }
 }
 
-/// Checks whether a document matches. See [`Collection::exists`].
+/// Checks whether a document matches. Output: `true` if one does. See [`Collection::exists`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Exists<'a, D> {
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
@@ -133,7 +133,7 @@ impl<'a, D: Model> Exists<'a, D> {
     }
 }
 
-/// Counts documents. See [`Collection::count`].
+/// Counts the documents that match. Output: their number. See [`Collection::count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Count<'a, D> {
     action: Result<action::CountDocuments<'a>>,
@@ -156,7 +156,8 @@ impl<'a, D: Model> Count<'a, D> {
     }
 }
 
-/// Counts all documents from metadata. See [`Collection::estimated_count`].
+/// Counts all documents from the metadata of the collection. Output: their number. See
+/// [`Collection::estimated_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct EstimatedCount<'a> {
     action: Result<action::EstimatedDocumentCount<'a>>,
@@ -201,7 +202,8 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     })
 }
 
-/// Finds the distinct values of a field. See [`Collection::distinct`].
+/// Finds the distinct values of a field. Output: the values, decoded. See
+/// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Distinct<'a, D, T> {
     collection: &'a Collection<D>,

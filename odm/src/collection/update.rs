@@ -34,8 +34,8 @@ fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result
 }
 
 macro_rules! required {
-    () => {
-        /// The result of a write that must match a document, or insert one by an upsert.
+    ($(#[$not_found:meta])*) => {
+        /// Runs the action, which must match a document, or insert one by an upsert.
         ///
         /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and
         /// the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if a
@@ -43,10 +43,8 @@ macro_rules! required {
         ///
         /// # Errors
         /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted;
-        /// a document with another variant does not match an update of the fields of an enum
-        /// variant. [`Error::InvalidFilter`](crate::Error::InvalidFilter),
-        /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), and
-        /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+        /// otherwise the [errors of the action](Collection#errors).
+        $(#[$not_found])*
         pub fn required(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
             let collection = self.collection;
             let writing = self.into_future();
@@ -92,15 +90,20 @@ macro_rules! updates {
                 self
             }
 
-            /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1`
-            /// …).
+            /// Adds filters for the `$[identifier]` segments of a raw update:
+            /// `[doc! { "line.sku": "tea" }]` for `lines.$[line].qty`. The identifiers `f0`, `f1` …
+            /// are those of [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
+            /// Default: none.
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
                 let filters = filters.into_iter().map(DocumentItem::into_document);
-        self.options = self.options.add_array_filters(filters);
+                self.options = self.options.add_array_filters(filters);
                 self
             }
 
-            required!();
+            required! {
+                /// An update of the fields of an enum variant does not match documents with another
+                /// variant.
+            }
 
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
@@ -124,9 +127,9 @@ macro_rules! updates {
 }
 
 updates! {
-    /// Updates a document. See [`Collection::update_one`].
+    /// Updates a document. Output: the counts. See [`Collection::update_one`].
     UpdateOne, UpdateOneOptions, __update_one_options, update_one;
-    /// Updates documents. See [`Collection::update_many`].
+    /// Updates documents. Output: the counts. See [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
 }
 
@@ -139,7 +142,7 @@ impl<D: Model> UpdateOne<'_, D> {
     }
 }
 
-/// Replaces a document. See [`Collection::replace_one`].
+/// Replaces a document. Output: the counts. See [`Collection::replace_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
@@ -161,6 +164,9 @@ impl<'a, D: Model> Replace<'a, D> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
     /// Inserts the document if no document matches. Default: false.
+    ///
+    /// Its id is that of the document or, if that is `None`, that of the filter. The call fails
+    /// with [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self

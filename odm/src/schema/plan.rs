@@ -19,7 +19,7 @@ pub enum Step {
         /// The declared specification.
         specification: Document,
     },
-    /// The index is declared and exists.
+    /// The index is declared, and exists with the same keys and options.
     Keep {
         /// The name of the index on the server.
         name: String,
