@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::path::marker::{KeysetKey, Readable};
 use crate::path::{AsPath, Read, Types};
 
-/// One sort key, with the root, the type and the mode of its path.
+/// One sort key, with the root, the type and the [mode](crate::path::Mode) of its path. Created by
+/// [`asc`](SortOps::asc), [`desc`](SortOps::desc) and [`by`](SortOps::by); a tuple or a `Vec` of
+/// keys sorts by several.
 pub struct SortKey<R, T, M = Read> {
     path: String,
     direction: Bson,
@@ -52,7 +54,8 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T: KeysetKey> SortKey<R, T, Read> {
-    /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
+    /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page. It
+    /// does not compile for a field that can be absent or null, or is inside an array.
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
         KeysetSort(self.erased())
@@ -172,7 +175,9 @@ impl<R> ErasedKey for KeysetSort<R> {
 /// # struct Person { _id: i64, name: String, age: i32 }
 /// # fn run() -> marula::Result<()> {
 /// let p = Person::fields();
-/// let names = SortNames::<Sort<Person>>::new().allow("name", p.name().asc()).allow("age", p.age().asc());
+/// let names = SortNames::<Sort<Person>>::new()
+///     .allow("name", p.name().asc())
+///     .allow("age", p.age().asc());
 /// let sort: Vec<Sort<Person>> = names.parse("-age,name")?; // as in ?sort=-age,name
 /// assert!(matches!(names.parse("password"), Err(Error::UnknownSort { .. })));
 /// # drop(sort); Ok(()) }
@@ -235,7 +240,8 @@ impl<K: ErasedKey> SortNames<K> {
 }
 
 impl<R> SortKey<R, f64> {
-    /// The score of a `$text` search, highest first.
+    /// The score of a [`$text` search](crate::Filter::text), highest first. An error of the server
+    /// if the filter contains no `$text`.
     #[must_use]
     pub fn text_score() -> Self {
         Self::new("score", doc! { "$meta": "textScore" })
@@ -244,8 +250,9 @@ impl<R> SortKey<R, f64> {
 
 /// Sort keys from paths.
 pub trait SortOps: AsPath {
-    /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a
-    /// `match` or a `Vec`.
+    /// Smallest value first; documents without the field come before all others.
+    /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
+    /// `Vec`.
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -253,8 +260,9 @@ pub trait SortOps: AsPath {
         SortKey::new(self.raw().dotted(), 1)
     }
 
-    /// Descending. [`erased`](SortKey::erased) gives keys of different fields one type, for a
-    /// `match` or a `Vec`.
+    /// Greatest value first; documents without the field come after all others.
+    /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
+    /// `Vec`.
     fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,

@@ -38,9 +38,10 @@ const INVALID: &str = "\0invalid";
 
 /// A condition on documents of type `R`.
 ///
-/// Created by the operators of [`FilterOps`]. `Display` prints the filter as Extended JSON, as it
-/// will be sent. If a value cannot be encoded as BSON, the call that uses the filter fails with the
-/// error.
+/// Created by the operators of [`FilterOps`], and combined by `&`, `|` and `!`. `Display` prints the
+/// filter as Extended JSON, as it will be sent. If a value cannot be encoded as BSON, or a condition
+/// is invalid, the call that uses the filter fails with the error, which `Display` prints in angle
+/// brackets.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,
@@ -140,7 +141,10 @@ impl<R> Filter<R> {
     /// for name in ["Ada", "Grace"] {
     ///     filter |= Person::fields().name().eq(name);
     /// }
-    /// assert_eq!(filter.to_string(), r#"{"$or": [{"name": {"$eq": "Ada"}}, {"name": {"$eq": "Grace"}}]}"#);
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"$or": [{"name": {"$eq": "Ada"}}, {"name": {"$eq": "Grace"}}]}"#
+    /// );
     /// ```
     pub fn nothing() -> Self {
         Self::new(Ok(doc! { "$nor": [{}] }))
@@ -195,17 +199,22 @@ impl<R> Filter<R> {
         Self::new(Ok(filter))
     }
 
-    /// `$expr`: an aggregation expression that must evaluate to true.
+    /// `$expr`: an aggregation expression that must evaluate to true, sent unchecked:
+    /// `Filter::expr(doc! { "$gt": ["$spent", "$budget"] })`.
     pub fn expr(expression: impl Into<Bson>) -> Self {
         Self::raw(doc! { "$expr": expression.into() })
     }
 
-    /// `$text`: a search in the text index of the collection.
+    /// `$text`: a search in the text index of the collection. Sort by the score with
+    /// [`SortKey::text_score`](crate::SortKey::text_score).
     ///
     /// ```
     /// # use marula::{Filter, TextSearch};
     /// let filter = Filter::<()>::text(TextSearch::new("copper kettle").language("en"));
-    /// assert_eq!(filter.to_string(), r#"{"$text": {"$search": "copper kettle", "$language": "en"}}"#);
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"$text": {"$search": "copper kettle", "$language": "en"}}"#
+    /// );
     /// ```
     pub fn text(search: impl Into<TextSearch>) -> Self {
         Self::raw(doc! { "$text": search.into().into_document() })

@@ -18,7 +18,8 @@ impl TextSearch {
         }
     }
 
-    /// The language of stop words and stemming. Default: that of the index.
+    /// The language of stop words and stemming, by name or ISO code, such as `"english"` or `"en"`.
+    /// Default: that of the index.
     pub fn language(mut self, language: impl Into<String>) -> Self {
         self.document.insert("$language", language.into());
         self

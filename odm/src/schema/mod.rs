@@ -133,22 +133,23 @@ impl Apply {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
-    /// The created indexes, each as `database.collection` and index name.
+    /// The created indexes, each as `database.collection` and index name. They include those that
+    /// another client created after the plan was made.
     pub created: Vec<(String, String)>,
 }
 
 impl SchemaPlan {
     /// Creates the missing indexes, with one `createIndexes` for each collection. If there are none,
-    /// nothing is sent. Several instances of an application may apply the same plan concurrently: an index
-    /// that was created in the meantime is not an error.
+    /// nothing is sent. Several instances of an application may apply the same plan concurrently:
+    /// an equal index that was created in the meantime is not an error.
     ///
-    /// If the future is dropped, some of the indexes may have been created; a new plan contains the
-    /// others.
+    /// After an error, or if the future is dropped, some of the indexes may have been created; a new
+    /// plan contains the others.
     ///
     /// # Errors
     /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the
-    /// plan was made; [`Error::Duplicate`] if existing documents violate a unique index; errors of
-    /// the driver.
+    /// plan was made; [`Error::Duplicate`] if existing documents violate a unique index;
+    /// [`Error::Driver`] for other errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(conflict) = self.plan.conflict().filter(|_| !apply.allow_conflicts) {
             return Err(conflict.into());

@@ -115,7 +115,8 @@ impl<R> Update<R> {
         }
     }
 
-    /// An update without operators, to which others are added by [`and`](Update::and).
+    /// An update without operators, to which others are added by [`and`](Update::and). A call rejects
+    /// it with [`Error::InvalidUpdate`].
     pub fn empty() -> Self {
         Self::new(Ok(Body::Operations(Vec::new())))
     }
@@ -126,13 +127,15 @@ impl<R> Update<R> {
         Self::new(build::parse(update).map(Body::Operations))
     }
 
-    /// An aggregation pipeline. It cannot be combined with operators.
+    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent unchecked
+    /// (MongoDB 4.2+). It cannot be combined with operators.
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         let stages = stages.into_iter().map(DocumentItem::into_document);
         Self::new(Ok(Body::Pipeline(stages.collect())))
     }
 
-    /// Adds another change.
+    /// Adds another change. A pipeline combined with operators is rejected with
+    /// [`Error::InvalidUpdate`].
     pub fn and(self, other: impl IntoUpdate<R>) -> Self {
         let join = |a: Body, b: Body| match (a, b) {
             (Body::Operations(mut a), Body::Operations(b)) => {
