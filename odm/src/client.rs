@@ -19,9 +19,9 @@ pub async fn connect(uri: impl AsRef<str>) -> Result<Client> {
 /// same connection pools.
 ///
 /// The client closes when the last clone and the last handle created from it (databases,
-/// collections, streams of documents) are dropped, or when [`shutdown`](Client::shutdown) is called.
-/// After a drop, `endSessions` is sent and the connections are closed in a background task on the
-/// runtime of the client; `shutdown` can be awaited before the program exits.
+/// collections, streams of documents) are dropped, or when [`shutdown`](Client::shutdown) is
+/// called. After a drop, `endSessions` is sent and the connections are closed in a background task
+/// on the runtime of the client; `shutdown` can be awaited before the program exits.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: driver::Client,
@@ -36,8 +36,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if the connection string is malformed, an option is
-    /// not supported by this version or by the enabled features, a file of a `tls…` option cannot be
-    /// read or is invalid, or a DNS query fails. The message names the part.
+    /// not supported by this version or by the enabled features, a file of a `tls…` option cannot
+    /// be read or is invalid, or a DNS query fails. The message names the part.
     pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
         Ok(Self::new(driver::Client::connect(uri).await?))
     }
@@ -94,9 +94,9 @@ impl Client {
         self.inner.default_database().map(Database::new)
     }
 
-    /// Shuts down the client and all its clones: sends `endSessions`, with a limit of 2 s, closes the
-    /// connections, and stops the monitors. Operations that were sent can complete; operations that
-    /// start later or wait for a connection fail with [`Error::Driver`](crate::Error::Driver).
+    /// Shuts down the client and all its clones: sends `endSessions`, with a limit of 2 s, closes
+    /// the connections, and stops the monitors. Operations that were sent can complete; operations
+    /// that start later or wait for a connection fail with [`Error::Driver`](crate::Error::Driver).
     ///
     /// If the future is dropped, the client stays open, and `shutdown` can be called again.
     pub async fn shutdown(&self) {
@@ -138,9 +138,8 @@ impl Database {
         Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))
     }
 
-    /// A schema without models: [register](Schema::register) models,
-    /// [make a plan](Schema::plan), and [apply](crate::schema::SchemaPlan::apply) it. Nothing is sent
-    /// before the plan is made.
+    /// A schema without models: [register](Schema::register) models, [make a plan](Schema::plan),
+    /// and [apply](crate::schema::SchemaPlan::apply) it. Nothing is sent before the plan is made.
     pub fn schema(&self) -> Schema {
         Schema::new(self.inner.clone())
     }

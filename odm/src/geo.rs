@@ -119,8 +119,8 @@ shapes! {
     Point(Position);
     /// A line through at least two positions.
     LineString(Vec<Position>);
-    /// Closed rings, the exterior one first. A ring has at least four positions, of which the last is
-    /// equal to the first.
+    /// Closed rings, the exterior one first. A ring has at least four positions, of which the last
+    /// is equal to the first.
     Polygon(Vec<Vec<Position>>);
     /// Several positions.
     MultiPoint(Vec<Position>);

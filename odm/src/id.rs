@@ -1,9 +1,9 @@
-//! Sources of ids, declared by `#[document(id = …)]`: [`Model::new_id`](crate::Model::new_id) and the
-//! insert of a document whose id is `None` generate ids by the source of the model.
+//! Sources of ids, declared by `#[document(id = …)]`: [`Model::new_id`](crate::Model::new_id) and
+//! the insert of a document whose id is `None` generate ids by the source of the model.
 //!
 //! | `#[document(id = …)]` | source | type of the id |
 //! |---|---|---|
-//! | none, or `id` | [`Auto`] | `ObjectId`: as `object_id`; `uuid::Uuid` or `bson::Uuid`: as `uuid_v7`; other types: as `manual` |
+//! | none, or `id` | [`Auto`] | `ObjectId`, `uuid::Uuid` or `bson::Uuid`; others as `manual` |
 //! | `object_id` | [`ObjectIds`] | `ObjectId` |
 //! | `uuid_v7` | [`UuidV7`] | `uuid::Uuid` or `bson::Uuid` |
 //! | `uuid_v4` | [`UuidV4`] | `uuid::Uuid` or `bson::Uuid` |

@@ -54,8 +54,8 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T: KeysetKey> SortKey<R, T, Read> {
-    /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page. It
-    /// does not compile for a field that can be absent or null, or is inside an array.
+    /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
+    /// It does not compile for a field that can be absent or null, or is inside an array.
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
         KeysetSort(self.erased())

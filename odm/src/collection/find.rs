@@ -109,8 +109,8 @@ impl<'a, D: Model> Find<'a, D> {
         boxed(async move { self.stream().await?.try_collect().await }).await
     }
 
-    /// Reads the first document in the order of [`sort`](Find::sort). `None` if no document matches.
-    /// Replaces a limit that was set.
+    /// Reads the first document in the order of [`sort`](Find::sort). `None` if no document
+    /// matches. Replaces a limit that was set.
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
@@ -166,7 +166,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
     /// # #[document(collection = "people")]
     /// # struct Person { _id: i64, age: i32 }
-    /// # async fn run(people: marula::Collection<Person>, token: Option<&str>) -> marula::Result<()> {
+    /// # type People = marula::Collection<Person>;
+    /// # async fn run(people: People, token: Option<&str>) -> marula::Result<()> {
     /// let page = people.find_all().keyset(|p| p.age().desc(), token, 20).await?;
     /// for person in &page.items {
     ///     println!("{}", person.age);

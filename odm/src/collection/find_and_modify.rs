@@ -62,8 +62,8 @@ macro_rules! find_and_modify {
             /// a document was changed.
             ///
             /// # Errors
-            /// [`Error::NotFound`](crate::Error::NotFound) if no document is returned; otherwise the
-            /// [errors of the action](Collection#errors).
+            /// [`Error::NotFound`](crate::Error::NotFound) if no document is returned; otherwise
+            /// the [errors of the action](Collection#errors).
             pub fn required(self) -> impl Future<Output = Result<D>> + Send + use<'a, D> {
                 let collection = self.collection;
                 let found = self.into_future();

@@ -276,15 +276,16 @@ impl<D: Model> Collection<D> {
         Find::new(self, Ok(Conditions::none()))
     }
 
-    /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the action
-    /// is `None` if no document matches; [`required`](FindOne::required) makes that an error.
+    /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the
+    /// action is `None` if no document matches; [`required`](FindOne::required) makes that an
+    /// error.
     pub fn find_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOne<'_, D> {
         FindOne::new(self, filter_of(filter))
     }
 
     /// Finds the document with this id. The output of the action is `None` if there is none;
-    /// [`required`](FindOne::required) makes that an error. The call fails with [`Error::MissingId`]
-    /// if the id is `None`.
+    /// [`required`](FindOne::required) makes that an error. The call fails with
+    /// [`Error::MissingId`] if the id is `None`.
     pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
         FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
     }
@@ -326,8 +327,8 @@ impl<D: Model> Collection<D> {
     ///
     /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for
     /// every write, a filter that was combined from no conditions is rejected with
-    /// [`Error::InvalidFilter`]; see [`Filter::everything`]. An update without operators is rejected
-    /// with [`Error::InvalidUpdate`].
+    /// [`Error::InvalidFilter`]; see [`Filter::everything`]. An update without operators is
+    /// rejected with [`Error::InvalidUpdate`].
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -337,7 +338,8 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates the document with this id. It is not an error if there is none; see
-    /// [`required`](UpdateOne::required). The call fails with [`Error::MissingId`] if the id is `None`.
+    /// [`required`](UpdateOne::required). The call fails with [`Error::MissingId`] if the id is
+    /// `None`.
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
@@ -364,10 +366,10 @@ impl<D: Model> Collection<D> {
 
     /// Replaces one document that matches: the first in the order of [`sort`](Replace::sort).
     ///
-    /// If the id of `document` is `None`, the stored document keeps its id. Otherwise it must be the id
-    /// of the stored document; a different one is an error of the server. It is not an error if no
-    /// document matches; see [`required`](Replace::required). A filter that was combined from no
-    /// conditions is rejected with [`Error::InvalidFilter`].
+    /// If the id of `document` is `None`, the stored document keeps its id. Otherwise it must be
+    /// the id of the stored document; a different one is an error of the server. It is not an error
+    /// if no document matches; see [`required`](Replace::required). A filter that was combined from
+    /// no conditions is rejected with [`Error::InvalidFilter`].
     pub fn replace_one<'a>(
         &'a self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -389,15 +391,16 @@ impl<D: Model> Collection<D> {
         )
     }
 
-    /// Deletes one document that matches. The output of the action is the number of deleted documents,
-    /// 0 or 1; see [`required`](Delete::required). A filter that was combined from no conditions is
-    /// rejected with [`Error::InvalidFilter`].
+    /// Deletes one document that matches. The output of the action is the number of deleted
+    /// documents, 0 or 1; see [`required`](Delete::required). A filter that was combined from no
+    /// conditions is rejected with [`Error::InvalidFilter`].
     pub fn delete_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D> {
         Delete::new(self, filter_of(filter), false)
     }
 
     /// Deletes the document with this id. It is not an error if there is none; see
-    /// [`required`](Delete::required). The call fails with [`Error::MissingId`] if the id is `None`.
+    /// [`required`](Delete::required). The call fails with [`Error::MissingId`] if the id is
+    /// `None`.
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
@@ -426,8 +429,8 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates one document and returns it, as it was before the update unless
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. The output of the action is `None`
-    /// if no document matches; see [`required`](FindOneAndUpdate::required).
+    /// [`return_document`](FindOneAndUpdate::return_document) is set. The output of the action is
+    /// `None` if no document matches; see [`required`](FindOneAndUpdate::required).
     ///
     /// With an unacknowledged write concern (`w: 0`) the output is always `None`.
     pub fn find_one_and_update<U: IntoUpdate<D>>(
@@ -438,8 +441,8 @@ impl<D: Model> Collection<D> {
         FindOneAndUpdate::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Deletes one document and returns it. The output of the action is `None` if no document matches;
-    /// see [`required`](FindOneAndDelete::required).
+    /// Deletes one document and returns it. The output of the action is `None` if no document
+    /// matches; see [`required`](FindOneAndDelete::required).
     pub fn find_one_and_delete(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,

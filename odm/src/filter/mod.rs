@@ -38,10 +38,10 @@ const INVALID: &str = "\0invalid";
 
 /// A condition on documents of type `R`.
 ///
-/// Created by the operators of [`FilterOps`], and combined by `&`, `|` and `!`. `Display` prints the
-/// filter as Extended JSON, as it will be sent. If a value cannot be encoded as BSON, or a condition
-/// is invalid, the call that uses the filter fails with the error, which `Display` prints in angle
-/// brackets.
+/// Created by the operators of [`FilterOps`], and combined by `&`, `|` and `!`. `Display` prints
+/// the filter as Extended JSON, as it will be sent. If a value cannot be encoded as BSON, or a
+/// condition is invalid, the call that uses the filter fails with the error, which `Display` prints
+/// in angle brackets.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,

@@ -334,8 +334,8 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }))
     }
 
-    /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of the
-    /// value. A divisor of 0 is rejected with [`Error::InvalidFilter`].
+    /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of
+    /// the value. A divisor of 0 is rejected with [`Error::InvalidFilter`].
     fn modulo(&self, divisor: i64, remainder: i64) -> Filter<Self::Root>
     where
         Self::Mode: Readable,

@@ -4,8 +4,8 @@ use crate::bson::{Document, Regex, doc};
 use crate::error::ValueError;
 
 /// A regular expression with its options, in the syntax of the server (PCRE), for
-/// [`regex`](crate::FilterOps::regex). Created from text by the functions below, which escape it, or
-/// by `From` from a pattern, which is not escaped.
+/// [`regex`](crate::FilterOps::regex). Created from text by the functions below, which escape it,
+/// or by `From` from a pattern, which is not escaped.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pattern: String,

@@ -156,9 +156,9 @@ impl IndexDeclaration {
         self.option("hidden", true)
     }
 
-    /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A query
-    /// uses the index for strings only if it specifies the same collation. Default: the collation
-    /// of the collection.
+    /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A
+    /// query uses the index for strings only if it specifies the same collation. Default: the
+    /// collation of the collection.
     pub fn collation(self, collation: Document) -> Self {
         self.option("collation", collation)
     }
@@ -192,8 +192,8 @@ impl IndexDeclaration {
         self.option("language_override", field.into())
     }
 
-    /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces an
-    /// option of this name.
+    /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces
+    /// an option of this name.
     pub fn raw_option(self, name: &str, value: impl Into<Bson>) -> Self {
         self.option(name, value)
     }

@@ -7,15 +7,17 @@
 //! | `f32`, `f64` | Double |
 //! | `bool` | Boolean |
 //! | `String`, `char` | String |
-//! | [`ObjectId`], [`DateTime`], [`Decimal128`], [`Timestamp`], [`Binary`], [`Regex`] | the BSON type of this name |
+//! | [`ObjectId`], [`DateTime`], [`Decimal128`] | the BSON type of this name |
+//! | [`Timestamp`], [`Binary`], [`Regex`] | the BSON type of this name |
 //! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
 //! | [`Bson`], [`Document`] | any value, any document |
 //! | `Option<T>` | `T`, or Null; a missing field is read as `None` |
-//! | `Vec<T>`, `[T; N]`, `Box<[T]>`, `VecDeque`, `LinkedList`, `HashSet`, `BTreeSet` | Array |
+//! | `Vec`, `[T; N]`, `Box<[T]>`, `VecDeque`, `LinkedList` | Array |
+//! | `HashSet`, `BTreeSet` | Array |
 //! | `HashMap<String, T>`, `BTreeMap<String, T>` | a document |
 //! | `Box<T>`, `Cow<T>` | `T` |
 //! | a struct with `#[derive(Embedded)]` | a document; a newtype as the type inside |
-//! | an enum with `#[derive(Embedded)]` | by its serde representation; see [`Embedded`](derive@crate::Embedded) |
+//! | an enum with `#[derive(Embedded)]` | by its [serde representation](derive@crate::Embedded) |
 //! | the types in [`geo`](crate::geo) | a GeoJSON document |
 //!
 //! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see

@@ -9,7 +9,8 @@ use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timest
 use crate::path::field::Opaque;
 use crate::path::{Maybe, Read, Through, Write};
 
-/// Modes of paths that can be read, by filters, sorts and indexes: all without a positional segment.
+/// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
+/// segment.
 #[diagnostic::on_unimplemented(
     message = "a positional path is only valid in an update",
     label = "this path contains a positional segment",
@@ -20,7 +21,8 @@ impl Readable for Read {}
 impl Readable for Maybe {}
 impl Readable for Through {}
 
-/// Modes of paths that can be updated: all that select an element of each array that they go through.
+/// Modes of paths that can be updated: all that select an element of each array that they go
+/// through.
 #[diagnostic::on_unimplemented(
     message = "an update inside an array must select the elements to change",
     label = "this path goes through an array without selecting elements",
@@ -31,8 +33,8 @@ impl Writable for Read {}
 impl Writable for Maybe {}
 impl Writable for Write {}
 
-/// Types of fields that can be compared by order: numbers, strings, dates, ObjectIds, timestamps and
-/// UUIDs. Not `bool`, documents and arrays.
+/// Types of fields that can be compared by order: numbers, strings, dates, ObjectIds, timestamps
+/// and UUIDs. Not `bool`, documents and arrays.
 #[diagnostic::on_unimplemented(
     message = "`$gt`, `$gte`, `$lt`, `$lte`, `$min` and `$max` need an ordered field, found `{Self}`",
     label = "`{Self}` cannot be compared by order",
@@ -77,8 +79,8 @@ pub trait Date {}
 )]
 pub trait Geo {}
 
-/// Types that can be a key of keyset pagination: ordered, and never null. Not `f32` and `f64`, whose
-/// NaN `$gt` and `$lt` do not order.
+/// Types that can be a key of keyset pagination: ordered, and never null. Not `f32` and `f64`,
+/// whose NaN `$gt` and `$lt` do not order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
     label = "pages sorted by a nullable or unordered key would skip documents",

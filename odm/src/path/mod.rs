@@ -29,7 +29,7 @@ mod sealed {
 /// | mode | example | filter, sort, index | update | keyset |
 /// |---|---|---|---|---|
 /// | [`Read`] | `o.customer_id()` | yes | yes | yes |
-/// | [`Maybe`] | `o.address().city()` with an optional address, `o.lines().nth(0).sku()` | yes | yes | no |
+/// | [`Maybe`] | `o.lines().nth(0).sku()`, the fields of an `Option` | yes | yes | no |
 /// | [`Through`] | `o.lines().sku()`, `o.lines().any().sku()` | yes | no | no |
 /// | [`Write`] | `o.lines().all_positional().sku()` | no | yes | no |
 /// | [`Unpositioned`] | `o.lines().all_positional().parts().qty()` | no | no | no |
@@ -348,8 +348,8 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(outside(self).mark_array())
     }
 
-    /// The element of an array at an index, from 0. An update at an index after the end of the array
-    /// fills the elements in between with null.
+    /// The element of an array at an index, from 0. An update at an index after the end of the
+    /// array fills the elements in between with null.
     ///
     /// In a filter the server interprets the number also as a field name:
     /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which

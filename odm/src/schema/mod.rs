@@ -43,9 +43,9 @@ impl Schema {
         }
     }
 
-    /// Adds the indexes that a model declares to its collection, [`Model::COLLECTION`]. Several models
-    /// can be registered for one collection; an index that two of them declare equally is created
-    /// once. Errors in declarations are returned by [`plan`](Schema::plan).
+    /// Adds the indexes that a model declares to its collection, [`Model::COLLECTION`]. Several
+    /// models can be registered for one collection; an index that two of them declare equally is
+    /// created once. Errors in declarations are returned by [`plan`](Schema::plan).
     pub fn register<D: Model>(self) -> Self {
         self.register_named::<D>(D::COLLECTION)
     }
@@ -61,8 +61,8 @@ impl Schema {
     ///
     /// # Errors
     /// [`Error::Schema`] for declarations that are invalid or conflict with one another;
-    /// [`Error::Driver`] for errors of the driver. A conflict with an existing index is not an error
-    /// here, see [`Plan::conflict`].
+    /// [`Error::Driver`] for errors of the driver. A conflict with an existing index is not an
+    /// error here, see [`Plan::conflict`].
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         for (collection, declared) in self.declarations.collections()? {
@@ -139,12 +139,12 @@ pub struct Applied {
 }
 
 impl SchemaPlan {
-    /// Creates the missing indexes, with one `createIndexes` for each collection. If there are none,
-    /// nothing is sent. Several instances of an application may apply the same plan concurrently:
-    /// an equal index that was created in the meantime is not an error.
+    /// Creates the missing indexes, with one `createIndexes` for each collection. If there are
+    /// none, nothing is sent. Several instances of an application may apply the same plan
+    /// concurrently: an equal index that was created in the meantime is not an error.
     ///
-    /// After an error, or if the future is dropped, some of the indexes may have been created; a new
-    /// plan contains the others.
+    /// After an error, or if the future is dropped, some of the indexes may have been created; a
+    /// new plan contains the others.
     ///
     /// # Errors
     /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the

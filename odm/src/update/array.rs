@@ -16,8 +16,8 @@ use crate::value::{IntoValue, array};
 /// The update operators of an array. Those that add values create a missing array; the server
 /// rejects all of them for a field that is stored as another type.
 pub trait ArrayUpdateOps: AsPath + Sized {
-    /// `$[identifier]`: every element that matches the condition, which is sent as an array filter. A
-    /// filter without conditions is rejected with [`Error::InvalidUpdate`]; for every element use
+    /// `$[identifier]`: every element that matches the condition, which is sent as an array filter.
+    /// A filter without conditions is rejected with [`Error::InvalidUpdate`]; for every element use
     /// [`all_positional`](crate::PathOps::all_positional).
     ///
     /// ```

@@ -115,8 +115,8 @@ impl<R> Update<R> {
         }
     }
 
-    /// An update without operators, to which others are added by [`and`](Update::and). A call rejects
-    /// it with [`Error::InvalidUpdate`].
+    /// An update without operators, to which others are added by [`and`](Update::and). A call
+    /// rejects it with [`Error::InvalidUpdate`].
     pub fn empty() -> Self {
         Self::new(Ok(Body::Operations(Vec::new())))
     }
@@ -127,8 +127,8 @@ impl<R> Update<R> {
         Self::new(build::parse(update).map(Body::Operations))
     }
 
-    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent unchecked
-    /// (MongoDB 4.2+). It cannot be combined with operators.
+    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent
+    /// unchecked (MongoDB 4.2+). It cannot be combined with operators.
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         let stages = stages.into_iter().map(DocumentItem::into_document);
         Self::new(Ok(Body::Pipeline(stages.collect())))

@@ -49,8 +49,8 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$set", Ok(Bson::Null))
     }
 
-    /// `$unset`: removes the field. A document without it can be read only if the field is an `Option`
-    /// or has `#[serde(default)]`.
+    /// `$unset`: removes the field. A document without it can be read only if the field is an
+    /// `Option` or has `#[serde(default)]`.
     fn unset(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -96,8 +96,8 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$mul", by.into_value())
     }
 
-    /// `$min`: sets the field to the value if the value is less, or the field is missing. A null value
-    /// is rejected with [`Error::InvalidUpdate`].
+    /// `$min`: sets the field to the value if the value is less, or the field is missing. A null
+    /// value is rejected with [`Error::InvalidUpdate`].
     fn min(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -116,9 +116,9 @@ pub trait UpdateOps: AsPath + Sized {
         extreme(self, "$max", value.into_value())
     }
 
-    /// `$rename`: renames the field to another field of the same type, and removes that one's value.
-    /// Changes nothing in a document without the field. Positional segments are rejected with
-    /// [`Error::InvalidUpdate`].
+    /// `$rename`: renames the field to another field of the same type, and removes that one's
+    /// value. Changes nothing in a document without the field. Positional segments are rejected
+    /// with [`Error::InvalidUpdate`].
     fn rename(
         &self,
         to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode: Writable>,
