@@ -17,7 +17,7 @@ use crate::bson::{ObjectId, Uuid as BsonUuid};
 #[diagnostic::on_unimplemented(
     message = "the id source `{Self}` does not generate ids of type `{I}`",
     label = "no id source for this type",
-    note = "use a `uuid::Uuid` or an `ObjectId`, or set ids in the application with `#[document(id = manual)]`"
+    note = "for generated ids use a `uuid::Uuid` or an `ObjectId`; otherwise declare `#[document(id = manual)]` and set the id in the application"
 )]
 pub trait IdSource<I> {
     /// Generates an id that no other call returns.

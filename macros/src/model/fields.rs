@@ -22,7 +22,10 @@ pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor
         if clash {
             sink.on(
                 &accessor.ident,
-                format!("two fields are stored as `{}`", accessor.name),
+                format!(
+                    "two fields are stored as `{}`; rename one with `#[serde(rename = \"…\")]`",
+                    accessor.name
+                ),
             );
         }
         accessors.push(accessor);

@@ -189,10 +189,16 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
         }
     }
     if let (Some(span), Some(_)) = (index.unique, hashed) {
-        sink.at(span, "a hashed index cannot be unique");
+        sink.at(
+            span,
+            "a hashed index cannot be unique; declare a second index with `unique`",
+        );
     }
     if let (Some(span), Some(_)) = (index.unique, wildcard) {
-        sink.at(span, "a wildcard index cannot be unique");
+        sink.at(
+            span,
+            "a wildcard index cannot be unique; declare a second index with `unique`",
+        );
     }
     for language in [&index.language, &index.language_override].into_iter().flatten() {
         if text.is_none() {
@@ -233,7 +239,7 @@ fn check_twice(index: &IndexAttribute, sink: &Sink) {
             .filter_map(|k| k.path.as_ref())
             .any(|p| p.text() == path.text())
         {
-            sink.at(path.span(), format!("`{}` is a key twice", path.text()));
+            sink.at(path.span(), format!("`{}` occurs twice in the keys", path.text()));
         }
     }
 }

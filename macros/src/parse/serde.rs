@@ -161,7 +161,8 @@ fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result
         sink.at(
             span,
             format!(
-                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be read"
+                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be \
+                 read; write `{attribute} = \"…\"`"
             ),
         );
     }

@@ -14,7 +14,7 @@ use crate::path::{Maybe, Read, Through, Write};
 #[diagnostic::on_unimplemented(
     message = "a positional path is only valid in an update",
     label = "this path contains a positional segment",
-    note = "in a filter, use the array itself, `.any()` or `.elem_match(..)`"
+    note = "outside of updates, use the array itself or `.any()`; in a filter also `.elem_match(..)`"
 )]
 pub trait Readable {}
 impl Readable for Read {}
@@ -93,7 +93,7 @@ pub trait KeysetKey {}
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot be an index key",
     label = "this type cannot be indexed",
-    note = "index the entries of a map with `wildcard(..)`"
+    note = "index the entries of a map with `wildcard(..)`, and a GeoJSON field with `geo(..)`"
 )]
 pub trait IndexKey {}
 
