@@ -17,7 +17,8 @@ use crate::bson::{ObjectId, Uuid as BsonUuid};
 #[diagnostic::on_unimplemented(
     message = "the id source `{Self}` does not generate ids of type `{I}`",
     label = "no id source for this type",
-    note = "for generated ids use a `uuid::Uuid` or an `ObjectId`; otherwise declare `#[document(id = manual)]` and set the id in the application"
+    note = "for generated ids use a `uuid::Uuid` or an `ObjectId`; otherwise declare `#[document(id = manual)]` \
+            and set the id in the application"
 )]
 pub trait IdSource<I> {
     /// Generates an id that no other call returns.
