@@ -1,7 +1,7 @@
 //! Quickstart: creates indexes, and inserts, queries and updates documents of a typed model.
 //!
-//! `cargo run --example quickstart` connects to `MONGODB_URI`, or to an in-process server if it is not set. It uses the database
-//! `marula_quickstart`, which it drops first.
+//! `cargo run --example quickstart` connects to `MONGODB_URI`, or to an in-process server if it is
+//! not set. It uses the database `marula_quickstart`, which it drops first.
 
 mod books;
 mod model;
@@ -52,7 +52,8 @@ fn step(number: u32, what: &str) {
     println!("\n{number}. {what}");
 }
 
-/// Compares the declared indexes with the existing ones. The plan can be inspected before it is applied.
+/// Compares the declared indexes with the existing ones. The plan can be inspected before it is
+/// applied.
 async fn sync_indexes(library: &Database) -> marula::Result<()> {
     step(2, "plan and apply the indexes that the model declares");
     let plan = library.schema().register::<Book>().plan().await?;

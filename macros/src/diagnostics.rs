@@ -6,7 +6,8 @@ use std::fmt::Display;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// Collects errors until [`finish`](Sink::finish). Panics if dropped without it, since errors would be lost.
+/// Collects errors until [`finish`](Sink::finish). Panics if dropped without it, since errors would
+/// be lost.
 pub(crate) struct Sink {
     errors: RefCell<Option<Vec<syn::Error>>>,
 }
@@ -64,7 +65,8 @@ pub(crate) fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item
         .map_or_else(String::new, |(_, c)| format!("; did you mean `{c}`?"))
 }
 
-/// The number of single-character edits, including transpositions, between two words (Damerau-Levenshtein distance).
+/// The number of single-character edits, including transpositions, between two words
+/// (Damerau-Levenshtein distance).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

@@ -1,8 +1,9 @@
-//! The derive macros of marula: `Document` for the documents of a collection, `Embedded` for the types inside.
+//! The derive macros of marula: `Document` for the documents of a collection, `Embedded` for the
+//! types inside.
 //!
-//! Each has three steps: `parse` reads the attributes, `model` resolves names and defaults and checks combinations, and `expand`
-//! generates code. Errors of all steps are reported together. Code is generated in spite of errors, so that one mistake causes one
-//! error.
+//! Each has three steps: `parse` reads the attributes, `model` resolves names and defaults and
+//! checks combinations, and `expand` generates code. Errors of all steps are reported together.
+//! Code is generated in spite of errors, so that one mistake causes one error.
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -14,7 +15,11 @@ mod model;
 mod parse;
 mod symbol;
 
-/// Implements `marula::Model` for a struct: the documents of a collection.
+/// Implements `marula::Model` for a struct with named fields: the documents of a collection.
+///
+/// The struct must also implement serde's `Serialize` and `Deserialize`. The names of the fields in
+/// documents are those that serde writes. One field must be stored as `_id`. Generic parameters are
+/// not supported.
 ///
 /// ```
 /// use marula::{Document, bson::DateTime};
@@ -32,11 +37,30 @@ mod symbol;
 /// }
 /// ```
 ///
-/// On the struct: `collection = "name"` (required); `index(…)`, as often as needed; `crate = path` if `marula` is
-/// imported under another name. On fields: `id` or `id = uuid_v7 | uuid_v4 | object_id | manual`; `index`; `unique`; `opaque`
-/// for a field without typed paths; `as = Type` for a field that is stored in the form of another type.
+/// # Attributes of the struct
 ///
-/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` states the stored type:
+/// | `#[document(…)]` | meaning |
+/// |---|---|
+/// | `collection = "name"` | the name of the collection; required |
+/// | `index(…)` | an index, see below; may be repeated |
+/// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
+///
+/// # Attributes of fields
+///
+/// | `#[document(…)]` | meaning |
+/// |---|---|
+/// | `id` | this field is the id; default: the field that is stored as `_id` |
+/// | `id = object_id` | new ids are `ObjectId`s; the default for fields of this type |
+/// | `id = uuid_v7`, `id = uuid_v4` | new ids are UUIDs; default for UUIDs: version 7 |
+/// | `id = manual` | the application sets ids; the default for other types |
+/// | `index`, `unique` | an ascending index on this field, without options or with `unique` |
+/// | `as = Type` | the field is stored in the form of `Type`, and has its operators and values |
+/// | `opaque` | the field has no typed paths: its operators take `Bson` values |
+///
+/// `as` does not convert the field: serde must write it in this form.
+///
+/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` states the
+/// stored type:
 ///
 /// ```
 /// use marula::{Document, bson};
@@ -57,48 +81,128 @@ mod symbol;
 ///     use marula::bson::DateTime;
 ///     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
-///     pub fn serialize<S: Serializer>(date: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+///     pub fn serialize<S>(date: &SystemTime, serializer: S) -> Result<S::Ok, S::Error>
+///     where
+///         S: Serializer,
+///     {
 ///         DateTime::from_system_time(*date).serialize(serializer)
 ///     }
 ///
-///     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+///     pub fn deserialize<'de, D>(deserializer: D) -> Result<SystemTime, D::Error>
+///     where
+///         D: Deserializer<'de>,
+///     {
 ///         DateTime::deserialize(deserializer).map(DateTime::to_system_time)
 ///     }
 /// }
 /// ```
 ///
-/// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize` writes text. A derive
-/// has only the name of a type: a type alias of such a date is not recognized and is stored as text, and a type of another crate with
-/// the same name (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
+/// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its
+/// `Serialize` writes text. A derive has only the name of a type: a type alias of such a date is
+/// not recognized and is stored as text, and a type of another crate with the same name
+/// (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
 ///
-/// An index lists its keys, `-` for descending, and its options: `unique`, `sparse`, `hidden`, `name = "…"`,
-/// `renamed_from = "…"`, `ttl = "30d"`, `collation(locale = "en", strength = 2)`, `partial(status == Status::Open && total > 0)`.
-/// Special keys are `text(title, weight = 10)`, `geo(place)`, `hashed(tenant)`, `wildcard(attrs)` and `wildcard`.
+/// # Indexes
+///
+/// `index(…)` lists the keys of an index in order, and its options. Keys are paths of Rust fields,
+/// not stored names: `address.city`, and `lines.sku` for the elements of an array.
+///
+/// | key | kind |
+/// |---|---|
+/// | `path`, `-path` | ascending, descending |
+/// | `text(path)`, `text(path, weight = 10)` | text, with a weight from 1 to 99999; default: 1 |
+/// | `geo(path)` | `2dsphere` |
+/// | `hashed(path)` | hashed; at most one, and not with `unique` |
+/// | `wildcard`, `wildcard(path)` | all fields of the document, or below the path; not `unique` |
+///
+/// A collection can have one text index.
+///
+/// | option | meaning |
+/// |---|---|
+/// | `unique` | reject a document with the key of another one |
+/// | `sparse` | do not index documents without the keys |
+/// | `hidden` | hide the index from the query planner (MongoDB 4.4+) |
+/// | `name = "…"` | the name; default: from keys and directions, such as `email_1` |
+/// | `renamed_from = "…"` | the previous name; an equal index with this name is kept |
+/// | `ttl = "30d"` | delete documents this time after the date in the only key |
+/// | `collation(locale = "en", strength = 2)` | the collation for comparing strings |
+/// | `partial(status == Status::Open && total > 0)` | index only documents that match |
+/// | `language = "…"` | the language of a text index; default: `english` |
+/// | `language_override = "…"` | the stored field with the language; default: `language` |
+///
+/// `ttl` is a whole number with the unit `s`, `m`, `h`, `d` or `w`, at most 2147483647 s.
+/// `collation` requires `locale`; the other options are `strength`, `case_level`, `case_first`,
+/// `numeric_ordering`, `alternate`, `max_variable`, `normalization` and `backwards`. `partial`
+/// allows `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)` and `is_in(…)`, joined by `&&` and
+/// `||`, and cannot be combined with `sparse`.
+///
+/// Indexes are not created automatically; see `marula::schema`.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), true)
 }
 
-/// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and `marula::Embedded` if it is stored as
-/// a document.
+/// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and
+/// `marula::Embedded` if it is stored as a document.
 ///
-/// On the type: `crate = path`. On fields: `opaque` and `as = Type`, as for `Document`. Enums follow their serde
-/// representation. A variant with fields has an accessor; filters on its fields match this variant only, and updates of them
-/// change only values of this variant. Every variant of an enum with data has an `is_…()` filter.
+/// The type must also implement serde's `Serialize` and `Deserialize`. The attribute of the type is
+/// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]` and
+/// `#[document(as = Type)]`, as for `Document`.
 ///
-/// A variant without a tag (`untagged`, `other`) cannot be recognized in a stored value: it has no `is_…()`
-/// filter, and filters on its fields and updates of them fail with `InvalidFilter` and `InvalidUpdate`. Sorts and indexes can
-/// use its fields, which they share with other variants that store the same names.
+/// A struct with one unnamed field is stored as its field, and has the operators of its type; for
+/// those of an array dereference the path: `(*o.tags()).contains("new")`. Structs with more unnamed
+/// fields and types with generic parameters are not supported.
 ///
-/// An enum of unit variants is one value: `status().eq(Status::Open)`.
+/// # Enums
 ///
-/// A `uuid::Uuid` at any depth inside a variant of an enum with `tag` or `untagged`, or inside a flattened field, is a compile error:
-/// serde buffers such values in a form that `uuid::Uuid` does not read, and a flattened `Option` would be read as `None`. Use
-/// `marula::bson::Uuid`, or, for a field of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`, `#[serde(with =
-/// "marula::bson::uuid_as_binary")]` and `#[document(as = …)]` with its type.
+/// An enum of unit variants is one value: `status().eq(Status::Open)`. Other enums follow their
+/// serde representation:
 ///
-/// Not checked are the private fields of types of other crates, a `Deserialize` that is implemented by hand, functions given by
-/// `#[serde(with = "…")]`, and types nested more than 32 deep.
+/// ```
+/// use marula::{Document, Embedded, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Embedded, Serialize, Deserialize)]
+/// #[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+/// enum Payment {
+///     CreditCard { last_four: String },
+///     Cash,
+/// }
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "orders")]
+/// struct Order {
+///     _id: i64,
+///     payment: Payment,
+/// }
+///
+/// let o = Order::fields();
+/// assert_eq!(
+///     o.payment().credit_card().last_four().eq("4242").to_string(),
+///     r#"{"payment.lastFour": {"$eq": "4242"}, "payment.kind": {"$eq": "credit_card"}}"#
+/// );
+/// assert_eq!(o.payment().is_cash().to_string(), r#"{"payment.kind": {"$eq": "cash"}}"#);
+/// ```
+///
+/// A variant with named fields, or with one unnamed field, has an accessor with its name in
+/// snake_case. Filters on its fields match this variant only, and updates of them change only
+/// values of this variant. Every variant of an enum with data has an `is_…()` filter.
+///
+/// A variant without a tag (`untagged`, `other`) cannot be recognized in a stored value: it has no
+/// `is_…()` filter, and filters on its fields and updates of them fail with `InvalidFilter` and
+/// `InvalidUpdate`. Sorts and indexes can use its fields, which they share with other variants that
+/// store the same names.
+///
+/// # UUIDs
+///
+/// A `uuid::Uuid` at any depth inside a variant of an enum with `tag` or `untagged`, or inside a
+/// flattened field, is a compile error: serde buffers such values in a form that `uuid::Uuid` does
+/// not read, and a flattened `Option` would be read as `None`. Use `marula::bson::Uuid`, or, for a
+/// field of type `Uuid`, `Option<Uuid>` or `Vec<Uuid>`,
+/// `#[serde(with = "marula::bson::uuid_as_binary")]` and `#[document(as = …)]` with its type.
+///
+/// Not checked are the private fields of types of other crates, a `Deserialize` that is implemented
+/// by hand, functions given by `#[serde(with = "…")]`, and types nested more than 32 deep.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)

@@ -1,3 +1,3 @@
-//! Re-exports the BSON types and the codec of the driver.
+//! The BSON types and the codec, re-exported from [`driver::bson`](crate::driver::bson).
 
 pub use marula_driver::bson::*;

@@ -7,25 +7,37 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::schema::Schema;
 
-/// Creates a client from a connection string. See [`Client::connect`].
+/// Creates a client from a connection string; the same as [`Client::connect`].
 ///
 /// # Errors
-/// Returns an error for a malformed connection string and for an unsupported option.
+/// Those of [`Client::connect`].
 pub async fn connect(uri: impl AsRef<str>) -> Result<Client> {
     Client::connect(uri).await
 }
 
-/// A client of one deployment. Create one and share it: cloning is cheap, and all clones use the same connection pools.
+/// A client of one deployment. Create one and share it: cloning is cheap, and all clones use the
+/// same connection pools.
+///
+/// The client closes when the last clone and the last handle created from it (databases,
+/// collections, streams of documents) are dropped, or when [`shutdown`](Client::shutdown) is
+/// called. After a drop, `endSessions` is sent and the connections are closed in a background task
+/// on the runtime of the client; `shutdown` can be awaited before the program exits.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: driver::Client,
 }
 
 impl Client {
-    /// Creates a client from a connection string. Connections are established in the background.
+    /// Creates a client from a connection string.
+    ///
+    /// Returns without waiting for a server: connections are established in the background, and an
+    /// operation waits up to `serverSelectionTimeoutMS` (default 30 s) for a suitable server. For
+    /// `mongodb+srv`, the DNS records are queried first.
     ///
     /// # Errors
-    /// Returns an error for a malformed connection string and for an unsupported option.
+    /// [`Error::Driver`](crate::Error::Driver) if the connection string is malformed, an option is
+    /// not supported by this version or by the enabled features, a file of a `tls…` option cannot
+    /// be read or is invalid, or a DNS query fails. The message names the part.
     pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
         Ok(Self::new(driver::Client::connect(uri).await?))
     }
@@ -33,26 +45,28 @@ impl Client {
     /// Creates a client from options. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// Returns an error for conflicting and for unsupported options.
+    /// [`Error::Driver`](crate::Error::Driver) for invalid, conflicting and unsupported options.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
         Ok(Self::new(driver::Client::with_options(options)?))
     }
 
-    /// Wraps a client of the driver.
+    /// Wraps a client of the driver, with which it shares the connection pools.
     #[must_use]
     pub fn new(client: driver::Client) -> Self {
         Client { inner: client }
     }
 
-    /// The client of the driver.
+    /// The client of the driver, for operations that the ODM does not have, such as sessions and
+    /// [`list_database_names`](driver::Client::list_database_names).
     #[must_use]
     pub fn driver(&self) -> &driver::Client {
         &self.inner
     }
 
-    /// Warnings about the connection string, one sentence each: unknown options and invalid values, which are ignored, and
-    /// deprecated options. Empty for a client that was created without a connection string. With the feature `tracing` each
-    /// warning is also logged at level warn when the client is created.
+    /// Warnings about the connection string, one sentence each: unknown options and invalid values,
+    /// which are ignored, and deprecated options. Empty for a client that was created without a
+    /// connection string. With the feature `tracing` each warning is also logged at level warn when
+    /// the client is created.
     ///
     /// ```no_run
     /// # async fn run() -> marula::Result<()> {
@@ -67,7 +81,8 @@ impl Client {
         self.inner.warnings()
     }
 
-    /// A handle to a database. Nothing is sent.
+    /// A handle to a database. Nothing is sent, and the name is not checked: an invalid name is an
+    /// error of the operations.
     #[must_use]
     pub fn database(&self, name: &str) -> Database {
         Database::new(self.inner.database(name))
@@ -79,7 +94,11 @@ impl Client {
         self.inner.default_database().map(Database::new)
     }
 
-    /// Shuts down the client and all its clones: connections are closed, and later operations fail.
+    /// Shuts down the client and all its clones: sends `endSessions`, with a limit of 2 s, closes
+    /// the connections, and stops the monitors. Operations that were sent can complete; operations
+    /// that start later or wait for a connection fail with [`Error::Driver`](crate::Error::Driver).
+    ///
+    /// If the future is dropped, the client stays open, and `shutdown` can be called again.
     pub async fn shutdown(&self) {
         self.inner.shutdown().await;
     }
@@ -92,13 +111,14 @@ pub struct Database {
 }
 
 impl Database {
-    /// Wraps a database of the driver.
+    /// Wraps a database of the driver, with its concerns and its read preference.
     #[must_use]
     pub fn new(database: driver::Database) -> Self {
         Database { inner: database }
     }
 
-    /// The database of the driver.
+    /// The database of the driver, for operations that the ODM does not have, such as
+    /// [`run_command`](driver::Database::run_command) and [`drop`](driver::Database::drop()).
     #[must_use]
     pub fn driver(&self) -> &driver::Database {
         &self.inner
@@ -110,13 +130,16 @@ impl Database {
         self.inner.name()
     }
 
-    /// A handle to the collection of a model. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
+    /// A handle to the collection of a model, with the concerns and the read preference of the
+    /// database. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
+    /// Nothing is sent.
     #[must_use]
     pub fn collection<D: Model>(&self) -> Collection<D> {
         Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))
     }
 
-    /// The schema of the database: register models, make a plan, apply it.
+    /// A schema without models: [register](Schema::register) models, [make a plan](Schema::plan),
+    /// and [apply](crate::schema::SchemaPlan::apply) it. Nothing is sent before the plan is made.
     pub fn schema(&self) -> Schema {
         Schema::new(self.inner.clone())
     }

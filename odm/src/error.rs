@@ -1,4 +1,5 @@
-//! The errors of the ODM. An error names the path that it concerns; an error of the driver is its source.
+//! The errors of the ODM. An error names the path that it concerns; an error of the driver is its
+//! source.
 
 use std::fmt;
 
@@ -16,16 +17,36 @@ pub use value::ValueError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error of an ODM call. Cheap to clone.
+///
+/// `Display` prints what is wrong and where. It does not repeat the text of
+/// [`source`](std::error::Error::source).
+///
+/// ```no_run
+/// # use marula::{Document, Error};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "people")]
+/// # struct Person { _id: i64 }
+/// # async fn run(people: marula::Collection<Person>, person: Person) {
+/// match people.insert_one(&person).await {
+///     Ok(_) => println!("inserted"),
+///     Err(Error::Duplicate { index, .. }) => println!("exists already, by {index:?}"),
+///     Err(error) if error.is_unavailable() => println!("try again later: {error}"),
+///     Err(error) => println!("{error}"),
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// An error of the driver: from the server, from the network, or a timeout.
+    /// Any other error of the driver: of the server, of the network, of the configuration, or a
+    /// timeout. [`ErrorKind`](driver::ErrorKind) distinguishes them.
     Driver(driver::Error),
     /// A write violates a unique index (`E11000 duplicate key error`).
     ///
-    /// If several writes of an `insert_many` failed, `index` and `key` are those of the first duplicate key. `source` has the error
-    /// of each write in [`write_errors`](driver::Error::write_errors): its index in the call, and the duplicate value as
-    /// [`key_value`](driver::WriteError::key_value).
+    /// If several writes of an `insert_many` failed, `index` and `key` are those of the first
+    /// duplicate key. `source` has the error of each write in
+    /// [`write_errors`](driver::Error::write_errors): its index in the call, and the duplicate
+    /// value as [`key_value`](driver::WriteError::key_value).
     Duplicate {
         /// The name of the index, if the server's message contains it.
         index: Option<String>,
@@ -40,13 +61,15 @@ pub enum Error {
         collection: String,
         /// The `_id` of the document, if it has one.
         id: Option<Box<Bson>>,
-        /// The path of the invalid field, such as `lines[2].sku`; empty for the document as a whole.
+        /// The path of the invalid field, such as `lines[2].sku`; empty for the document as a
+        /// whole.
         path: String,
         /// The error of the codec.
         source: DecodeError,
     },
-    /// A write needs an id that neither the call nor the model provides: an upsert of a model whose ids are set by the
-    /// application, or a document whose id is `None` where it must be set. Nothing was sent.
+    /// A write needs an id that neither the call nor the model provides: an upsert of a model whose
+    /// ids are set by the application, or a document whose id is `None` where it must be set.
+    /// Nothing was sent.
     MissingId {
         /// `database.collection`.
         collection: String,
@@ -63,44 +86,50 @@ pub enum Error {
         /// `database.collection`.
         collection: String,
     },
-    /// A page token was not issued by this query: it is truncated, forged, or belongs to another sort. A web application
-    /// that receives tokens from its clients should reply with a client error (4xx).
+    /// A page token is malformed, longer than 8 KiB, or belongs to another sort; see
+    /// [`Find::keyset`](crate::collection::Find::keyset). A web application that receives tokens
+    /// from its clients should reply with a client error (4xx).
     InvalidPageToken,
-    /// A value in a filter, an update or a document cannot be encoded as BSON.
+    /// A value in a filter, an update or a document cannot be encoded as BSON. For the documents
+    /// of an `insert_many`, earlier ones may have been inserted.
     Encode {
         /// The dotted path of the field of the value; empty for a whole document.
         path: String,
-        /// The reason.
+        /// Why the value has no BSON form.
         source: ValueError,
     },
-    /// A filter that the server would reject, or a filter without conditions in a write.
+    /// A filter that the server would reject, or a filter without conditions in a write. Nothing
+    /// was sent.
     InvalidFilter {
         /// The dotted path that is invalid; empty for the filter as a whole.
         path: String,
-        /// The reason.
+        /// Why it is invalid, and what to do.
         reason: String,
     },
-    /// An update that the server would reject, or that would change other values than those it names.
+    /// An update that the server would reject, or that would change other values than those it
+    /// names. Nothing was sent.
     InvalidUpdate {
         /// The dotted path that is invalid; empty for the update as a whole.
         path: String,
-        /// The reason.
+        /// Why it is invalid, and what to do.
         reason: String,
     },
-    /// An invalid argument: a page size of 0, or a page sorted by a field that a document does not have.
+    /// An invalid argument: a page size of 0, a keyset page sorted by a field that a document does
+    /// not have, or a `distinct` of an enum variant inside an array.
     InvalidArgument {
-        /// The reason.
+        /// Which argument is invalid, and why.
         reason: String,
     },
-    /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web application that receives
-    /// names from its clients should reply with a client error (4xx).
+    /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web
+    /// application that receives names from its clients should reply with a client error (4xx).
     UnknownSort {
         /// The name, truncated to 64 characters.
         name: String,
         /// The allowed names.
         allowed: Vec<String>,
     },
-    /// Index declarations are invalid, or conflict with one another or with existing indexes.
+    /// Index declarations are invalid, or conflict with one another or with existing indexes; see
+    /// [`schema`](crate::schema).
     Schema(SchemaError),
 }
 
@@ -132,7 +161,8 @@ impl Error {
         }
     }
 
-    /// The error of the driver that caused this one, if any: its code, labels and server reply.
+    /// The error of the driver that caused this one, with its code, labels and server reply. `None`
+    /// for an error of the ODM itself.
     #[must_use]
     pub fn driver(&self) -> Option<&driver::Error> {
         match self {
@@ -143,8 +173,8 @@ impl Error {
         }
     }
 
-    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later; see
-    /// [`driver::Error::is_unavailable`].
+    /// Whether the deployment is temporarily unavailable, so that the same call can succeed later;
+    /// see [`driver::Error::is_unavailable`].
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         self.driver().is_some_and(driver::Error::is_unavailable)
@@ -223,7 +253,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // `Display` of these variants contains the text of their source, so the chain continues with the source's source.
+            // `Display` of these variants contains the text of their source, so the chain continues
+            // with the source's source.
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } => Some(source),
             Error::Decode { source, .. } => source.source(),

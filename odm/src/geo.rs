@@ -1,4 +1,26 @@
-//! GeoJSON values: points, lines and polygons as fields and as arguments of the geospatial operators.
+//! GeoJSON values: points, lines and polygons as fields and as arguments of the geospatial
+//! operators. See [GeoJSON objects](https://www.mongodb.com/docs/manual/reference/geojson/).
+//!
+//! ```
+//! use marula::geo::{Point, Polygon};
+//! use marula::{Document, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "shops", index(geo(place)))]
+//! struct Shop {
+//!     _id: i64,
+//!     place: Point,
+//! }
+//!
+//! // At most 500 m away, nearest first.
+//! let near = Shop::fields().place().near(Point::new([18.42, -33.92]), Some(500.0));
+//! let area = Polygon::new(vec![vec![[18.0, -34.0], [19.0, -34.0], [19.0, -33.0], [18.0, -34.0]]]);
+//! let inside = Shop::fields().place().geo_within(area);
+//! # drop((near, inside));
+//! ```
+//!
+//! Coordinates are not checked: the server returns an error for invalid ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +31,7 @@ use crate::path::marker::Geo;
 use crate::path::{Mode, Path};
 use crate::value::IntoValue;
 
-/// Longitude, then latitude, in degrees.
+/// Longitude from -180 to 180, then latitude from -90 to 90, in degrees (WGS 84).
 pub type Position = [f64; 2];
 
 macro_rules! shapes {
@@ -24,7 +46,7 @@ macro_rules! shapes {
             }
 
             impl $name {
-                /// A shape from its coordinates.
+                /// A shape from its coordinates, which are not checked.
                 #[must_use]
                 pub fn new(coordinates: $coordinates) -> Self {
                     $name { coordinates }
@@ -95,9 +117,10 @@ macro_rules! geo_field {
 shapes! {
     /// One position.
     Point(Position);
-    /// A line through two or more positions.
+    /// A line through at least two positions.
     LineString(Vec<Position>);
-    /// Closed rings, the exterior one first.
+    /// Closed rings, the exterior one first. A ring has at least four positions, of which the last
+    /// is equal to the first.
     Polygon(Vec<Vec<Position>>);
     /// Several positions.
     MultiPoint(Vec<Position>);

@@ -1,4 +1,15 @@
-//! Sources of ids: `Order::new_id()` generates one by the source that the model declares.
+//! Sources of ids, declared by `#[document(id = …)]`: [`Model::new_id`](crate::Model::new_id) and
+//! the insert of a document whose id is `None` generate ids by the source of the model.
+//!
+//! | `#[document(id = …)]` | source | type of the id |
+//! |---|---|---|
+//! | none, or `id` | [`Auto`] | `ObjectId`, `uuid::Uuid` or `bson::Uuid`; others as `manual` |
+//! | `object_id` | [`ObjectIds`] | `ObjectId` |
+//! | `uuid_v7` | [`UuidV7`] | `uuid::Uuid` or `bson::Uuid` |
+//! | `uuid_v4` | [`UuidV4`] | `uuid::Uuid` or `bson::Uuid` |
+//! | `manual` | [`Manual`] | any type |
+//!
+//! Each type can be in an `Option`.
 
 use crate::bson::{ObjectId, Uuid as BsonUuid};
 
@@ -6,26 +17,28 @@ use crate::bson::{ObjectId, Uuid as BsonUuid};
 #[diagnostic::on_unimplemented(
     message = "the id source `{Self}` does not generate ids of type `{I}`",
     label = "no id source for this type",
-    note = "use a `uuid::Uuid` or an `ObjectId`, or set ids in the application with `#[document(id = manual)]`"
+    note = "for generated ids use a `uuid::Uuid` or an `ObjectId`; otherwise declare `#[document(id = manual)]` \
+            and set the id in the application"
 )]
 pub trait IdSource<I> {
-    /// Generates an id.
+    /// Generates an id that no other call returns.
     fn new_id() -> I;
 }
 
-/// The default: ObjectIds, and UUIDs of version 7.
+/// The default: an `ObjectId` for ids of that type, a UUID of version 7 for UUIDs. For ids of other
+/// types it generates none: the application sets them.
 #[derive(Debug)]
 pub struct Auto(());
-/// `id = object_id`.
+/// `id = object_id`: 4 bytes of time in seconds, 5 random bytes of the process, and a counter.
 #[derive(Debug)]
 pub struct ObjectIds(());
-/// `id = uuid_v7`: ordered by time, so that inserts into an index are at its end.
+/// `id = uuid_v7`: ordered by time in milliseconds, so that inserts into an index are at its end.
 #[derive(Debug)]
 pub struct UuidV7(());
 /// `id = uuid_v4`: random.
 #[derive(Debug)]
 pub struct UuidV4(());
-/// `id = manual`: the application sets every id.
+/// `id = manual`: the application sets every id, and `new_id` does not compile.
 #[derive(Debug)]
 pub struct Manual(());
 

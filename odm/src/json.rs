@@ -1,4 +1,5 @@
-//! Formats documents for the `Display` of filters, updates and plans: relaxed Extended JSON, with UUIDs as text.
+//! Formats documents for the `Display` of filters, updates and plans: relaxed Extended JSON, with
+//! UUIDs as text.
 
 use crate::bson::{ExtendedJson, JsonSource};
 

@@ -1,8 +1,10 @@
-//! A typed object-document mapper for MongoDB: queries, updates and indexes checked by the compiler.
+//! A typed object-document mapper for MongoDB: queries, updates and indexes checked by the
+//! compiler.
 //!
-//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the documents of a collection, has
-//! an id, and has typed paths with the names that serde writes. The types of its fields derive
-//! [`Embedded`](derive@Embedded). Filters, updates and sorts are built from the paths:
+//! A struct with [`#[derive(Document)]`](derive@Document) is a [`Model`]: it is stored as the
+//! documents of a collection, has an id, and has typed paths with the names that serde writes. The
+//! types of its fields derive [`Embedded`](derive@Embedded). Filters, updates and sorts are built
+//! from the paths:
 //!
 //! ```
 //! use marula::prelude::*;
@@ -28,7 +30,10 @@
 //! let filter = p.age().gte(18) & (p.address().zip_code().eq("8001") | p.tags().contains("vip"));
 //! assert_eq!(
 //!     filter.to_string(),
-//!     r#"{"age": {"$gte": 18}, "$or": [{"address.zipCode": {"$eq": "8001"}}, {"tags": {"$eq": "vip"}}]}"#
+//!     concat!(
+//!         r#"{"age": {"$gte": 18}, "#,
+//!         r#""$or": [{"address.zipCode": {"$eq": "8001"}}, {"tags": {"$eq": "vip"}}]}"#
+//!     )
 //! );
 //! ```
 //!
@@ -50,9 +55,31 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an array that selects no
-//! element) is a compile error at the place where it is made. For everything that has no typed form there are
-//! [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and the [`driver`] crate.
+//! A mistake (an unknown field, a value of another type, `$inc` on a string, an update through an
+//! array that selects no element) is a compile error at the place where it is made. For everything
+//! that has no typed form there are [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and
+//! the [`driver`] crate.
+//!
+//! # Where to find what
+//!
+//! | task | documentation |
+//! |---|---|
+//! | declare a model | [`Document`](derive@Document), [`Embedded`](derive@Embedded) |
+//! | choose the types of fields and ids | [`path::field`], [`id`] |
+//! | connect | [`connect`], [`Client`] |
+//! | read and write | [`Collection`], [`collection::Find`] |
+//! | filters | [`FilterOps`], [`Filter`], [`Pattern`] |
+//! | updates | [`UpdateOps`], [`ArrayUpdateOps`], [`Update`] |
+//! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
+//! | sort orders chosen by a request | [`SortNames`] |
+//! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
+//! | create indexes | [`schema`] |
+//! | handle errors | [`Error`] |
+//!
+//! # Features
+//!
+//! The features are those of the [`driver`](driver#features), with the same names and defaults. The
+//! client runs on tokio.
 
 pub mod bson;
 mod client;

@@ -1,4 +1,5 @@
-//! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared indexes.
+//! The trait that `#[derive(Document)]` implements: a collection, an id, typed fields, declared
+//! indexes.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,20 +22,21 @@ pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
     label = "only a type with `#[derive(marula::Document)]` has a collection"
 )]
 pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The type of `_id`.
+    /// The type of the field that is stored as `_id`.
     type Id: Serialize + Send + Sync;
     /// The source of new ids; see [`crate::id`].
     type IdSource;
     /// The name of the struct, used in error messages.
     const NAME: &'static str;
-    /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another one.
+    /// The name of the collection. [`Collection::named`](crate::Collection::named) selects another
+    /// one.
     const COLLECTION: &'static str;
 
     /// The id of this document.
     fn id(&self) -> &Self::Id;
 
-    /// Generates an id as BSON for an upsert or an insert without an id. `None` if [`IdSource`](Model::IdSource) generates no ids
-    /// of this type.
+    /// Generates an id as BSON for an upsert or an insert without an id. `None` if
+    /// [`IdSource`](Model::IdSource) generates no ids of this type.
     #[doc(hidden)]
     #[must_use]
     fn generated_id() -> Option<Result<Bson, ValueError>> {
@@ -48,16 +50,18 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
         false
     }
 
-    /// The indexes that the model declares.
+    /// The indexes that the model declares, for [`schema`](crate::schema).
     fn indexes() -> Vec<IndexDeclaration>;
 
-    /// The accessors of the fields: `Order::fields().lines().sku()`.
+    /// The accessors of the fields, for filters that are built outside of a closure:
+    /// `Order::fields().lines().sku().eq("tea")`.
     #[must_use]
     fn fields() -> Fields<Self> {
         Self::nav(Path::root())
     }
 
-    /// Generates an id for a new document.
+    /// Generates an id for a new document, by the source that the model declares; see
+    /// [`id`](crate::id). A compile error if the source does not generate ids of the type.
     #[must_use]
     fn new_id() -> Self::Id
     where

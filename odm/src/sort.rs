@@ -8,7 +8,9 @@ use crate::error::{Error, Result};
 use crate::path::marker::{KeysetKey, Readable};
 use crate::path::{AsPath, Read, Types};
 
-/// One sort key, with the root, the type and the mode of its path.
+/// One sort key, with the root, the type and the [mode](crate::path::Mode) of its path. Created by
+/// [`asc`](SortOps::asc), [`desc`](SortOps::desc) and [`by`](SortOps::by); a tuple or a `Vec` of
+/// keys sorts by several.
 pub struct SortKey<R, T, M = Read> {
     path: String,
     direction: Bson,
@@ -26,7 +28,8 @@ impl<R, T, M> SortKey<R, T, M> {
 }
 
 impl<R, T, M> SortKey<R, T, M> {
-    /// Erases the type of the field, so that keys of different fields can be used in one `match` or `Vec`.
+    /// Erases the type of the field, so that keys of different fields can be used in one `match` or
+    /// `Vec`.
     ///
     /// ```
     /// # use marula::{Document, Sort, prelude::*};
@@ -52,6 +55,7 @@ impl<R, T, M> SortKey<R, T, M> {
 
 impl<R, T: KeysetKey> SortKey<R, T, Read> {
     /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
+    /// It does not compile for a field that can be absent or null, or is inside an array.
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
         KeysetSort(self.erased())
@@ -70,14 +74,16 @@ impl<R, T: KeysetKey> From<SortKey<R, T, Read>> for KeysetSort<R> {
     }
 }
 
-/// A type-erased sort key of documents of type `R`, from [`SortKey::erased`]. A `Vec` of them is a sort.
+/// A type-erased sort key of documents of type `R`, from [`SortKey::erased`]. A `Vec` of them is a
+/// sort.
 pub struct Sort<R> {
     path: String,
     direction: Bson,
     root: Types<R>,
 }
 
-/// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of them is a keyset sort.
+/// A type-erased keyset key of documents of type `R`, from [`SortKey::erased_keyset`]. A `Vec` of
+/// them is a keyset sort.
 pub struct KeysetSort<R>(Sort<R>);
 
 impl<R> Clone for Sort<R> {
@@ -132,8 +138,8 @@ impl From<Direction> for Bson {
 
 /// A type-erased key whose direction can be set: [`Sort`] and [`KeysetSort`].
 pub trait ErasedKey: Clone + sealed::Sealed {
-    /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one direction only and is returned
-    /// unchanged.
+    /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one
+    /// direction only and is returned unchanged.
     #[must_use]
     fn by(self, direction: Direction) -> Self;
 }
@@ -159,8 +165,8 @@ impl<R> ErasedKey for KeysetSort<R> {
     }
 }
 
-/// An allow list of the sort keys that a request may select by name. Other names are rejected, so that a request cannot sort
-/// by a field without an index or by a field that is not exposed.
+/// An allow list of the sort keys that a request may select by name. Other names are rejected, so
+/// that a request cannot sort by a field without an index or by a field that is not exposed.
 ///
 /// ```
 /// # use marula::{Document, Error, Sort, SortNames, prelude::*};
@@ -169,7 +175,9 @@ impl<R> ErasedKey for KeysetSort<R> {
 /// # struct Person { _id: i64, name: String, age: i32 }
 /// # fn run() -> marula::Result<()> {
 /// let p = Person::fields();
-/// let names = SortNames::<Sort<Person>>::new().allow("name", p.name().asc()).allow("age", p.age().asc());
+/// let names = SortNames::<Sort<Person>>::new()
+///     .allow("name", p.name().asc())
+///     .allow("age", p.age().asc());
 /// let sort: Vec<Sort<Person>> = names.parse("-age,name")?; // as in ?sort=-age,name
 /// assert!(matches!(names.parse("password"), Err(Error::UnknownSort { .. })));
 /// # drop(sort); Ok(()) }
@@ -193,7 +201,8 @@ impl<K: ErasedKey> SortNames<K> {
         Self::default()
     }
 
-    /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the first key applies.
+    /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the
+    /// first key applies.
     #[must_use]
     pub fn allow(mut self, name: impl Into<String>, key: impl Into<K>) -> Self {
         self.names.push((name.into(), key.into()));
@@ -214,8 +223,8 @@ impl<K: ErasedKey> SortNames<K> {
         }
     }
 
-    /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means descending. An empty string
-    /// gives no keys.
+    /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means
+    /// descending. An empty string gives no keys.
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for the first name that is not allowed.
@@ -231,7 +240,8 @@ impl<K: ErasedKey> SortNames<K> {
 }
 
 impl<R> SortKey<R, f64> {
-    /// The score of a `$text` search, highest first.
+    /// The score of a [`$text` search](crate::Filter::text), highest first. An error of the server
+    /// if the filter contains no `$text`.
     #[must_use]
     pub fn text_score() -> Self {
         Self::new("score", doc! { "$meta": "textScore" })
@@ -240,7 +250,9 @@ impl<R> SortKey<R, f64> {
 
 /// Sort keys from paths.
 pub trait SortOps: AsPath {
-    /// Ascending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
+    /// Smallest value first; documents without the field come before all others.
+    /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
+    /// `Vec`.
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -248,7 +260,9 @@ pub trait SortOps: AsPath {
         SortKey::new(self.raw().dotted(), 1)
     }
 
-    /// Descending. [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a `Vec`.
+    /// Greatest value first; documents without the field come after all others.
+    /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
+    /// `Vec`.
     fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -267,7 +281,8 @@ pub trait SortOps: AsPath {
 
 impl<A: AsPath> SortOps for A {}
 
-/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of [`Sort`]s or of keys of one type, or a raw document.
+/// A sort of documents of type `R`: one key, a tuple of keys, a `Vec` of [`Sort`]s or of keys of
+/// one type, or a raw document.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of a field, or a tuple of these"
@@ -277,7 +292,8 @@ pub trait IntoSort<R> {
     fn into_sort(self) -> Document;
 }
 
-/// A sort by keys that are always present, so that a page can start after the last document of the page before it.
+/// A sort by keys that are always present, so that a page can start after the last document of the
+/// page before it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a keyset sort of `{R}`",
     label = "expected `.asc()` or `.desc()` of fields that are always present",

@@ -1,7 +1,8 @@
 //! Models as they are passed to the driver.
 //!
-//! A model is written by its own `Serialize`. Crate bson serializes ObjectIds and DateTimes as text. The derives know the fields of
-//! these types, so their bytes are sent to the encoder first; see [`raw_ids`].
+//! A model is written by its own `Serialize`. Crate bson serializes ObjectIds and DateTimes as
+//! text. The derives know the fields of these types, so their bytes are sent to the encoder first;
+//! see [`raw_ids`].
 
 use serde::{Serialize, Serializer};
 

@@ -11,6 +11,22 @@ use crate::error::ValueError;
 use crate::path::field::Opaque;
 
 /// A value for a field of type `T`, in the stored form of the field.
+///
+/// For a field of a type `T` with typed paths the operators accept `T` and `&T`, and further:
+///
+/// | type of the field | accepted values |
+/// |---|---|
+/// | `String` | `&str`, `Cow<str>`, `Box<str>` |
+/// | `f64` | integers of at most 32 bits |
+/// | `uuid::Uuid`, `bson::Uuid` | each for the other |
+/// | `Option<T>` | values for `T`, and an `Option` of them |
+/// | arrays | arrays of values for their elements; for `Vec<T>` also `[V; N]` and `&[V]` |
+/// | maps | maps of values for their values |
+/// | `Bson` | everything that converts into `Bson` |
+/// | [`Opaque<T>`](Opaque) | `Bson` |
+///
+/// Other integer types are not converted: an `i32` is not a value for an `i64` field, except for a
+/// literal, whose type the compiler infers.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be used for a field of type `{T}`",
     label = "expected a value convertible to `{T}`"
@@ -19,7 +35,7 @@ pub trait IntoValue<T> {
     /// The value as BSON.
     ///
     /// # Errors
-    /// Fails when the value has no BSON form, such as a `u64` above `i64::MAX`.
+    /// The value has no BSON form, such as a `u64` above `i64::MAX`.
     fn into_value(self) -> Result<Bson, ValueError>;
 }
 
@@ -129,7 +145,8 @@ macro_rules! widened {
         }
     )* };
 }
-// Not `i32` for `i64`: with two integer types the literal `5_000_000_000` would be inferred as `i32`.
+// Not `i32` for `i64`: with two integer types the literal `5_000_000_000` would be inferred as
+// `i32`.
 widened! { i8 i16 i32 u8 u16 u32 }
 
 macro_rules! strings {

@@ -1,4 +1,5 @@
-//! Converts errors to a status and a JSON body. Client errors are described in full; details of server errors are only logged.
+//! Converts errors to a status and a JSON body. Client errors are described in full; details of
+//! server errors are only logged.
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
@@ -6,7 +7,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// The server error code `DocumentValidationFailure`: the validator of the collection rejected the document.
+/// The server error code `DocumentValidationFailure`: the validator of the collection rejected the
+/// document.
 const DOCUMENT_VALIDATION_FAILURE: i32 = 121;
 /// Value of the `Retry-After` header when the database is unavailable.
 const RETRY_AFTER_SECONDS: &str = "5";
@@ -140,7 +142,8 @@ fn database(error: &marula::Error) -> (StatusCode, Body) {
             )
         }
         _ => {
-            // The details can contain names of collections and servers and stored values, so they are only logged.
+            // The details can contain names of collections and servers and stored values, so they
+            // are only logged.
             eprintln!("shop: {error}");
             (
                 StatusCode::INTERNAL_SERVER_ERROR,

@@ -15,7 +15,8 @@ use super::models::Customer;
 use super::requests::{CustomerQuery, NewCustomer, page_size};
 use super::responses::{CustomerView, Listed};
 
-/// `POST /customers`: 201 with the customer; 409 if another customer has the e-mail address (unique index).
+/// `POST /customers`: 201 with the customer; 409 if another customer has the e-mail address (unique
+/// index).
 ///
 /// # Errors
 /// See [`ApiError`].

@@ -69,7 +69,8 @@ pub async fn list(
     Ok(Reply(page.into()))
 }
 
-/// `PATCH /orders/{id}/lines/{sku}`: sets the quantity of one line, in one atomic update; 409 if the order is not open.
+/// `PATCH /orders/{id}/lines/{sku}`: sets the quantity of one line, in one atomic update; 409 if
+/// the order is not open.
 ///
 /// # Errors
 /// See [`ApiError`].
@@ -104,8 +105,8 @@ pub async fn change_line(
     }
 }
 
-/// `POST /orders/{id}/pay`: changes the status from open to paid; 409 if the order is not open. Of concurrent requests, one
-/// succeeds.
+/// `POST /orders/{id}/pay`: changes the status from open to paid; 409 if the order is not open. Of
+/// concurrent requests, one succeeds.
 ///
 /// # Errors
 /// See [`ApiError`].

@@ -19,7 +19,8 @@ use marula::{Collection, Database};
 
 use models::{Customer, Order};
 
-/// The state of the handlers: typed collections. Cloning is cheap, and all clones share the connection pools.
+/// The state of the handlers: typed collections. Cloning is cheap, and all clones share the
+/// connection pools.
 #[derive(Clone, Debug)]
 pub struct Shop {
     /// The collection `customers`.
@@ -41,7 +42,8 @@ impl Shop {
 
 /// Creates the declared indexes that do not exist, and returns the plan that was applied.
 ///
-/// Several processes can call this concurrently at start-up. If all indexes exist, nothing is written.
+/// Several processes can call this concurrently at start-up. If all indexes exist, nothing is
+/// written.
 ///
 /// # Errors
 /// A conflict of a declared index with an existing one; errors of the driver.

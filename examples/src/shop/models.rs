@@ -27,7 +27,8 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// The collation of e-mail addresses. A query must specify the collation of the index to use it.
+    /// The collation of e-mail addresses. A query must specify the collation of the index to use
+    /// it.
     #[must_use]
     pub fn email_collation() -> Collation {
         Collation::new("en").with_strength(2)

@@ -58,7 +58,8 @@ impl From<Order> for OrderView {
     }
 }
 
-/// The date as RFC 3339 text. `None` for dates after the year 9999, which RFC 3339 does not support.
+/// The date as RFC 3339 text. `None` for dates after the year 9999, which RFC 3339 does not
+/// support.
 fn text(date: DateTime) -> Option<String> {
     date.try_to_rfc3339_string().ok()
 }

@@ -135,8 +135,8 @@ impl App {
     }
 }
 
-/// Whether the server does not support a command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or a
-/// message that says so.
+/// Whether the server does not support a command or option: `CommandNotFound`,
+/// `CommandNotSupported`, `NotImplemented`, or a message that says so.
 fn is_unsupported(error: &marula::Error) -> bool {
     let text = error.to_string();
     matches!(

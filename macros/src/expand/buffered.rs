@@ -1,8 +1,9 @@
 //! Rejects a `uuid::Uuid` where serde would read it from its buffer.
 //!
-//! For flattened fields and for internally tagged and untagged enums serde copies values into a buffer first. The buffer has no form
-//! for Binary subtype 4 that `uuid::Uuid` reads. Each derived type has a constant that states whether it contains a UUID at any
-//! depth, and the types of buffered fields are checked by it.
+//! For flattened fields and for internally tagged and untagged enums serde copies values into a
+//! buffer first. The buffer has no form for Binary subtype 4 that `uuid::Uuid` reads. Each derived
+//! type has a constant that states whether it contains a UUID at any depth, and the types of
+//! buffered fields are checked by it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -12,7 +13,8 @@ use syn::{GenericArgument, PathArguments, Type};
 use crate::expand::at;
 use crate::model::{Accessor, AccessorKind, Content, Model, Variant};
 
-/// The depths of the checks in `__private_v1`, in the order in which the compiler must compute the constants.
+/// The depths of the checks in `__private_v1`, in the order in which the compiler must compute the
+/// constants.
 const DEPTHS: [&str; 8] = [
     "Depth4", "Depth8", "Depth12", "Depth16", "Depth20", "Depth24", "Depth28", "Depth32",
 ];
@@ -53,7 +55,8 @@ pub(super) fn check_variants(variants: &[Variant]) -> TokenStream {
         .collect()
 }
 
-/// Whether the type contains a UUID. The arguments of generic types of other crates are checked too.
+/// Whether the type contains a UUID. The arguments of generic types of other crates are checked
+/// too.
 fn condition(ty: &Type, depth: &TokenStream) -> TokenStream {
     let mut parts = vec![ty];
     arguments(ty, &mut parts);
@@ -138,7 +141,8 @@ fn message(ty: &Type) -> String {
     )
 }
 
-/// The last type argument, of the last type argument, and so on: the type of the values in containers.
+/// The last type argument, of the last type argument, and so on: the type of the values in
+/// containers.
 fn innermost(ty: &Type) -> &Type {
     let Type::Path(path) = ty else { return ty };
     let Some(last) = path.path.segments.last() else {

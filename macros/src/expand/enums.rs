@@ -80,7 +80,8 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
     quote_spanned! {at(method.span())=>
-        /// The content of this variant. Filters on it match this variant only, and updates change only values of this variant.
+        /// The content of this variant. Filters on it match this variant only, and updates change
+        /// only values of this variant.
         pub fn #method(&self) -> #output {
             #body
         }

@@ -65,8 +65,8 @@ fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
     }
 }
 
-/// `&__fields.address().city()`. Each step goes through `inner`, so that an operator does not hide a field of the same name, and has
-/// the span of its segment, so that errors point to it.
+/// `&__fields.address().city()`. Each step goes through `inner`, so that an operator does not hide
+/// a field of the same name, and has the span of its segment, so that errors point to it.
 fn accessors(path: &FieldPath) -> TokenStream {
     let mut out = quote!(__fields);
     for segment in &path.segments {

@@ -1,5 +1,5 @@
-//! Generates code from the resolved model. Infallible: after an error it generates as much as possible, so that code that uses the
-//! type has no further errors.
+//! Generates code from the resolved model. Infallible: after an error it generates as much as
+//! possible, so that code that uses the type has no further errors.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

@@ -19,8 +19,8 @@ const DATES_IN: [(&str, &[&str]); 3] = [
     ("jiff", &["Timestamp", "Date", "DateTime", "Time"]),
 ];
 
-/// The name of a date whose `Serialize` writes text, if the type is one or contains one in an `Option`, an array or a box.
-/// Recognized by its name, since a derive has no type information.
+/// The name of a date whose `Serialize` writes text, if the type is one or contains one in an
+/// `Option`, an array or a box. Recognized by its name, since a derive has no type information.
 pub(super) fn stored_as_text(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => {

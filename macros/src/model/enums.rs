@@ -100,7 +100,8 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     }
 }
 
-/// Whether serde reads the variants of the enum from a buffer. One untagged variant is enough: serde tries the tagged ones first.
+/// Whether serde reads the variants of the enum from a buffer. One untagged variant is enough:
+/// serde tries the tagged ones first.
 fn is_buffered(parsed: &Parsed) -> bool {
     let serde = &parsed.serde;
     let untagged = |variants: &[parse::Variant]| variants.iter().any(|v| v.serde.untagged);

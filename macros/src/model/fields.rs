@@ -22,7 +22,10 @@ pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor
         if clash {
             sink.on(
                 &accessor.ident,
-                format!("two fields are stored as `{}`", accessor.name),
+                format!(
+                    "two fields are stored as `{}`; rename one with `#[serde(rename = \"…\")]`",
+                    accessor.name
+                ),
             );
         }
         accessors.push(accessor);
@@ -30,8 +33,8 @@ pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor
     accessors
 }
 
-/// Rejects fields that serde does not write but requires for reading, since documents could not be read back. `default`: whether the
-/// type has defaults for all fields.
+/// Rejects fields that serde does not write but requires for reading, since documents could not be
+/// read back. `default`: whether the type has defaults for all fields.
 pub(super) fn check_unwritten(fields: &[Field], default: bool, sink: &Sink) {
     for field in fields {
         let serde = &field.serde;

@@ -125,7 +125,8 @@ fn known(attribute: &IndexAttribute, parsed: &Parsed, fields: &[Field], sink: &S
     known
 }
 
-/// Reports a path whose first segment is not a stored field. `flags`: the items that can stand in place of a path.
+/// Reports a path whose first segment is not a stored field. `flags`: the items that can stand in
+/// place of a path.
 pub(super) fn check_first(
     path: &FieldPath,
     fields: &[Field],
@@ -188,10 +189,16 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
         }
     }
     if let (Some(span), Some(_)) = (index.unique, hashed) {
-        sink.at(span, "a hashed index cannot be unique");
+        sink.at(
+            span,
+            "a hashed index cannot be unique; declare a second index with `unique`",
+        );
     }
     if let (Some(span), Some(_)) = (index.unique, wildcard) {
-        sink.at(span, "a wildcard index cannot be unique");
+        sink.at(
+            span,
+            "a wildcard index cannot be unique; declare a second index with `unique`",
+        );
     }
     for language in [&index.language, &index.language_override].into_iter().flatten() {
         if text.is_none() {
@@ -232,12 +239,13 @@ fn check_twice(index: &IndexAttribute, sink: &Sink) {
             .filter_map(|k| k.path.as_ref())
             .any(|p| p.text() == path.text())
         {
-            sink.at(path.span(), format!("`{}` is a key twice", path.text()));
+            sink.at(path.span(), format!("`{}` occurs twice in the keys", path.text()));
         }
     }
 }
 
-/// Finds keys in two arrays of the root (parallel arrays). Nested arrays are found when the schema is planned.
+/// Finds keys in two arrays of the root (parallel arrays). Nested arrays are found when the schema
+/// is planned.
 fn check_arrays(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let mut first: Option<&Ident> = None;
     for key in index.keys.iter().filter(|k| !matches!(k.kind, KeyKind::Wildcard)) {

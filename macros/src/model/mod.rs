@@ -210,7 +210,7 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
             sink.on(
                 &parsed.ident,
                 format!(
-                    "`{}` is stored as an array, which has no typed paths; give its fields names",
+                    "`{}` is stored as an array, which has no typed paths; use a struct with named fields",
                     parsed.ident
                 ),
             );

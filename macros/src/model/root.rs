@@ -61,7 +61,10 @@ fn id(named: &[parse::Field], ident: &Ident, parsed: &Parsed, sink: &Sink) -> Op
     let first = marked.next();
     for (field, span, _) in marked {
         let name = field.ident.as_ref().map_or_else(String::new, ToString::to_string);
-        sink.at(span, format!("a document has one id, and `{name}` is the second"));
+        sink.at(
+            span,
+            format!("a document has one id, and `{name}` is the second; remove `id` from one field"),
+        );
     }
     let stored_as_id = |f: &&parse::Field| {
         fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some("_id") && !f.serde.skipped

@@ -104,7 +104,7 @@ pub(super) fn parse(
     }
     if index.keys.is_empty() {
         if known {
-            sink.at(end, "an index needs at least one key");
+            sink.at(end, "an index needs at least one key, the name of a field");
         }
         return Ok(None);
     }
@@ -294,7 +294,7 @@ fn collation(input: ParseStream<'_>, span: Span, sink: &Sink) -> syn::Result<Vec
         }
     }
     if !options.iter().any(|o| o.name == "locale") {
-        sink.at(span, "a collation needs a `locale`");
+        sink.at(span, "a collation needs a `locale`, such as `locale = \"en\"`");
     }
     Ok(options)
 }

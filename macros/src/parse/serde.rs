@@ -137,8 +137,8 @@ fn literal(meta: &ParseNestedMeta<'_>) -> syn::Result<Name> {
     })
 }
 
-/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for each field, so both names are required
-/// and must be equal.
+/// `name = "x"` or `name(serialize = "x", deserialize = "x")`. A stored document has one name for
+/// each field, so both names are required and must be equal.
 fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result<Option<Name>> {
     if meta.input.peek(Token![=]) {
         return literal(meta).map(Some);
@@ -161,7 +161,8 @@ fn both(meta: &ParseNestedMeta<'_>, attribute: &str, sink: &Sink) -> syn::Result
         sink.at(
             span,
             format!(
-                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be read"
+                "`{attribute}` sets different names for serializing and deserializing, so that stored documents could not be \
+                 read; write `{attribute} = \"…\"`"
             ),
         );
     }

@@ -1,10 +1,11 @@
 //! Macros of the actions: setters for the driver's options, and `IntoFuture`.
 
-/// Setters for the options of a driver's action, from the list that the driver declares them in: `driver::__find_options! {
-/// forward_options { options: FindOptions } }`. Options with the mark `driver` have no setter here, those with the mark `cursor`
-/// none with `without cursor`.
+/// Setters for the options of a driver's action, from the list that the driver declares them in:
+/// `driver::__find_options! { forward_options { options: FindOptions } }`. Options with the mark
+/// `driver` have no setter here, those with the mark `cursor` none with `without cursor`.
 ///
-/// The field `options` holds the options, or the field `action` holds the driver's action in a `Result`.
+/// The field `options` holds the options, or the field `action` holds the driver's action in a
+/// `Result`.
 macro_rules! forward_options {
     ({ $field:ident: $Options:path $(, without $without:ident)? }
         $(
@@ -62,10 +63,11 @@ macro_rules! forward_options {
 }
 pub(super) use forward_options;
 
-/// `IntoFuture` of an action that has `async fn run(self)`, or a function `run` that returns a future.
+/// `IntoFuture` of an action that has `async fn run(self)`, or a function `run` that returns a
+/// future.
 ///
-/// A function can make the driver's future before it returns its own, which then does not contain the action. The future is boxed,
-/// so that the futures of applications do not contain it.
+/// A function can make the driver's future before it returns its own, which then does not contain
+/// the action. The future is boxed, so that the futures of applications do not contain it.
 macro_rules! awaitable {
     ([$($generics:tt)*] $action:ty => $output:ty) => {
         impl<$($generics)*> IntoFuture for $action {

@@ -17,8 +17,8 @@ pub(super) fn decode<D: Model>(namespace: &Namespace, raw: &RawDocument) -> Resu
     from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
 }
 
-/// A model that the driver decodes directly from the reply; [`decode`] would need a copy of the document. A decode error is kept as
-/// a value, since it is not an error of the driver.
+/// A model that the driver decodes directly from the reply; [`decode`] would need a copy of the
+/// document. A decode error is kept as a value, since it is not an error of the driver.
 pub(super) struct Found<D>(std::result::Result<D, Box<Undecoded>>);
 
 /// A decode error, with the `_id` of the document.

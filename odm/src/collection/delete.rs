@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
 
-/// Deletes documents; awaited, it returns their number. See [`Collection::delete_one`].
+/// Deletes one document, or all that match. Output: the number of deleted documents. See
+/// [`Collection::delete_one`] and [`Collection::delete_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Delete<'a, D> {
     collection: &'a Collection<D>,
@@ -31,14 +32,17 @@ impl<'a, D: Model> Delete<'a, D> {
 
     crate::driver::__delete_options! { forward_options { action: DeleteOptions } }
 
-    /// The number of deleted documents, at least 1.
+    /// Runs the action, which must delete a document. Output: the number of deleted documents, at
+    /// least 1.
     ///
-    /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
-    /// [`Error::NotFound`](crate::Error::NotFound), even if documents were deleted.
+    /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the
+    /// call always fails with [`Error::NotFound`](crate::Error::NotFound), even if documents were
+    /// deleted.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) if no document matches, [`Error::InvalidFilter`](crate::Error::InvalidFilter),
-    /// and [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), and
+    /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
     pub fn required(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
         let collection = self.collection;
         let deleting = self.into_future();

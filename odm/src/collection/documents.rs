@@ -12,10 +12,12 @@ use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
 use crate::model::Model;
 
-/// The documents of a cursor: a `Stream`, also readable by [`try_next`](Documents::try_next).
+/// The documents of a cursor: a [`Stream`], also readable by [`try_next`](Documents::try_next).
+/// Created by [`Find::stream`](crate::collection::Find::stream).
 ///
-/// Batches are requested as they are read. If the value is dropped before its end, the cursor on the server is killed in the
-/// background. A document that cannot be decoded is an error item, after which further documents can be read.
+/// Batches are requested as they are read. If the value is dropped before its end, the cursor on
+/// the server is killed in the background. A document that cannot be decoded is an error item,
+/// after which further documents can be read.
 #[must_use = "documents are fetched as they are read"]
 pub struct Documents<D> {
     cursor: Cursor<RawDocumentBuf>,
@@ -34,6 +36,10 @@ impl<D: Model> Documents<D> {
 
     /// The next document, or `None` at the end. Decoded from the received bytes without a copy.
     ///
+    /// # Cancel safety
+    /// If the future is dropped while a `getMore` is running, the batch is lost, and the next call
+    /// returns an error. To cancel a read without losing documents, read the [`Stream`].
+    ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) for errors of the driver, which end the stream;
     /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded.
@@ -45,7 +51,11 @@ impl<D: Model> Documents<D> {
         }
     }
 
-    /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end, and if that batch is empty.
+    /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end,
+    /// and if that batch is empty, so that a call sends at most one command.
+    ///
+    /// # Cancel safety
+    /// As [`try_next`](Documents::try_next).
     ///
     /// # Errors
     /// Those of [`try_next`](Documents::try_next).
@@ -57,7 +67,7 @@ impl<D: Model> Documents<D> {
         }
     }
 
-    /// All remaining documents.
+    /// All remaining documents, in memory at the same time.
     ///
     /// # Errors
     /// The first error of [`try_next`](Documents::try_next).

@@ -1,4 +1,4 @@
-//! The calls of a collection that take a filter, for a [`Filter`] value in place of a closure.
+//! The methods of a collection that take a filter, for a [`Filter`] value in place of a closure.
 
 use crate::collection::{
     Collection, Count, Delete, Distinct, Exists, Find, FindOne, FindOneAndDelete, FindOneAndReplace,
@@ -10,7 +10,7 @@ use crate::path::AsPath;
 use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 
-/// The documents of a collection that match a [`Filter`] value. Has every call of the collection that takes a filter. See
+/// The methods of a collection that take a filter, for a [`Filter`] value. See
 /// [`Collection::filter`].
 #[must_use = "nothing is sent before one of the calls is awaited"]
 #[derive(Debug)]

@@ -15,7 +15,8 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::sort::{IntoKeyset, IntoSort};
 
-/// Boxes the future of a query, so that the futures of applications do not contain the cursor and its batch.
+/// Boxes the future of a query, so that the futures of applications do not contain the cursor and
+/// its batch.
 fn boxed<'a, T>(
     query: impl Future<Output = Result<T>> + Send + 'a,
 ) -> Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>> {
@@ -23,6 +24,8 @@ fn boxed<'a, T>(
 }
 
 /// A query. Awaited, it reads all documents, as [`all`](Find::all) does. See [`Collection::find`].
+///
+/// If the future of a method is dropped, the cursor on the server is closed in the background.
 #[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
 pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
@@ -41,7 +44,7 @@ impl<'a, D: Model> Find<'a, D> {
 
     crate::driver::__find_options! { forward_options { options: FindOptions } }
 
-    /// Maximum number of documents to find. Default: 0, all documents.
+    /// Maximum number of documents to find; 0 for all documents. Default: 0.
     pub fn limit(mut self, limit: u32) -> Self {
         self.options = self.options.limit(i64::from(limit));
         self
@@ -64,17 +67,19 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same type after
-    /// [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
+    /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same
+    /// type after [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
-    /// The driver's action with the filter and the options: for projections, and for options without a typed setter.
+    /// The driver's action with the filter and the options: for projections, and for options
+    /// without a typed setter.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Encode`] for a value of the filter.
+    /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter
+    /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
         Ok(self
             .collection
@@ -83,10 +88,11 @@ impl<'a, D: Model> Find<'a, D> {
             .with_options(self.options))
     }
 
-    /// Runs the query and returns a stream of the documents.
+    /// Sends the query and returns a stream of the documents, which requests further batches as it
+    /// is read.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Driver`] for errors of the driver.
+    /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub fn stream(self) -> impl Future<Output = Result<Documents<D>>> + Send + use<'a, D> {
         let namespace = self.collection.namespace().clone();
         // Not inside the future, which would then contain both the query and the driver's action.
@@ -94,29 +100,29 @@ impl<'a, D: Model> Find<'a, D> {
         async move { Ok(Documents::new(finding?.await?, namespace)) }
     }
 
-    /// Reads all documents.
+    /// Reads all documents into memory. For results of unknown size use [`stream`](Find::stream) or
+    /// a [`limit`](Find::limit).
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
-    /// driver.
+    /// The [errors of the action](Collection#errors).
     pub async fn all(self) -> Result<Vec<D>> {
         boxed(async move { self.stream().await?.try_collect().await }).await
     }
 
-    /// Reads the first document. `None` if no document matches.
+    /// Reads the first document in the order of [`sort`](Find::sort). `None` if no document
+    /// matches. Replaces a limit that was set.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded; [`Error::Driver`] for errors of the
-    /// driver.
+    /// The [errors of the action](Collection#errors).
     pub async fn first(self) -> Result<Option<D>> {
         boxed(async move { self.limit(1).stream().await?.try_next().await }).await
     }
 
-    /// Reads the only document that matches.
+    /// Reads the only document that matches. Replaces a limit that was set.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does; otherwise those of
-    /// [`all`](Find::all).
+    /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does;
+    /// otherwise those of [`all`](Find::all).
     pub async fn one(self) -> Result<D> {
         let collection = self.collection;
         let reading = boxed(async move {
@@ -133,14 +139,16 @@ impl<'a, D: Model> Find<'a, D> {
         }
     }
 
-    /// Reads a page by its number, from 0, and counts all matching documents.
+    /// Reads a page by its number, from 0, and counts all matching documents: two commands.
     ///
-    /// Set a sort in which no two documents are equal, for example with `_id` as the last key; otherwise pages can overlap. The
-    /// server reads and skips all earlier pages: for long lists use [`keyset`](Find::keyset).
+    /// Set a sort in which no two documents are equal, for example with `_id` as the last key;
+    /// otherwise pages can overlap. The server reads and skips all earlier pages: for long lists
+    /// use [`keyset`](Find::keyset). Replaces a limit and a skip that were set. The filter cannot
+    /// contain [`near`](crate::FilterOps::near), as for [`Collection::count`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`; otherwise those of
-    /// [`all`](Find::all).
+    /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`;
+    /// otherwise those of [`all`](Find::all).
     pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
         boxed(Page::read(self, number, size)).await
     }
@@ -148,12 +156,30 @@ impl<'a, D: Model> Find<'a, D> {
     /// Reads the page after or before another page: `after` is the [`next`](KeysetPage::next) or
     /// [`previous`](KeysetPage::previous) token of that page, `None` for the first page.
     ///
-    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a sort, a limit and a skip that were
-    /// set.
+    /// `_id` is added to the keys, so that the order of any two documents is defined. Replaces a
+    /// sort, a limit and a skip that were set. For one list, all pages need the same filter and
+    /// collation: a token contains only the keys of a document and their values. It is not signed,
+    /// so a client can construct one that starts at other values, but it cannot change the filter.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # type People = marula::Collection<Person>;
+    /// # async fn run(people: People, token: Option<&str>) -> marula::Result<()> {
+    /// let page = people.find_all().keyset(|p| p.age().desc(), token, 20).await?;
+    /// for person in &page.items {
+    ///     println!("{}", person.age);
+    /// }
+    /// let link = page.next.map(|token| format!("/people?after={token}"));
+    /// # drop(link); Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidPageToken`] if the token belongs to another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`,
-    /// or if a document of the page has no value for a key; otherwise those of [`all`](Find::all).
+    /// [`Error::InvalidPageToken`] if the token is malformed, longer than 8 KiB or belongs to
+    /// another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of
+    /// the page has no value for a key; otherwise those of [`all`](Find::all).
     pub async fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,

@@ -47,23 +47,23 @@ macro_rules! find_and_modify {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// The order of the matching documents, the first of which is changed. Default: no particular order.
+            /// The order of the matching documents, the first of which is changed. Default: no
+            /// particular order.
             pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
                 self.options = self.options.sort(keys(D::fields()).into_sort());
                 self
             }
 
-            /// The document.
+            /// Runs the action, which must return a document.
             ///
             $(#[$required])*
-            /// Requires an acknowledged write concern. With `w: 0` the server returns no document, and the call always fails with
-            /// [`Error::NotFound`](crate::Error::NotFound).
+            /// Requires an acknowledged write concern. With `w: 0` the server returns no document,
+            /// and the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if
+            /// a document was changed.
             ///
             /// # Errors
-            /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
-            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), [`Error::InvalidUpdate`](crate::Error::InvalidUpdate),
-            /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded, and
-            /// [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+            /// [`Error::NotFound`](crate::Error::NotFound) if no document is returned; otherwise
+            /// the [errors of the action](Collection#errors).
             pub fn required(self) -> impl Future<Output = Result<D>> + Send + use<'a, D> {
                 let collection = self.collection;
                 let found = self.into_future();
@@ -85,29 +85,29 @@ macro_rules! find_and_modify {
 }
 
 find_and_modify! {
-    /// Updates one document and returns it; awaited, it returns `None` if no document matches. See
+    /// Updates one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_update`].
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
-    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
-    /// [`return_document`](Self::return_document).
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
+    /// document after the change with [`return_document`](Self::return_document).
     ///
     required
 }
 
 find_and_modify! {
-    /// Replaces one document and returns it; awaited, it returns `None` if no document matches. See
+    /// Replaces one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_replace`].
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
-    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the document after the change with
-    /// [`return_document`](Self::return_document).
+    /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
+    /// document after the change with [`return_document`](Self::return_document).
     ///
     required
 }
 
 find_and_modify! {
-    /// Deletes one document and returns it; awaited, it returns `None` if no document matches. See
+    /// Deletes one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_delete`].
     FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options;
     required
@@ -129,18 +129,22 @@ impl<D: Model> From<&D> for Replacement {
 }
 
 impl<'a, D: Model> FindOneAndUpdate<'a, D> {
-    /// Inserts a document if no document matches. Default: false.
+    /// Inserts a document if no document matches. The equality conditions of the filter become its
+    /// fields. Default: false.
     ///
-    /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
-    /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
-    /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with another
-    /// variant does not match, and the upsert would insert a second document.
+    /// Its id is that of the filter or of the update, otherwise a new one from the model's id
+    /// source. The call fails with [`Error::MissingId`](crate::Error::MissingId) if there is none
+    /// of these, and with [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a
+    /// field of an enum variant: a document with another variant does not match, and the upsert
+    /// would insert a second document.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
     }
 
-    /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
+    /// Adds filters for the `$[identifier]` segments of a raw update:
+    /// `[doc! { "line.sku": "tea" }]` for `lines.$[line].qty`. The identifiers `f0`, `f1` … are
+    /// those of [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional). Default: none.
     pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
         let filters = filters.into_iter().map(DocumentItem::into_document);
         self.options = self.options.add_array_filters(filters);
@@ -164,8 +168,8 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
 impl<'a, D: Model> FindOneAndReplace<'a, D> {
     /// Inserts the replacement if no document matches. Default: false.
     ///
-    /// Its id is that of the replacement or of the filter. The call fails with [`Error::MissingId`](crate::Error::MissingId) if
-    /// neither has one.
+    /// Its id is that of the replacement or of the filter. The call fails with
+    /// [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self

@@ -1,5 +1,5 @@
-//! Keyset pagination: a page is selected by the sort keys of the last document of the page before it, so that the server skips no
-//! documents.
+//! Keyset pagination: a page is selected by the sort keys of the last document of the page before
+//! it, so that the server skips no documents.
 
 use crate::bson::{Bson, Document, RawDocument, doc};
 use crate::collection::decode::decode;
@@ -15,9 +15,12 @@ use crate::model::Model;
 pub struct KeysetPage<D> {
     /// The documents of the page.
     pub items: Vec<D>,
-    /// The token of the next page. `None` if this is the last page. It contains the keys of a document, encoded but not encrypted.
+    /// The token of the next page, in the alphabet of URLs. `None` if this is the last page. It
+    /// contains the sort keys of a document, encoded but not encrypted. A token of more than 8 KiB
+    /// is rejected when it is used, so do not sort by strings of several KiB.
     pub next: Option<String>,
-    /// The token of the previous page. `None` if this is the first page.
+    /// The token of the previous page, as [`next`](KeysetPage::next). `None` if this is the first
+    /// page.
     pub previous: Option<String>,
 }
 
@@ -67,7 +70,8 @@ pub(super) async fn read<D: Model>(
         items.reverse();
         key_values.reverse();
     }
-    // The page that the token came from exists: it is the previous page if the token is a `next` token, and vice versa.
+    // The page that the token came from exists: it is the previous page if the token is a `next`
+    // token, and vice versa.
     let (has_previous, has_next) = if forward {
         (start.is_some(), more)
     } else {
@@ -111,7 +115,8 @@ fn descends(direction: &Bson) -> bool {
     matches!(direction, Bson::Int32(..0))
 }
 
-/// The filter of the documents after the token's keys: greater in the first key, or equal in it and greater in the second, and so on.
+/// The filter of the documents after the token's keys: greater in the first key, or equal in it and
+/// greater in the second, and so on.
 fn after_keys(keys: &Document, token: &Token) -> Document {
     let backward = token.direction == Direction::Backward;
     let mut alternatives = Vec::new();

@@ -42,10 +42,27 @@ pub use update::{Replace, UpdateMany, UpdateOne};
 
 /// A collection whose documents are `D`.
 ///
-/// Cheap to clone. Creating a handle sends nothing.
+/// Clones are cheap. Creating a handle sends nothing. A collection that does not exist reads as
+/// empty, and the first insert creates it.
 ///
-/// Each method returns an action, which has setters for options and sends its command when it is awaited. An action that is dropped
-/// before it is awaited has no effect. If its future is dropped while it runs, the server may or may not execute the command.
+/// Each method returns an action, which has setters for options and sends its command when it is
+/// awaited. An action that is dropped before it is awaited has no effect. If its future is dropped
+/// while it runs, the server may or may not execute the command.
+///
+/// # Errors
+/// Awaiting an action fails with
+///
+/// - [`Error::InvalidFilter`] or [`Error::InvalidUpdate`] for a filter or an update that the server
+///   would reject, before anything is sent;
+/// - [`Error::Encode`] for a value that cannot be encoded as BSON;
+/// - [`Error::Decode`] for a returned document that does not have the form of `D`;
+/// - [`Error::Duplicate`] for a write that violates a unique index;
+/// - [`Error::Driver`] for other errors of the server, of the network and of the driver.
+///
+/// Further errors are listed at the methods. That no document matches is an error only for
+/// `required` ([`Error::NotFound`]) and [`Find::one`].
+///
+/// # Examples
 ///
 /// ```no_run
 /// use marula::bson::DateTime;
@@ -83,13 +100,19 @@ pub use update::{Replace, UpdateMany, UpdateOne};
 /// };
 /// orders.insert_one(&order).await?;
 /// let recent = orders
-///     .find(|o| o.customer_id().eq(customer) & o.lines().elem_match(|l| l.sku().eq("tea") & l.qty().gte(2)))
+///     .find(|o| {
+///         o.customer_id().eq(customer)
+///             & o.lines().elem_match(|l| l.sku().eq("tea") & l.qty().gte(2))
+///     })
 ///     .sort(|o| o.created_at().desc())
 ///     .limit(20)
 ///     .all()
 ///     .await?;
 /// orders
-///     .update_one(|o| o.id().eq(order.id), |o| o.lines().filtered_positional(|l| l.sku().eq("tea")).qty().inc(1))
+///     .update_one(
+///         |o| o.id().eq(order.id),
+///         |o| o.lines().filtered_positional(|l| l.sku().eq("tea")).qty().inc(1),
+///     )
 ///     .await?;
 /// # drop(recent);
 /// # Ok(()) }
@@ -114,7 +137,8 @@ impl<D> fmt::Debug for Collection<D> {
 }
 
 impl<D> Collection<D> {
-    /// The typed view of a collection of the driver.
+    /// The typed view of a collection of the driver, with its name, concerns and read preference.
+    /// The type `T` of its documents is replaced by `D`.
     #[must_use]
     pub fn from_driver<T>(collection: &driver::Collection<T>) -> Self {
         Collection {
@@ -123,7 +147,9 @@ impl<D> Collection<D> {
         }
     }
 
-    /// The driver's collection, for operations without a typed method. Its documents are read and written as `D`.
+    /// The driver's collection, for operations without a typed method, such as
+    /// [`aggregate`](driver::Collection::aggregate). Its documents are read and written as `D`; it
+    /// generates no ids with the model's id source.
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {
         self.inner.clone_with_type()
@@ -135,13 +161,14 @@ impl<D> Collection<D> {
         self.inner.name()
     }
 
-    /// The names of the database and the collection.
+    /// The names of the database and the collection; `Display` prints `database.collection`.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
         self.inner.namespace()
     }
 
-    /// The collection of this name with the same model, concerns and read preference: for example one collection for each tenant.
+    /// The collection of this name with the same model, concerns and read preference: for example
+    /// one collection for each tenant.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self::from_driver(&self.inner.with_name(name))
@@ -198,27 +225,31 @@ impl<D: Model> Collection<D> {
         }
     }
 
-    /// Inserts a document; awaited, it returns the id.
+    /// Inserts a document. The output of the action contains the id.
     ///
-    /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the id is an `Option` that is
-    /// `None`, the inserted document has a new id from the model's id source, returned as
-    /// [`inserted_id`](crate::driver::InsertOneResult::inserted_id). The call fails with [`Error::MissingId`] if the model has no
-    /// source.
+    /// An id that is not an `Option` is stored as it is: generate it with [`Model::new_id`]. If the
+    /// id is an `Option` that is `None`, the inserted document has a new id from the model's id
+    /// source, returned as [`inserted_id`](crate::driver::InsertOneResult::inserted_id); `document`
+    /// is not changed. The call fails with [`Error::MissingId`] if the model has no source.
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents; awaited, it returns the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
+    /// Inserts documents. The output of the action contains the ids. For ids that are `None` see
+    /// [`insert_one`](Collection::insert_one).
     ///
-    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered) is set to false.
+    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered)
+    /// is set to false. Documents that were inserted before an error stay inserted. An empty slice
+    /// is rejected with [`Error::Driver`].
     pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
         InsertMany::new(self, documents)
     }
 
-    /// Finds the documents that match. For a [`Filter`] value use [`collection.filter(f).find()`](Collection::filter).
+    /// Finds the documents that match. For a [`Filter`] value use
+    /// [`collection.filter(f).find()`](Collection::filter).
     ///
-    /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one), [`stream`](Find::stream),
-    /// [`page`](Find::page) or [`keyset`](Find::keyset).
+    /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one),
+    /// [`stream`](Find::stream), [`page`](Find::page) or [`keyset`](Find::keyset).
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
     }
@@ -240,45 +271,50 @@ impl<D: Model> Collection<D> {
         Filtered::new(self, filter)
     }
 
-    /// Finds all documents.
+    /// Finds all documents of the collection. A filter can be added with [`Find::filter`].
     pub fn find_all(&self) -> Find<'_, D> {
         Find::new(self, Ok(Conditions::none()))
     }
 
-    /// Finds one document; awaited, it returns `None` if no document matches.
+    /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the
+    /// action is `None` if no document matches; [`required`](FindOne::required) makes that an
+    /// error.
     pub fn find_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOne<'_, D> {
         FindOne::new(self, filter_of(filter))
     }
 
-    /// Finds the document with this id.
+    /// Finds the document with this id. The output of the action is `None` if there is none;
+    /// [`required`](FindOne::required) makes that an error. The call fails with
+    /// [`Error::MissingId`] if the id is `None`.
     pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
         FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
     }
 
-    /// Counts the documents that match, with an aggregation.
+    /// The exact number of documents that match. It runs an aggregation, which does not support
+    /// [`near`](crate::FilterOps::near): use [`geo_within`](crate::FilterOps::geo_within).
     pub fn count(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Count<'_, D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean shutdown, and on a sharded cluster
-    /// with orphaned documents.
+    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean
+    /// shutdown, and on a sharded cluster with orphaned documents.
     pub fn estimated_count(&self) -> EstimatedCount<'_> {
         EstimatedCount::new(self)
     }
 
-    /// Whether a document matches.
-    ///
-    /// Awaited, the call fails with [`Error::InvalidFilter`] for an invalid filter, and with [`Error::Driver`] for errors of the
-    /// driver.
+    /// Whether a document matches. Reads at most one document, and of it only the `_id`.
     pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
         Exists::new(self, filter_of(filter))
     }
 
-    /// The distinct values of a field in the documents that match. For an array give the path of its elements: `o.tags().any()`.
+    /// The distinct values of a field in the documents that match. For an array give the path of
+    /// its elements: `o.tags().any()`.
     ///
-    /// For a field of an enum variant only documents with this variant are read. Awaited, the call fails with
-    /// [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a variant with a tag inside an array,
-    /// because `distinct` cannot select elements.
+    /// All values are in one reply; if they exceed 16 MiB, the server returns an error.
+    ///
+    /// For a field of an enum variant only documents with this variant are read. The call fails
+    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
+    /// variant with a tag inside an array, because `distinct` cannot select elements.
     pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         &self,
         field: impl FnOnce(Fields<D>) -> A,
@@ -287,10 +323,12 @@ impl<D: Model> Collection<D> {
         Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
     }
 
-    /// Updates the first document that matches.
+    /// Updates one document that matches: the first in the order of [`sort`](UpdateOne::sort).
     ///
-    /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for every write, a filter that was
-    /// combined from no conditions is rejected with [`Error::InvalidFilter`]; see [`Filter::everything`].
+    /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for
+    /// every write, a filter that was combined from no conditions is rejected with
+    /// [`Error::InvalidFilter`]; see [`Filter::everything`]. An update without operators is
+    /// rejected with [`Error::InvalidUpdate`].
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -299,7 +337,9 @@ impl<D: Model> Collection<D> {
         UpdateOne::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Updates the document with this id. It is not an error if there is none; see [`required`](UpdateOne::required).
+    /// Updates the document with this id. It is not an error if there is none; see
+    /// [`required`](UpdateOne::required). The call fails with [`Error::MissingId`] if the id is
+    /// `None`.
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
@@ -314,8 +354,8 @@ impl<D: Model> Collection<D> {
 
     /// Updates all documents that match.
     ///
-    /// To update all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
-    /// rejected with [`Error::InvalidFilter`].
+    /// To update all documents of the collection use [`Filter::everything`]: a filter that was
+    /// combined from no conditions is rejected with [`Error::InvalidFilter`].
     pub fn update_many<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -324,7 +364,12 @@ impl<D: Model> Collection<D> {
         UpdateMany::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Replaces the first document that matches.
+    /// Replaces one document that matches: the first in the order of [`sort`](Replace::sort).
+    ///
+    /// If the id of `document` is `None`, the stored document keeps its id. Otherwise it must be
+    /// the id of the stored document; a different one is an error of the server. It is not an error
+    /// if no document matches; see [`required`](Replace::required). A filter that was combined from
+    /// no conditions is rejected with [`Error::InvalidFilter`].
     pub fn replace_one<'a>(
         &'a self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -333,10 +378,11 @@ impl<D: Model> Collection<D> {
         Replace::new(self, filter_of(filter), document)
     }
 
-    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is `None`.
+    /// Replaces the stored document with the same id. Fails with [`Error::MissingId`] if the id is
+    /// `None`.
     ///
-    /// If it does not exist, nothing is written and `matched_count` is 0; with [`required`](Replace::required) this is an
-    /// error.
+    /// If it does not exist, nothing is written and `matched_count` is 0; with
+    /// [`required`](Replace::required) this is an error.
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
             self,
@@ -345,20 +391,25 @@ impl<D: Model> Collection<D> {
         )
     }
 
-    /// Deletes the first document that matches.
+    /// Deletes one document that matches. The output of the action is the number of deleted
+    /// documents, 0 or 1; see [`required`](Delete::required). A filter that was combined from no
+    /// conditions is rejected with [`Error::InvalidFilter`].
     pub fn delete_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D> {
         Delete::new(self, filter_of(filter), false)
     }
 
-    /// Deletes the document with this id. It is not an error if there is none; see [`required`](Delete::required).
+    /// Deletes the document with this id. It is not an error if there is none; see
+    /// [`required`](Delete::required). The call fails with [`Error::MissingId`] if the id is
+    /// `None`.
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
 
-    /// Deletes all documents that match. For a [`Filter`] value use [`collection.filter(f).delete_many()`](Collection::filter).
+    /// Deletes all documents that match. For a [`Filter`] value use
+    /// [`collection.filter(f).delete_many()`](Collection::filter).
     ///
-    /// To delete all documents of the collection use [`Filter::everything`]: a filter that was combined from no conditions is
-    /// rejected with [`Error::InvalidFilter`].
+    /// To delete all documents of the collection use [`Filter::everything`]: a filter that was
+    /// combined from no conditions is rejected with [`Error::InvalidFilter`].
     ///
     /// ```no_run
     /// # use marula::{Document, Error, Filter, prelude::*};
@@ -378,7 +429,10 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates one document and returns it, as it was before the update unless
-    /// [`return_document`](FindOneAndUpdate::return_document) is set.
+    /// [`return_document`](FindOneAndUpdate::return_document) is set. The output of the action is
+    /// `None` if no document matches; see [`required`](FindOneAndUpdate::required).
+    ///
+    /// With an unacknowledged write concern (`w: 0`) the output is always `None`.
     pub fn find_one_and_update<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -387,7 +441,8 @@ impl<D: Model> Collection<D> {
         FindOneAndUpdate::new(self, filter_of(filter), update(D::fields()).into_update())
     }
 
-    /// Deletes one document and returns it.
+    /// Deletes one document and returns it. The output of the action is `None` if no document
+    /// matches; see [`required`](FindOneAndDelete::required).
     pub fn find_one_and_delete(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -396,7 +451,9 @@ impl<D: Model> Collection<D> {
     }
 
     /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`return_document`](FindOneAndReplace::return_document) is set.
+    /// [`return_document`](FindOneAndReplace::return_document) is set. The output of the action is
+    /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
+    /// `document` see [`replace_one`](Collection::replace_one).
     pub fn find_one_and_replace(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,

@@ -15,8 +15,8 @@ pub struct Page<D> {
     pub number: u64,
     /// Maximum number of documents of a page.
     pub size: u32,
-    /// Number of matching documents on all pages. Counted by a command of its own: concurrent writes can make it differ from the
-    /// pages.
+    /// Number of matching documents on all pages. Counted by a command of its own: concurrent
+    /// writes can make it differ from the pages.
     pub total: u64,
 }
 
@@ -49,7 +49,8 @@ impl<D: Model> Page<D> {
         })
     }
 
-    /// Number of pages.
+    /// Number of pages, from [`total`](Page::total) and [`size`](Page::size). 0 if no document
+    /// matches.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.total.div_ceil(self.size.max(1).into())

@@ -1,8 +1,9 @@
 //! The id of the document that an upsert with an aggregation pipeline may insert.
 //!
-//! If a stage of the pipeline removes `_id`, a server keeps the `_id` of an existing document, and adds an `ObjectId` to an inserted
-//! one. No later stage can distinguish the two cases, so the stages that remove `_id` are rewritten to keep it. A last stage then
-//! adds an id to the inserted document only.
+//! If a stage of the pipeline removes `_id`, a server keeps the `_id` of an existing document, and
+//! adds an `ObjectId` to an inserted one. No later stage can distinguish the two cases, so the
+//! stages that remove `_id` are rewritten to keep it. A last stage then adds an id to the inserted
+//! document only.
 
 use crate::bson::{Bson, Document, doc};
 
@@ -25,7 +26,8 @@ pub(super) fn gives_id(stage: &Document) -> bool {
     })
 }
 
-/// Whether an expression for a new document can have a field `_id`. The result of an operator is not known.
+/// Whether an expression for a new document can have a field `_id`. The result of an operator is
+/// not known.
 fn root_gives_id(root: &Bson) -> bool {
     match root {
         Bson::Document(fields) => {
@@ -35,7 +37,8 @@ fn root_gives_id(root: &Bson) -> bool {
     }
 }
 
-/// Adds an id for the document that the upsert may insert. The effect of the pipeline on an existing document does not change.
+/// Adds an id for the document that the upsert may insert. The effect of the pipeline on an
+/// existing document does not change.
 ///
 /// For an `ObjectId` the pipeline does not change, since the server adds one itself.
 pub(super) fn add_id(stages: &mut Vec<Document>, id: Bson) {
@@ -82,8 +85,8 @@ fn keep_id(mut stage: Document) -> Option<Document> {
     Some(stage)
 }
 
-/// The expression for a new document, with the `_id` of the old one if the new one has none. A value that is not a document does
-/// not change, and the server rejects it.
+/// The expression for a new document, with the `_id` of the old one if the new one has none. A
+/// value that is not a document does not change, and the server rejects it.
 fn with_id(root: &Bson) -> Bson {
     Bson::Document(doc! { "$let": {
         "vars": { "root": root.clone() },

@@ -20,7 +20,7 @@ use crate::model::{Fields, Model};
 use crate::path::{RawPath, check_path};
 use crate::sort::IntoSort;
 
-/// Finds one document. See [`Collection::find_one`].
+/// Finds one document. Output: the document, if one matches. See [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct FindOne<'a, D> {
     collection: &'a Collection<D>,
@@ -37,7 +37,8 @@ impl<'a, D: Model> FindOne<'a, D> {
 
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
 
-    /// The order of the matching documents, the first of which is returned. Default: no particular order.
+    /// The order of the matching documents, the first of which is returned. Default: no particular
+    /// order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
@@ -45,19 +46,19 @@ impl<'a, D: Model> FindOne<'a, D> {
         self
     }
 
-    /// The document as stored, not decoded.
+    /// Runs the action. Output: the document as stored, not decoded; `None` if no document matches.
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`]; [`Error::Driver`] for errors of the driver.
+    /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
         Ok(self.action?.await?)
     }
 
-    /// The document.
+    /// Runs the action, which must find a document.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no document matches; [`Error::InvalidFilter`]; [`Error::Decode`] for a document that cannot be decoded;
-    /// [`Error::Driver`] for errors of the driver.
+    /// [`Error::NotFound`] if no document matches; otherwise the
+    /// [errors of the action](Collection#errors).
     pub async fn required(self) -> Result<D> {
         let collection = self.collection;
         self.await?.ok_or_else(|| collection.not_found())
@@ -79,7 +80,8 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
     }
 }
 
-/// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of its output.
+/// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of
+/// its output.
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model> {
     collection: &'a Collection<D>,
@@ -105,7 +107,7 @@ impl<D: Model> Future for FindOneFuture<'_, D> {
     }
 }
 
-/// Checks whether a document matches. See [`Collection::exists`].
+/// Checks whether a document matches. Output: `true` if one does. See [`Collection::exists`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Exists<'a, D> {
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
@@ -131,7 +133,7 @@ impl<'a, D: Model> Exists<'a, D> {
     }
 }
 
-/// Counts documents. See [`Collection::count`].
+/// Counts the documents that match. Output: their number. See [`Collection::count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Count<'a, D> {
     action: Result<action::CountDocuments<'a>>,
@@ -154,7 +156,8 @@ impl<'a, D: Model> Count<'a, D> {
     }
 }
 
-/// Counts all documents from metadata. See [`Collection::estimated_count`].
+/// Counts all documents from the metadata of the collection. Output: their number. See
+/// [`Collection::estimated_count`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct EstimatedCount<'a> {
     action: Result<action::EstimatedDocumentCount<'a>>,
@@ -177,7 +180,8 @@ impl<'a> EstimatedCount<'a> {
     }
 }
 
-/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the field.
+/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
+/// field.
 fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
     let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
@@ -198,7 +202,8 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     })
 }
 
-/// Finds the distinct values of a field. See [`Collection::distinct`].
+/// Finds the distinct values of a field. Output: the values, decoded. See
+/// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Distinct<'a, D, T> {
     collection: &'a Collection<D>,

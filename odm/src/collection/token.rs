@@ -3,7 +3,8 @@
 use crate::bson::{Bson, Document, doc, from_slice, to_vec};
 use crate::error::{Error, Result};
 
-/// Maximum length of a token in bytes. Longer ones are rejected before they are decoded, since tokens are untrusted input.
+/// Maximum length of a token in bytes. Longer ones are rejected before they are decoded, since
+/// tokens are untrusted input.
 const MAX_TOKEN: usize = 8 * 1024;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -53,8 +54,8 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
     }
 }
 
-/// Whether the value can be a sort key in a token. The comparison operators of the server do not order null, arrays and regular
-/// expressions among other values.
+/// Whether the value can be a sort key in a token. The comparison operators of the server do not
+/// order null, arrays and regular expressions among other values.
 pub(super) fn can_be_key(value: &Bson) -> bool {
     !matches!(
         value,

@@ -23,7 +23,8 @@ impl driver::IntoUpdate for Ready {
     }
 }
 
-/// The result of a write that must match or insert a document; otherwise [`Error::NotFound`](crate::Error::NotFound).
+/// The result of a write that must match or insert a document; otherwise
+/// [`Error::NotFound`](crate::Error::NotFound).
 fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result<UpdateResult> {
     if result.matched_count == 0 && result.upserted_id.is_none() {
         Err(collection.not_found())
@@ -33,17 +34,17 @@ fn matched<D: Model>(collection: &Collection<D>, result: UpdateResult) -> Result
 }
 
 macro_rules! required {
-    () => {
-        /// The result of a write that must match a document, or insert one by an upsert.
+    ($(#[$not_found:meta])*) => {
+        /// Runs the action, which must match a document, or insert one by an upsert.
         ///
-        /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and the call always fails with
-        /// [`Error::NotFound`](crate::Error::NotFound), even if a document was written.
+        /// Requires an acknowledged write concern. With `w: 0` the server returns no counts, and
+        /// the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if a
+        /// document was written.
         ///
         /// # Errors
-        /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted; a document with another
-        /// variant does not match an update of the fields of an enum variant. [`Error::InvalidFilter`](crate::Error::InvalidFilter),
-        /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate), and [`Error::Driver`](crate::Error::Driver) for errors of the
-        /// driver.
+        /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted;
+        /// otherwise the [errors of the action](Collection#errors).
+        $(#[$not_found])*
         pub fn required(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
             let collection = self.collection;
             let writing = self.into_future();
@@ -75,25 +76,34 @@ macro_rules! updates {
 
             crate::driver::$list! { forward_options { options: $Options } }
 
-            /// Inserts a document if no document matches. The equality conditions of the filter become its fields. Default: false.
+            /// Inserts a document if no document matches. The equality conditions of the filter
+            /// become its fields. Default: false.
             ///
-            /// Its id is that of the filter or of the update, otherwise a new one from the model's id source. The call fails with
-            /// [`Error::MissingId`](crate::Error::MissingId) if there is none of these, and with
-            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an enum variant: a document with
-            /// another variant does not match, and the upsert would insert a second document.
+            /// Its id is that of the filter or of the update, otherwise a new one from the model's
+            /// id source. The call fails with [`Error::MissingId`](crate::Error::MissingId) if
+            /// there is none of these, and with
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an
+            /// enum variant: a document with another variant does not match, and the upsert would
+            /// insert a second document.
             pub fn upsert(mut self, value: bool) -> Self {
                 self.options = self.options.upsert(value);
                 self
             }
 
-            /// The array filters of a raw update, in addition to those of typed updates (`f0`, `f1` …).
+            /// Adds filters for the `$[identifier]` segments of a raw update:
+            /// `[doc! { "line.sku": "tea" }]` for `lines.$[line].qty`. The identifiers `f0`, `f1` …
+            /// are those of [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
+            /// Default: none.
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
                 let filters = filters.into_iter().map(DocumentItem::into_document);
-        self.options = self.options.add_array_filters(filters);
+                self.options = self.options.add_array_filters(filters);
                 self
             }
 
-            required!();
+            required! {
+                /// An update of the fields of an enum variant does not match documents with another
+                /// variant.
+            }
 
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
@@ -117,21 +127,22 @@ macro_rules! updates {
 }
 
 updates! {
-    /// Updates a document. See [`Collection::update_one`].
+    /// Updates a document. Output: the counts. See [`Collection::update_one`].
     UpdateOne, UpdateOneOptions, __update_one_options, update_one;
-    /// Updates documents. See [`Collection::update_many`].
+    /// Updates documents. Output: the counts. See [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
-    /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default:
+    /// no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 }
 
-/// Replaces a document. See [`Collection::replace_one`].
+/// Replaces a document. Output: the counts. See [`Collection::replace_one`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
@@ -153,12 +164,16 @@ impl<'a, D: Model> Replace<'a, D> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
     /// Inserts the document if no document matches. Default: false.
+    ///
+    /// Its id is that of the document or, if that is `None`, that of the filter. The call fails
+    /// with [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
     }
 
-    /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default: no particular order.
+    /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default:
+    /// no particular order.
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self

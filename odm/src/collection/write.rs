@@ -1,4 +1,5 @@
-//! Checks of writes before they are sent: a filter with conditions, and an id for a document that may be inserted.
+//! Checks of writes before they are sent: a filter with conditions, and an id for a document that
+//! may be inserted.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
 use crate::collection::{Collection, pipeline};
@@ -29,8 +30,8 @@ pub(super) struct Prepared {
     pub(super) array_filters: Vec<Document>,
 }
 
-/// Checks an update. Adds conditions on the enum variants whose fields it changes to the filter, and an id for the document that an
-/// upsert may insert.
+/// Checks an update. Adds conditions on the enum variants whose fields it changes to the filter,
+/// and an id for the document that an upsert may insert.
 pub(super) fn prepare<D: Model>(
     collection: &Collection<D>,
     filter: Result<Conditions>,
@@ -62,8 +63,8 @@ pub(super) fn prepare<D: Model>(
     })
 }
 
-/// Rejects upserts that change the fields of an enum variant: a document with another variant would not match, and a second document
-/// would be inserted.
+/// Rejects upserts that change the fields of an enum variant: a document with another variant would
+/// not match, and a second document would be inserted.
 fn reject_variants(variants: &[Variant]) -> Result<()> {
     match variants.first() {
         None => Ok(()),
@@ -79,7 +80,8 @@ const NO_SOURCE: &str = "the model has no source of ids, and neither the filter 
                          add a condition such as `.id().eq(..)`, or `.id().set_on_insert(..)`";
 const NULL: &str = "null cannot be the id of a document";
 
-/// Adds a new id for the document that an upsert may insert, unless the filter or the update contains one.
+/// Adds a new id for the document that an upsert may insert, unless the filter or the update
+/// contains one.
 fn add_id<D: Model>(collection: &Collection<D>, filter: &Conditions, compiled: &mut Compiled) -> Result<()> {
     match filter.equality("_id") {
         Some(Bson::Null) => return Err(collection.missing_id(NULL)),
@@ -159,7 +161,8 @@ fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
     })
 }
 
-/// The stored form of a replacement. Without an id, so that the replaced document keeps its own, if its id is `None`.
+/// The stored form of a replacement. Without an id, so that the replaced document keeps its own, if
+/// its id is `None`.
 pub(super) fn replacement<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     if document.lacks_id() {
         to_raw(&without_id(document)?)

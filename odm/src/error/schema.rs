@@ -10,7 +10,10 @@ use crate::json::relaxed;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// An index with the same name or the same keys exists with other options.
+    /// An index with the same name or the same keys exists with other options, or one with the same
+    /// keys under another name although the declared name is explicit. Change the declaration, or
+    /// drop the existing index; for another name see
+    /// [`renamed_from`](crate::index::IndexDeclaration::renamed_from).
     OptionsConflict {
         /// The collection, as `database.collection`.
         namespace: String,
@@ -21,7 +24,8 @@ pub enum SchemaError {
         /// The declared specification.
         declared: Box<Document>,
     },
-    /// An index with the same name exists on other keys.
+    /// An index with the same name exists on other keys. Give the declared index another name, or
+    /// drop the existing index.
     KeySpecsConflict {
         /// The collection, as `database.collection`.
         namespace: String,
@@ -47,14 +51,15 @@ pub enum SchemaError {
         second: Box<Document>,
     },
     /// The server rejected an index because a conflicting one was created after the plan was made.
+    /// A new plan contains the conflict.
     ConcurrentChange {
         /// The collection, as `database.collection`.
         namespace: String,
         /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
-    /// A declaration that the server would reject, or of the index on `_id`, which every collection
-    /// has.
+    /// A declaration that the server would reject: without keys, with keys in two arrays, with an
+    /// invalid partial filter, or of the index on `_id`.
     InvalidIndex {
         /// The name of the model that declares it.
         model: &'static str,
@@ -75,7 +80,8 @@ impl fmt::Display for SchemaError {
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} differs in its options: existing {}, declared {}",
+                "index `{index}` of {namespace} differs in its options: existing {}, declared {}; \
+                 change the declaration, or drop the existing index",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
@@ -86,7 +92,8 @@ impl fmt::Display for SchemaError {
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} has other keys: existing {}, declared {}",
+                "index `{index}` of {namespace} has other keys: existing {}, declared {}; \
+                 give the declared index another name, or drop the existing index",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),

@@ -12,7 +12,8 @@ pub struct ValueError {
 }
 
 impl ValueError {
-    /// An error with a message. The message must not contain the value, because error messages are logged.
+    /// An error with a message, for implementations of [`IntoValue`](crate::IntoValue). The message
+    /// must not contain the value, because error messages are logged.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         ValueError {

@@ -1,4 +1,5 @@
-//! Combines filter documents, and converts conditions on array elements to `$elemMatch`, `$pull` and array filters.
+//! Combines filter documents, and converts conditions on array elements to `$elemMatch`, `$pull`
+//! and array filters.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
@@ -32,9 +33,9 @@ pub(crate) fn and(mut a: Document, b: Document) -> Document {
     a
 }
 
-/// Whether `key: value` can be added to the document `a` without changing the meaning of either: `a` has the same condition, or
-/// has no such operator on the field. Two different `$expr`, `$text` and other operators that are not on a field cannot be
-/// merged.
+/// Whether `key: value` can be added to the document `a` without changing the meaning of either:
+/// `a` has the same condition, or has no such operator on the field. Two different `$expr`, `$text`
+/// and other operators that are not on a field cannot be merged.
 fn mergeable(a: &Document, key: &str, value: &Bson) -> bool {
     match (a.get(key), value) {
         (None, _) => true,
@@ -175,8 +176,8 @@ pub(super) fn unplaced() -> Error {
     Error::filter("", "the whole document cannot be compared; compare its fields")
 }
 
-/// A condition on an array element in the form of `$elemMatch` and `$pull`: a filter if the element is a document, otherwise
-/// operators.
+/// A condition on an array element in the form of `$elemMatch` and `$pull`: a filter if the element
+/// is a document, otherwise operators.
 pub(crate) fn element_condition(condition: Document) -> Result<Document> {
     let mut plain = Vec::new();
     let mut fields = Document::new();
@@ -211,8 +212,8 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
     }
 }
 
-/// Merges documents of operators. An operator that occurs twice is wrapped in `$not: {$not: …}`, because the server has no `$and`
-/// for operators of one value.
+/// Merges documents of operators. An operator that occurs twice is wrapped in `$not: {$not: …}`,
+/// because the server has no `$and` for operators of one value.
 fn conjunction(all: Vec<Document>) -> Document {
     let mut merged = Document::new();
     let mut rest = Vec::new();

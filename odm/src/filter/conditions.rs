@@ -1,4 +1,5 @@
-//! The conditions of a filter: comparisons of fields, which are encoded without an intermediate document, or a document.
+//! The conditions of a filter: comparisons of fields, which are encoded without an intermediate
+//! document, or a document.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use crate::filter::combine;
 /// Conditions that must all match.
 #[derive(Clone, Debug)]
 pub(crate) enum Conditions {
-    /// No conditions, by [`Filter::everything`](crate::Filter::everything): the only filter without conditions that a write
-    /// accepts. No combination of filters returns it.
+    /// No conditions, by [`Filter::everything`](crate::Filter::everything): the only filter without
+    /// conditions that a write accepts. No combination of filters returns it.
     Everything,
     /// Comparisons of distinct fields.
     Flat(Vec<Comparison>),
@@ -47,7 +48,8 @@ impl Conditions {
 
     /// `{_id: id}`.
     pub(crate) fn id(id: Bson) -> Self {
-        // Without `$eq` the server would interpret a document as operators and a regular expression as a pattern.
+        // Without `$eq` the server would interpret a document as operators and a regular expression
+        // as a pattern.
         let operator = match id {
             Bson::Document(_) | Bson::RegularExpression(_) => Some("$eq"),
             _ => None,
@@ -98,8 +100,8 @@ impl Conditions {
         }
     }
 
-    /// Whether every document matches although this is not [`Everything`](Conditions::Everything): there are no conditions, or
-    /// all of them always match.
+    /// Whether every document matches although this is not [`Everything`](Conditions::Everything):
+    /// there are no conditions, or all of them always match.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
         match self {
             Self::Everything => false,

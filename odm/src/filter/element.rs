@@ -1,5 +1,5 @@
-//! Conditions inside arrays. Conditions on an enum variant, on a range and on the elements of an array of arrays must match the
-//! same element, so they are wrapped in an `$elemMatch`.
+//! Conditions inside arrays. Conditions on an enum variant, on a range and on the elements of an
+//! array of arrays must match the same element, so they are wrapped in an `$elemMatch`.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::{Error, Result};
@@ -9,10 +9,12 @@ use crate::path::{Implied, RawPath};
 /// Operators that the server supports only at the top level of a query.
 const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 
-/// The filter for operators at a path, with conditions for the enum variants that the path goes through.
+/// The filter for operators at a path, with conditions for the enum variants that the path goes
+/// through.
 ///
-/// A tag inside an array must be in the same element as the field, so both are in one `$elemMatch` on the innermost array
-/// around the variant. `value_is_array` is whether the value at the path is an array itself.
+/// A tag inside an array must be in the same element as the field, so both are in one `$elemMatch`
+/// on the innermost array around the variant. `value_is_array` is whether the value at the path is
+/// an array itself.
 pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
     let implied = path
         .implied()
@@ -24,7 +26,8 @@ pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document)
     Placement::new(path, implied, value_is_array, 0).place(operators)
 }
 
-/// The filter for operators that must all match the same element of the innermost array of the path.
+/// The filter for operators that must all match the same element of the innermost array of the
+/// path.
 pub(super) fn on_one_element(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
     let implied = path.implied().iter().filter(|i| i.tag.is_some()).collect();
     Placement::new(path, implied, value_is_array, path.arrays().len()).place(operators)
@@ -36,9 +39,10 @@ struct Placement<'a> {
     implied: Vec<&'a Implied>,
     /// For each array level of the path whether it needs an `$elemMatch`.
     explicit: Vec<bool>,
-    /// Number of outer array levels in which all conditions must match the same element. In the levels inside them the semantics
-    /// are those of `{path: operators}`: each condition can match a different element, and a negated condition matches if no
-    /// element matches the condition that it negates.
+    /// Number of outer array levels in which all conditions must match the same element. In the
+    /// levels inside them the semantics are those of `{path: operators}`: each condition can match
+    /// a different element, and a negated condition matches if no element matches the condition
+    /// that it negates.
     together: usize,
 }
 
@@ -77,7 +81,8 @@ impl<'a> Placement<'a> {
         self.inside(0, operators)
     }
 
-    /// The conditions inside the elements of the first `arrays` array levels; inside the document for 0.
+    /// The conditions inside the elements of the first `arrays` array levels; inside the document
+    /// for 0.
     fn inside(&self, arrays: usize, operators: Document) -> Result<Document> {
         let mut explicit = self.explicit.iter().enumerate().skip(arrays);
         let mut filter = match explicit.find(|(_, explicit)| **explicit) {
@@ -160,7 +165,8 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// Whether the operators match an array if they match one of its elements: a single operator that is not a negation.
+/// Whether the operators match an array if they match one of its elements: a single operator that
+/// is not a negation.
 fn is_simple(operators: &Document) -> bool {
     let mut names = operators.keys().filter(|name| *name != "$options");
     let negates = |name: &String| matches!(name.as_str(), "$ne" | "$nin" | "$not");

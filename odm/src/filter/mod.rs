@@ -32,13 +32,16 @@ pub use types::BsonType;
 const UNTAGGED: &str = "the enum is untagged, so a stored value does not show which variant it is, and the condition would also \
                         match other variants; compare the whole value, or use `Filter::raw(..)`";
 
-/// The key of an error message in a document that [`Filter::into_carrier`] returns. A stored name cannot contain NUL.
+/// The key of an error message in a document that [`Filter::into_carrier`] returns. A stored name
+/// cannot contain NUL.
 const INVALID: &str = "\0invalid";
 
 /// A condition on documents of type `R`.
 ///
-/// Created by the operators of [`FilterOps`]. `Display` prints the filter as Extended JSON, as it will be sent. If a value cannot
-/// be encoded as BSON, the call that uses the filter fails with the error.
+/// Created by the operators of [`FilterOps`], and combined by `&`, `|` and `!`. `Display` prints
+/// the filter as Extended JSON, as it will be sent. If a value cannot be encoded as BSON, or a
+/// condition is invalid, the call that uses the filter fails with the error, which `Display` prints
+/// in angle brackets.
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,
@@ -112,18 +115,22 @@ impl<R> Filter<R> {
 
     /// The filter that matches every document.
     ///
-    /// **To build a filter step by step, start with [`Filter::default`], not with this one.** If no condition is added, the
-    /// result is still this filter, and a write with it changes every document of the collection.
+    /// **To build a filter step by step, start with [`Filter::default`], not with this one.** If no
+    /// condition is added, the result is still this filter, and a write with it changes every
+    /// document of the collection.
     ///
-    /// This is the only filter without conditions that a write accepts: `delete_many(|_| Filter::everything())` deletes all
-    /// documents. Writes reject `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` with
-    /// [`Error::InvalidFilter`], as well as conditions that always match (`not_in` without values, a raw filter with only a
-    /// `$comment`) and combinations by `&`, `|`, [`and`](Filter::and), [`any`](Filter::any) and the like that have no condition.
+    /// This is the only filter without conditions that a write accepts:
+    /// `delete_many(|_| Filter::everything())` deletes all documents. Writes reject
+    /// `Filter::all([])`, `Filter::default()` and `Filter::raw(doc! {})` with
+    /// [`Error::InvalidFilter`], as well as conditions that always match (`not_in` without values,
+    /// a raw filter with only a `$comment`) and combinations by `&`, `|`, [`and`](Filter::and),
+    /// [`any`](Filter::any) and the like that have no condition.
     pub fn everything() -> Self {
         Self::from_conditions(Conditions::Everything)
     }
 
-    /// The filter that matches no document: the initial value when alternatives are added with `|=`.
+    /// The filter that matches no document: the initial value when alternatives are added with
+    /// `|=`.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -134,13 +141,17 @@ impl<R> Filter<R> {
     /// for name in ["Ada", "Grace"] {
     ///     filter |= Person::fields().name().eq(name);
     /// }
-    /// assert_eq!(filter.to_string(), r#"{"$or": [{"name": {"$eq": "Ada"}}, {"name": {"$eq": "Grace"}}]}"#);
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"$or": [{"name": {"$eq": "Ada"}}, {"name": {"$eq": "Grace"}}]}"#
+    /// );
     /// ```
     pub fn nothing() -> Self {
         Self::new(Ok(doc! { "$nor": [{}] }))
     }
 
-    /// All of the conditions. If there are none, reads match every document and writes reject the filter.
+    /// All of the conditions. If there are none, reads match every document and writes reject the
+    /// filter.
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
@@ -182,22 +193,28 @@ impl<R> Filter<R> {
         }
     }
 
-    /// A filter document, sent unchecked. Writes reject an empty one; see [`everything`](Filter::everything).
+    /// A filter document, sent unchecked. Writes reject an empty one; see
+    /// [`everything`](Filter::everything).
     pub fn raw(filter: Document) -> Self {
         Self::new(Ok(filter))
     }
 
-    /// `$expr`: an aggregation expression that must evaluate to true.
+    /// `$expr`: an aggregation expression that must evaluate to true, sent unchecked:
+    /// `Filter::expr(doc! { "$gt": ["$spent", "$budget"] })`.
     pub fn expr(expression: impl Into<Bson>) -> Self {
         Self::raw(doc! { "$expr": expression.into() })
     }
 
-    /// `$text`: a search in the text index of the collection.
+    /// `$text`: a search in the text index of the collection. Sort by the score with
+    /// [`SortKey::text_score`](crate::SortKey::text_score).
     ///
     /// ```
     /// # use marula::{Filter, TextSearch};
     /// let filter = Filter::<()>::text(TextSearch::new("copper kettle").language("en"));
-    /// assert_eq!(filter.to_string(), r#"{"$text": {"$search": "copper kettle", "$language": "en"}}"#);
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"$text": {"$search": "copper kettle", "$language": "en"}}"#
+    /// );
     /// ```
     pub fn text(search: impl Into<TextSearch>) -> Self {
         Self::raw(doc! { "$text": search.into().into_document() })
@@ -206,8 +223,8 @@ impl<R> Filter<R> {
     /// The filter document in the form in which it is sent.
     ///
     /// # Errors
-    /// [`Error::Encode`] for a value that cannot be encoded as BSON, [`Error::InvalidFilter`] for a condition that the server
-    /// does not support.
+    /// [`Error::Encode`] for a value that cannot be encoded as BSON, [`Error::InvalidFilter`] for a
+    /// condition that the server does not support.
     pub fn into_document(self) -> Result<Document> {
         self.into_conditions().map(Conditions::into_tree)
     }
@@ -219,7 +236,8 @@ impl<R> Filter<R> {
         Ok(conditions)
     }
 
-    /// Whether every document matches although the filter is not [`everything`](Filter::everything), so that writes reject it.
+    /// Whether every document matches although the filter is not
+    /// [`everything`](Filter::everything), so that writes reject it.
     pub(crate) fn is_unnamed_everything(&self) -> bool {
         self.inner.as_ref().is_ok_and(Conditions::is_unnamed_everything)
     }
@@ -229,14 +247,15 @@ impl<R> Filter<R> {
         self.inner.map(Conditions::into_tree).map_err(|e| *e)
     }
 
-    /// The document. An error is converted to a document from which [`carried`] reads its message, for callers that store only
-    /// documents.
+    /// The document. An error is converted to a document from which [`carried`] reads its message,
+    /// for callers that store only documents.
     pub(crate) fn into_carrier(self) -> Document {
         self.inner
             .map_or_else(|e| doc! { INVALID: e.to_string() }, Conditions::into_tree)
     }
 
-    /// This filter as the result of a combination: without conditions it is not [`everything`](Filter::everything).
+    /// This filter as the result of a combination: without conditions it is not
+    /// [`everything`](Filter::everything).
     fn unnamed(self) -> Self {
         match self.inner {
             Ok(Conditions::Everything) => Self::default(),
@@ -289,10 +308,11 @@ impl<R: Embedded> Filter<R> {
     }
 }
 
-/// A filter without conditions: the initial value when conditions are added with `&=`. With it reads match every document, and
-/// writes reject it, unlike [`Filter::everything`].
+/// A filter without conditions: the initial value when conditions are added with `&=`. With it
+/// reads match every document, and writes reject it, unlike [`Filter::everything`].
 ///
-/// With `|=` it continues to match every document. Start with [`Filter::nothing`] when alternatives are added with `|=`.
+/// With `|=` it continues to match every document. Start with [`Filter::nothing`] when alternatives
+/// are added with `|=`.
 ///
 /// ```
 /// # use marula::{Document, Filter, prelude::*};
@@ -311,8 +331,9 @@ impl<R: Embedded> Filter<R> {
 /// assert_eq!(filter.to_string(), r#"{"name": {"$eq": "Ada"}, "age": {"$gte": 36}}"#);
 /// ```
 ///
-/// **For a write, start with this filter, not with [`Filter::everything`]**: if no condition is added, a filter that starts with
-/// `everything()` matches every document, and the write accepts it.
+/// **For a write, start with this filter, not with [`Filter::everything`]**: if no condition is
+/// added, a filter that starts with `everything()` matches every document, and the write accepts
+/// it.
 impl<R> Default for Filter<R> {
     fn default() -> Self {
         Self::from_conditions(Conditions::none())

@@ -1,4 +1,5 @@
-//! The filter operators, as methods of every path. The `where` clause of a method limits the types it applies to.
+//! The filter operators, as methods of every path. The `where` clause of a method limits the types
+//! it applies to.
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
@@ -39,7 +40,8 @@ fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
     Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
 }
 
-/// Whether the value is an array inside an array. The server does not compare its elements with the operand.
+/// Whether the value is an array inside an array. The server does not compare its elements with the
+/// operand.
 fn is_element<A: AsPath>(path: &A) -> bool {
     if A::own_arrays(path) == 0 || path.raw().is_plain() {
         return false;
@@ -54,12 +56,13 @@ fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
 
 /// The filter operators of a field.
 ///
-/// A condition on the elements of an array matches if at least one element matches. A negated one (`ne`, `not_in`, `not`,
-/// `is_missing`) matches if no element matches the condition that it negates. For arrays of arrays each level is sent as an
-/// `$elemMatch`; there `is_null` matches if an element is null, but not if the array is missing.
+/// A condition on the elements of an array matches if at least one element matches. A negated one
+/// (`ne`, `not_in`, `not`, `is_missing`) matches if no element matches the condition that it
+/// negates. For arrays of arrays each level is sent as an `$elemMatch`; there `is_null` matches if
+/// an element is null, but not if the array is missing.
 pub trait FilterOps: AsPath + Sized {
-    /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is compared as a whole; for its elements
-    /// see [`contains`](FilterOps::contains).
+    /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is
+    /// compared as a whole; for its elements see [`contains`](FilterOps::contains).
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -75,7 +78,8 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$ne", value.into_value())
     }
 
-    /// `$gt`: greater than the value.
+    /// `$gt`: greater than the value. A null value is rejected with [`Error::InvalidFilter`], for
+    /// all operators of order: the server compares null only with null.
     fn gt(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -84,7 +88,7 @@ pub trait FilterOps: AsPath + Sized {
         ordered(self, "$gt", value.into_value())
     }
 
-    /// `$gte`: greater than the value or equal to it.
+    /// `$gte`: greater than the value or equal to it. For null see [`gt`](FilterOps::gt).
     fn gte(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -93,7 +97,7 @@ pub trait FilterOps: AsPath + Sized {
         ordered(self, "$gte", value.into_value())
     }
 
-    /// `$lt`: less than the value.
+    /// `$lt`: less than the value. For null see [`gt`](FilterOps::gt).
     fn lt(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -102,7 +106,7 @@ pub trait FilterOps: AsPath + Sized {
         ordered(self, "$lt", value.into_value())
     }
 
-    /// `$lte`: less than the value or equal to it.
+    /// `$lte`: less than the value or equal to it. For null see [`gt`](FilterOps::gt).
     fn lte(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -111,7 +115,7 @@ pub trait FilterOps: AsPath + Sized {
         ordered(self, "$lte", value.into_value())
     }
 
-    /// `$in`: equal to one of the values.
+    /// `$in`: equal to one of the values. Without values no document matches.
     fn is_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -119,8 +123,8 @@ pub trait FilterOps: AsPath + Sized {
         compare(self, "$in", array(values))
     }
 
-    /// `$nin`: equal to none of the values, or missing. Without values every document matches, and writes reject a filter that
-    /// consists only of such conditions.
+    /// `$nin`: equal to none of the values, or missing. Without values every document matches, and
+    /// writes reject a filter that consists only of such conditions.
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -171,9 +175,11 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$type": bson_type.alias() })
     }
 
-    /// `$gte` and `$lte`: between the bounds, both of which are included.
+    /// `$gte` and `$lte`: between the bounds, both of which are included. For null see
+    /// [`gt`](FilterOps::gt).
     ///
-    /// On an array one element must be between the bounds, whereas `gte(..) & lte(..)` can match two different elements.
+    /// On an array one element must be between the bounds, whereas `gte(..) & lte(..)` can match
+    /// two different elements.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -206,7 +212,9 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on_one_element(self, bounds)
     }
 
-    /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")`, a BSON `Regex`, or a [`Pattern`], which escapes text.
+    /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")` with the options `i`, `m`, `s` and `x`
+    /// of the server, a BSON `Regex`, or a [`Pattern`], which escapes text. A pattern with NUL is
+    /// rejected with [`Error::Encode`].
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -224,9 +232,10 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::starting_with(prefix))
     }
 
-    /// `$regex` with escaped text: the string contains the text. Case-sensitive; otherwise use [`regex`](FilterOps::regex) with
-    /// [`Pattern::containing`] and [`ignore_case`](Pattern::ignore_case).
-    /// For an array of strings use `tags().any().contains_text(..)`.
+    /// `$regex` with escaped text: the string contains the text. Case-sensitive; otherwise use
+    /// [`regex`](FilterOps::regex) with [`Pattern::containing`] and
+    /// [`ignore_case`](Pattern::ignore_case). For an array of strings use
+    /// `tags().any().contains_text(..)`.
     ///
     /// ```
     /// # use marula::{Document, prelude::*};
@@ -244,7 +253,7 @@ pub trait FilterOps: AsPath + Sized {
         matching(self, Pattern::containing(text))
     }
 
-    /// `$all`: the array contains all of the values.
+    /// `$all`: the array contains all of the values. Without values no document matches.
     fn all<V>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -266,7 +275,7 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$size`: the array has exactly `len` elements.
+    /// `$size`: the array has exactly `len` elements. A missing field does not match, even for 0.
     fn size(&self, len: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -294,7 +303,22 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$elemMatch`: one element of the array matches all the conditions.
+    /// `$elemMatch`: one element of the array matches all the conditions, whereas
+    /// `lines().sku().eq(..) & lines().qty().gt(..)` can match two different elements.
+    ///
+    /// ```
+    /// # use marula::{Document, Embedded, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # struct Line { sku: String, qty: i32 }
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, lines: Vec<Line> }
+    /// let filter = Order::fields().lines().elem_match(|l| l.sku().eq("tea") & l.qty().gt(1));
+    /// assert_eq!(
+    ///     filter.to_string(),
+    ///     r#"{"lines": {"$elemMatch": {"sku": {"$eq": "tea"}, "qty": {"$gt": 1}}}}"#
+    /// );
+    /// ```
     fn elem_match<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -310,7 +334,8 @@ pub trait FilterOps: AsPath + Sized {
         Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }))
     }
 
-    /// `$mod`: the value divided by `divisor` has the remainder `remainder`.
+    /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of
+    /// the value. A divisor of 0 is rejected with [`Error::InvalidFilter`].
     fn modulo(&self, divisor: i64, remainder: i64) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -363,7 +388,7 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$bitsAnyClear": i64::from(mask) })
     }
 
-    /// `$geoWithin`: is entirely inside the geometry.
+    /// `$geoWithin`: is entirely inside the geometry, a polygon or a multipolygon.
     fn geo_within(&self, geometry: impl Into<Geometry>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -387,7 +412,10 @@ pub trait FilterOps: AsPath + Sized {
         )
     }
 
-    /// `$nearSphere`: at most `max_metres` from the point, nearest first. Requires a `2dsphere` index. Default: no maximum.
+    /// `$nearSphere`: at most `max_metres` from the point, nearest first; `None` for no maximum.
+    /// Requires a `2dsphere` index. The server does not support it in
+    /// [`count`](crate::Collection::count) and in [`page`](crate::collection::Find::page); on an
+    /// array element it is rejected with [`Error::InvalidFilter`].
     fn near(&self, point: crate::geo::Point, max_metres: Option<f64>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -408,9 +436,11 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, operators)
     }
 
-    /// `$not`: the field does not match the operators of the closure, or is missing.
+    /// `$not`: the field does not match the operators of the closure, or is missing. Conditions on
+    /// the fields of the value are rejected with [`Error::InvalidFilter`].
     ///
-    /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives `$nor`.
+    /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives
+    /// `$nor`.
     fn not<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,

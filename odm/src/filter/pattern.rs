@@ -3,7 +3,9 @@
 use crate::bson::{Document, Regex, doc};
 use crate::error::ValueError;
 
-/// A regular expression with its options, in the syntax of the server (PCRE).
+/// A regular expression with its options, in the syntax of the server (PCRE), for
+/// [`regex`](crate::FilterOps::regex). Created from text by the functions below, which escape it,
+/// or by `From` from a pattern, which is not escaped.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pattern: String,
@@ -20,7 +22,8 @@ impl Pattern {
 
     /// Escapes text, so that it matches literally inside a regular expression.
     ///
-    /// Use it for untrusted text that becomes part of a pattern: an unescaped `.*` in a request would match every string.
+    /// Use it for untrusted text that becomes part of a pattern: an unescaped `.*` in a request
+    /// would match every string.
     ///
     /// ```
     /// use marula::Pattern;
@@ -90,7 +93,8 @@ impl Pattern {
     }
 }
 
-/// Appends the text with a backslash before every character that can have a special meaning in a pattern.
+/// Appends the text with a backslash before every character that can have a special meaning in a
+/// pattern.
 fn push_escaped(pattern: &mut String, text: &str) {
     for c in text.chars() {
         if c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_' && c != ' ' && !c.is_ascii_control() {

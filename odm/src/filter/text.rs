@@ -10,14 +10,16 @@ pub struct TextSearch {
 }
 
 impl TextSearch {
-    /// Searches for the terms. A quoted `"phrase"` must occur as a whole; a term after `-` must not occur.
+    /// Searches for the terms. A quoted `"phrase"` must occur as a whole; a term after `-` must not
+    /// occur.
     pub fn new(search: impl Into<String>) -> Self {
         TextSearch {
             document: doc! { "$search": search.into() },
         }
     }
 
-    /// The language of stop words and stemming. Default: that of the index.
+    /// The language of stop words and stemming, by name or ISO code, such as `"english"` or `"en"`.
+    /// Default: that of the index.
     pub fn language(mut self, language: impl Into<String>) -> Self {
         self.document.insert("$language", language.into());
         self

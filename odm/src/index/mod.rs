@@ -1,4 +1,5 @@
-//! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for `createIndexes`.
+//! Declared indexes: the builder behind `#[document(index(…))]`, and the specification for
+//! `createIndexes`.
 
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
@@ -30,6 +31,18 @@ struct Key {
 /// An index that a model declares.
 ///
 /// The derive creates these from `index(…)` attributes; they can also be built from typed paths.
+/// [`Schema::plan`](crate::schema::Schema::plan) checks them and returns
+/// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) for an invalid one.
+///
+/// ```
+/// # use marula::{Document, prelude::*, index::IndexDeclaration};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "people")]
+/// # struct Person { _id: i64, name: String, age: i32 }
+/// let p = Person::fields();
+/// let index = IndexDeclaration::new().ascending(&p.name()).descending(&p.age()).unique();
+/// assert_eq!(index.index_name(), "name_1_age_-1");
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct IndexDeclaration {
@@ -41,7 +54,7 @@ pub struct IndexDeclaration {
 }
 
 impl IndexDeclaration {
-    /// A declaration without keys.
+    /// A declaration without keys and options. At least one key must be added.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,7 +85,8 @@ impl IndexDeclaration {
         self.key(path, Kind::Descending)
     }
 
-    /// Adds a text key. Default weight: 1.
+    /// Adds a text key, with a weight from 1 to 99,999. Default: 1. A collection can have one text
+    /// index.
     pub fn text<A: AsPath<Mode: Readable, Value: TextKey>>(self, path: &A, weight: Option<i32>) -> Self {
         self.key(path, Kind::Text { weight })
     }
@@ -82,12 +96,14 @@ impl IndexDeclaration {
         self.key(path, Kind::Sphere)
     }
 
-    /// Adds a hashed key.
+    /// Adds a hashed key. An index can have one, and cannot be unique then. With further keys:
+    /// MongoDB 4.4+.
     pub fn hashed<A: AsPath<Mode: Readable, Value: HashedKey>>(self, path: &A) -> Self {
         self.key(path, Kind::Hashed)
     }
 
-    /// Adds a wildcard key for all fields below the path, or for the whole document if the path is the root.
+    /// Adds a wildcard key for all fields below the path, or for the whole document if the path is
+    /// [the root](crate::Path::root). With further keys: MongoDB 7.0+.
     pub fn wildcard<A: AsPath<Mode: Readable>>(self, path: &A) -> Self {
         let mut next = self.key(path, Kind::Wildcard);
         if let Some(key) = next.keys.last_mut() {
@@ -100,40 +116,49 @@ impl IndexDeclaration {
         next
     }
 
-    /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field (`expireAfterSeconds`).
+    /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field
+    /// (`expireAfterSeconds`, at most 2,147,483,647). It must be the only key. The server deletes
+    /// expired documents about once a minute.
     pub fn expiring<A: AsPath<Mode: Readable, Value: TtlKey>>(self, path: &A, seconds: u32) -> Self {
         self.key(path, Kind::Ascending)
             .option("expireAfterSeconds", i64::from(seconds))
     }
 
-    /// The name of the index. Default: derived from keys and directions, such as `status_1_total_-1`.
+    /// The name of the index. Default: derived from keys and directions, such as
+    /// `status_1_total_-1`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The previous name of the index. An existing index with this name and an equal specification is kept.
+    /// The previous name of the index: an existing index with this name and an equal specification
+    /// is kept under its name. Otherwise an index with the same specification and a name other than
+    /// the explicit one is a conflict.
     pub fn renamed_from(mut self, name: impl Into<String>) -> Self {
         self.renamed_from = Some(name.into());
         self
     }
 
-    /// Rejects documents with the key of another document (`unique`).
+    /// Rejects documents with the key of another document (`unique`): writes of such documents fail
+    /// with [`Error::Duplicate`].
     pub fn unique(self) -> Self {
         self.option("unique", true)
     }
 
-    /// Does not index documents without the key (`sparse`).
+    /// Does not index documents without any of the keys (`sparse`). Cannot be combined with
+    /// [`partial`](Self::partial).
     pub fn sparse(self) -> Self {
         self.option("sparse", true)
     }
 
-    /// Hides the index from the query planner (`hidden`).
+    /// Hides the index from the query planner (`hidden`, MongoDB 4.4+).
     pub fn hidden(self) -> Self {
         self.option("hidden", true)
     }
 
-    /// The collation for comparing strings, as a collation document.
+    /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A
+    /// query uses the index for strings only if it specifies the same collation. Default: the
+    /// collation of the collection.
     pub fn collation(self, collation: Document) -> Self {
         self.option("collation", collation)
     }
@@ -141,8 +166,8 @@ impl IndexDeclaration {
     /// Indexes only documents that match the filter (`partialFilterExpression`).
     ///
     /// Servers do not support `$elemMatch` here: [`plan`](crate::schema::Schema::plan) fails with
-    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one. Conditions on the fields of
-    /// an enum variant inside an array are sent as `$elemMatch`.
+    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one.
+    /// Conditions on the fields of an enum variant inside an array are sent as `$elemMatch`.
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
         let checked = filter.into_document().and_then(|filter| {
             check_partial(&filter)?;
@@ -167,12 +192,14 @@ impl IndexDeclaration {
         self.option("language_override", field.into())
     }
 
-    /// Any other option, sent unchecked.
+    /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces
+    /// an option of this name.
     pub fn raw_option(self, name: &str, value: impl Into<Bson>) -> Self {
         self.option(name, value)
     }
 
-    /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB drivers do.
+    /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB
+    /// drivers do.
     #[must_use]
     pub fn index_name(&self) -> String {
         self.name

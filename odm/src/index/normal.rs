@@ -1,4 +1,5 @@
-//! Normalizes index specifications, so that declared ones can be compared with those that a server lists.
+//! Normalizes index specifications, so that declared ones can be compared with those that a server
+//! lists.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +70,8 @@ pub(crate) fn normalize(specification: &Document) -> NormalIndex {
     }
 }
 
-/// The keys in the form in which the server lists them: the fields of a text index as `_fts`, without `_ftsx`.
+/// The keys in the form in which the server lists them: the fields of a text index as `_fts`,
+/// without `_ftsx`.
 fn normal_keys(keys: &Document) -> Vec<(String, Bson)> {
     let mut normal = Vec::new();
     let mut text = false;
@@ -155,8 +157,9 @@ fn number(value: &Bson) -> Bson {
 }
 
 impl NormalIndex {
-    /// Whether two collations are equal. A server lists options that depend on the locale (`caseFirst`, `alternate`,
-    /// `maxVariable`, `normalization`) even if the declaration does not set them, so they are compared only if both have them.
+    /// Whether two collations are equal. A server lists options that depend on the locale
+    /// (`caseFirst`, `alternate`, `maxVariable`, `normalization`) even if the declaration does not
+    /// set them, so they are compared only if both have them.
     fn same_collation(&self, other: &NormalIndex) -> bool {
         match (&self.collation, &other.collation) {
             (None, None) => true,
@@ -165,8 +168,8 @@ impl NormalIndex {
         }
     }
 
-    /// Whether the server considers the two the same index, apart from their other options: equal keys, collation and partial
-    /// filter.
+    /// Whether the server considers the two the same index, apart from their other options: equal
+    /// keys, collation and partial filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
         self.keys == other.keys
@@ -174,10 +177,11 @@ impl NormalIndex {
             && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
-    /// The names of the options that differ from a listed specification; empty if the two are equal.
+    /// The names of the options that differ from a listed specification; empty if the two are
+    /// equal.
     ///
-    /// `storageEngine` is compared only if `self`, the declared specification, has it: servers add storage engine options to
-    /// every index.
+    /// `storageEngine` is compared only if `self`, the declared specification, has it: servers add
+    /// storage engine options to every index.
     pub(crate) fn differences(&self, other: &NormalIndex) -> Vec<String> {
         let mut names = Vec::new();
         if self.keys != other.keys {

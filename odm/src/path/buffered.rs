@@ -1,12 +1,15 @@
-//! Whether a type contains a `uuid::Uuid`, which serde cannot read from its buffer: computed at compile time for the derives.
+//! Whether a type contains a `uuid::Uuid`, which serde cannot read from its buffer: computed at
+//! compile time for the derives.
 //!
-//! For flattened fields and for internally tagged and untagged enums serde copies values into a buffer before it reads them. The
-//! buffer has no form for Binary subtype 4 that `uuid::Uuid` reads. A flattened `Option` whose value cannot be read is `None`, and
-//! the next replacement of the document would delete the stored value. The derives therefore reject such types.
+//! For flattened fields and for internally tagged and untagged enums serde copies values into a
+//! buffer before it reads them. The buffer has no form for Binary subtype 4 that `uuid::Uuid`
+//! reads. A flattened `Option` whose value cannot be read is `None`, and the next replacement of
+//! the document would delete the stored value. The derives therefore reject such types.
 //!
-//! The constants of recursive types would depend on themselves, so each has a [`Depth`], which is one less for the fields of a
-//! struct or an enum. The checks use increasing depths: the constants of one depth are known when those of the next depth are
-//! computed, so that the compiler does not exceed its recursion limit. A UUID below 32 nested structs is not found.
+//! The constants of recursive types would depend on themselves, so each has a [`Depth`], which is
+//! one less for the fields of a struct or an enum. The checks use increasing depths: the constants
+//! of one depth are known when those of the next depth are computed, so that the compiler does not
+//! exceed its recursion limit. A UUID below 32 nested structs is not found.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
@@ -18,7 +21,8 @@ use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
 };
 
-/// A type of which is known whether it contains a `uuid::Uuid`, within `N` nested structs and enums.
+/// A type of which is known whether it contains a `uuid::Uuid`, within `N` nested structs and
+/// enums.
 pub trait ContainsUuid<N: Depth> {
     /// Whether a value can contain a `uuid::Uuid`.
     const FOUND: bool;
@@ -139,8 +143,8 @@ impl<N: Depth, T: ToOwned<Owned: ContainsUuid<N>> + ?Sized> ContainsUuid<N> for 
     const FOUND: bool = <T::Owned as ContainsUuid<N>>::FOUND;
 }
 
-/// The constant of any type: that of [`ContainsUuid`], or that of [`NoUuids`] where it is not implemented, since an inherent constant
-/// is found before that of a trait.
+/// The constant of any type: that of [`ContainsUuid`], or that of [`NoUuids`] where it is not
+/// implemented, since an inherent constant is found before that of a trait.
 #[derive(Debug)]
 pub struct Uuids<T, N>(PhantomData<fn() -> (T, N)>);
 

@@ -1,4 +1,27 @@
 //! The types that a field can have, and the accessors of paths to them.
+//!
+//! | Rust type | stored as |
+//! |---|---|
+//! | `i8`, `i16`, `i32`, `u8`, `u16` | Int32 |
+//! | `i64`, `u32`, `u64`, `usize` | Int64; a value above `i64::MAX` is an error |
+//! | `f32`, `f64` | Double |
+//! | `bool` | Boolean |
+//! | `String`, `char` | String |
+//! | [`ObjectId`], [`DateTime`], [`Decimal128`] | the BSON type of this name |
+//! | [`Timestamp`], [`Binary`], [`Regex`] | the BSON type of this name |
+//! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
+//! | [`Bson`], [`Document`] | any value, any document |
+//! | `Option<T>` | `T`, or Null; a missing field is read as `None` |
+//! | `Vec`, `[T; N]`, `Box<[T]>`, `VecDeque`, `LinkedList` | Array |
+//! | `HashSet`, `BTreeSet` | Array |
+//! | `HashMap<String, T>`, `BTreeMap<String, T>` | a document |
+//! | `Box<T>`, `Cow<T>` | `T` |
+//! | a struct with `#[derive(Embedded)]` | a document; a newtype as the type inside |
+//! | an enum with `#[derive(Embedded)]` | by its [serde representation](derive@crate::Embedded) |
+//! | the types in [`geo`](crate::geo) | a GeoJSON document |
+//!
+//! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see
+//! [`Document`](derive@crate::Document).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
@@ -10,9 +33,8 @@ use crate::bson::{
 };
 use crate::path::{AsPath, Mode, Path, Wrapped};
 
-/// A type of fields with typed paths.
-///
-/// Implemented for scalars, `Option`, arrays, maps with string keys, and by `#[derive(Embedded)]`.
+/// A type of fields with typed paths. The [module](self) lists the implementations; for your own
+/// types derive [`Embedded`](derive@crate::Embedded).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no typed paths",
     label = "`{Self}` does not implement `marula::Field`",
@@ -27,18 +49,21 @@ pub trait Field: Sized {
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// The accessors for the path of a field.
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M>;
-    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check); empty for other types.
+    /// The stored names of the fields of a struct, for [`names::check`](crate::path::names::check);
+    /// empty for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]
     }
-    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and not by way of their text.
+    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and
+    /// not by way of their text.
     #[doc(hidden)]
     #[inline]
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
-/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and `#[derive(Document)]`.
+/// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and
+/// `#[derive(Document)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not stored as a document",
     label = "conditions on `{Self}` can only be joined with `&`",
@@ -47,9 +72,11 @@ pub trait Field: Sized {
 )]
 pub trait Embedded: Field {}
 
-/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize` implementation defines.
+/// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize`
+/// implementation defines.
 ///
-/// Every operator is allowed on it. Values are given as [`Bson`], in the form in which the field is stored.
+/// Every operator of scalars is allowed on it. Values are given as [`Bson`], in the form in which
+/// the field is stored; nothing checks that they have this form.
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {

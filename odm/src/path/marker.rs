@@ -1,4 +1,7 @@
 //! Marker traits that limit operators to the types of fields they apply to.
+//!
+//! Most are also implemented for an `Option` of such a type, for newtypes that derive
+//! [`Embedded`](derive@crate::Embedded), for [`Bson`], and for [`Opaque`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
@@ -6,18 +9,20 @@ use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timest
 use crate::path::field::Opaque;
 use crate::path::{Maybe, Read, Through, Write};
 
-/// Modes of paths that can be read: by filters, sorts and indexes.
+/// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
+/// segment.
 #[diagnostic::on_unimplemented(
     message = "a positional path is only valid in an update",
     label = "this path contains a positional segment",
-    note = "in a filter, use the array itself, `.any()` or `.elem_match(..)`"
+    note = "outside of updates, use the array itself or `.any()`; in a filter also `.elem_match(..)`"
 )]
 pub trait Readable {}
 impl Readable for Read {}
 impl Readable for Maybe {}
 impl Readable for Through {}
 
-/// Modes of paths that can be updated.
+/// Modes of paths that can be updated: all that select an element of each array that they go
+/// through.
 #[diagnostic::on_unimplemented(
     message = "an update inside an array must select the elements to change",
     label = "this path goes through an array without selecting elements",
@@ -28,7 +33,8 @@ impl Writable for Read {}
 impl Writable for Maybe {}
 impl Writable for Write {}
 
-/// Types that the server orders as Rust does.
+/// Types of fields that can be compared by order: numbers, strings, dates, ObjectIds, timestamps
+/// and UUIDs. Not `bool`, documents and arrays.
 #[diagnostic::on_unimplemented(
     message = "`$gt`, `$gte`, `$lt`, `$lte`, `$min` and `$max` need an ordered field, found `{Self}`",
     label = "`{Self}` cannot be compared by order",
@@ -36,21 +42,21 @@ impl Writable for Write {}
 )]
 pub trait Ordered {}
 
-/// Numeric types.
+/// Numeric types: integers, floating point numbers and [`Decimal128`].
 #[diagnostic::on_unimplemented(
     message = "`$inc` and `$mul` need a numeric field, found `{Self}`",
     label = "`{Self}` is not a number"
 )]
 pub trait Numeric {}
 
-/// Integer types.
+/// Integer types: `i8` to `i64`, `u8` to `u64`, and `usize`.
 #[diagnostic::on_unimplemented(
     message = "`$mod` and the bit operators need an integer field, found `{Self}`",
     label = "`{Self}` is not an integer"
 )]
 pub trait Integer {}
 
-/// String types.
+/// String types: `String` and `char`.
 #[diagnostic::on_unimplemented(
     message = "`$regex` needs a string field, found `{Self}`",
     label = "`{Self}` is not a string",
@@ -58,14 +64,14 @@ pub trait Integer {}
 )]
 pub trait Text {}
 
-/// Date types.
+/// Date types: [`DateTime`].
 #[diagnostic::on_unimplemented(
     message = "`$currentDate` needs a date field, found `{Self}`",
     label = "`{Self}` is not a date"
 )]
 pub trait Date {}
 
-/// GeoJSON types.
+/// GeoJSON types: those in [`geo`](crate::geo), and [`Document`].
 #[diagnostic::on_unimplemented(
     message = "geospatial operators and indexes need a GeoJSON field, found `{Self}`",
     label = "`{Self}` is not a GeoJSON value",
@@ -73,7 +79,8 @@ pub trait Date {}
 )]
 pub trait Geo {}
 
-/// Types that can be a key of keyset pagination: ordered and always present.
+/// Types that can be a key of keyset pagination: ordered, and never null. Not `f32` and `f64`,
+/// whose NaN `$gt` and `$lt` do not order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
     label = "pages sorted by a nullable or unordered key would skip documents",
@@ -81,36 +88,37 @@ pub trait Geo {}
 )]
 pub trait KeysetKey {}
 
-/// Types of ascending and descending index keys.
+/// Types of ascending and descending index keys: all but maps, regular expressions and the types in
+/// [`geo`](crate::geo).
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot be an index key",
     label = "this type cannot be indexed",
-    note = "index the entries of a map with `wildcard(..)`"
+    note = "index the entries of a map with `wildcard(..)`, and a GeoJSON field with `geo(..)`"
 )]
 pub trait IndexKey {}
 
-/// Types of the key of a TTL index.
+/// Types of the key of a TTL index: [`DateTime`], and a `Vec` of it.
 #[diagnostic::on_unimplemented(
     message = "a TTL index needs a date field, found `{Self}`",
     label = "the server expires documents by dates only"
 )]
 pub trait TtlKey {}
 
-/// Types of the keys of a text index.
+/// Types of the keys of a text index: `String`, and a `Vec` of it.
 #[diagnostic::on_unimplemented(
     message = "a text index needs a field of strings, found `{Self}`",
     label = "`{Self}` is not text"
 )]
 pub trait TextKey {}
 
-/// Types of the key of a hashed index.
+/// Types of the key of a hashed index: as [`IndexKey`], but no arrays.
 #[diagnostic::on_unimplemented(
     message = "a hashed index cannot contain a field of type `{Self}`",
     label = "the server rejects arrays in a hashed index"
 )]
 pub trait HashedKey {}
 
-/// Array types.
+/// Array types: `Vec`, `VecDeque`, `LinkedList`, `HashSet`, `BTreeSet`, `Box<[T]>`, `[T; N]`.
 #[diagnostic::on_unimplemented(
     message = "this operator needs an array field, found `{Self}`",
     label = "`{Self}` is not an array",
@@ -133,7 +141,7 @@ pub trait Contains {
     type Element;
 }
 
-/// Maps with string keys.
+/// Maps with string keys: `HashMap`, `BTreeMap`, and [`Document`].
 #[diagnostic::on_unimplemented(
     message = "`.entry(..)` needs a map field, found `{Self}`",
     label = "`{Self}` is not a map with string keys"
@@ -143,7 +151,7 @@ pub trait Map {
     type Value;
 }
 
-/// Types of fields that can be null.
+/// Types of fields that can be null: `Option`.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` is never null",
     label = "only an `Option` can be set to null"

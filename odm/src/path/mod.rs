@@ -24,7 +24,20 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The uses that a path allows; see [`Read`], [`Maybe`], [`Through`], [`Write`].
+/// The uses that a path allows. The accessors determine the mode:
+///
+/// | mode | example | filter, sort, index | update | keyset |
+/// |---|---|---|---|---|
+/// | [`Read`] | `o.customer_id()` | yes | yes | yes |
+/// | [`Maybe`] | `o.lines().nth(0).sku()`, the fields of an `Option` | yes | yes | no |
+/// | [`Through`] | `o.lines().sku()`, `o.lines().any().sku()` | yes | no | no |
+/// | [`Write`] | `o.lines().all_positional().sku()` | no | yes | no |
+/// | [`Unpositioned`] | `o.lines().all_positional().parts().qty()` | no | no | no |
+///
+/// A [`Through`] path can be updated after an element is selected by
+/// [`nth`](PathOps::nth), [`positional`](PathOps::positional),
+/// [`all_positional`](PathOps::all_positional) or
+/// [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
 pub trait Mode: sealed::Sealed {
     /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
@@ -103,7 +116,16 @@ pub(crate) fn value_path<A: AsPath>(path: &A) -> Cow<'_, RawPath> {
     }
 }
 
-/// A path from `R` to a value of type `T`.
+/// A path from `R` to a value of type `T`. Created by the accessors of [`Model::fields`].
+///
+/// The operators are methods of the traits [`FilterOps`], [`UpdateOps`], [`ArrayUpdateOps`],
+/// [`SortOps`] and [`PathOps`], which [`prelude`](crate::prelude) exports.
+///
+/// [`Model::fields`]: crate::Model::fields
+/// [`FilterOps`]: crate::FilterOps
+/// [`UpdateOps`]: crate::UpdateOps
+/// [`ArrayUpdateOps`]: crate::ArrayUpdateOps
+/// [`SortOps`]: crate::SortOps
 pub struct Path<R, T, M = Read> {
     raw: RawPath,
     types: Types<(R, T, M)>,
@@ -215,12 +237,12 @@ impl<R, T, M: Mode> AsPath for Path<R, T, M> {
     }
 }
 
-/// A path whose value wraps another one: an array, an `Option` or a newtype. It dereferences to the
+/// A path whose value wraps another one: an array, an `Option`, a newtype. It dereferences to the
 /// accessors of the wrapped value, so that `order.lines().sku()` and `order.address().city()`
 /// follow the structure of the documents.
 ///
-/// The operators of the value itself hide a field of the same name in the wrapped value: with a
-/// field `size` in the elements, write `lines().any().size()`.
+/// An operator has precedence over a field of the same name here: with a field `size` in the
+/// elements, write `lines().any().size()`; in an `Option`, write `part().some().size()`.
 pub struct Wrapped<V, N, M> {
     inner: N,
     /// Number of array levels of the value.
@@ -327,7 +349,8 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).mark_array())
     }
 
-    /// The element of an array at an index.
+    /// The element of an array at an index, from 0. An update at an index after the end of the
+    /// array fills the elements in between with null.
     ///
     /// In a filter the server interprets the number also as a field name:
     /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
@@ -340,7 +363,8 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// `$`: the first element that the filter of the update matched. The filter must contain a
-    /// condition on the array.
+    /// condition on the array, otherwise the server rejects the update. A path can contain only one
+    /// `$`.
     fn positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,
@@ -349,7 +373,8 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).element("$"))
     }
 
-    /// `$[]`: every element of an array.
+    /// `$[]`: every element. For those that match a condition see
+    /// [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
     fn all_positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,

@@ -7,10 +7,12 @@ use serde::{Deserializer, forward_to_deserialize_any};
 
 use crate::path::field::Field;
 
-/// Compares the stored names of a struct's typed paths with the names that its `Deserialize` implementation reads.
+/// Compares the stored names of a struct's typed paths with the names that its `Deserialize`
+/// implementation reads.
 ///
-/// The derives read serde's attributes, so the two agree unless `Deserialize` is implemented by hand or by another derive. A
-/// struct with a flattened field reports no names, so it is not checked. The types of the fields are not checked either.
+/// The derives read serde's attributes, so the two agree unless `Deserialize` is implemented by
+/// hand or by another derive. A struct with a flattened field reports no names, so it is not
+/// checked. The types of the fields are not checked either.
 ///
 /// ```
 /// # use marula::Embedded;

@@ -1,5 +1,9 @@
 //! Schemas: the indexes that registered models declare, a plan to create them, and its application.
 //!
+//! A plan compares the declared indexes with the existing ones. It contains one [`Step`] for each
+//! index: create, keep, conflict or unknown. Applying it creates missing indexes; existing indexes
+//! are neither changed nor dropped.
+//!
 //! ```no_run
 //! # use marula::{Model, schema::Apply};
 //! # async fn run<Order: Model, Customer: Model>(db: marula::Database) -> marula::Result<()> {
@@ -39,21 +43,26 @@ impl Schema {
         }
     }
 
-    /// Registers a model.
+    /// Adds the indexes that a model declares to its collection, [`Model::COLLECTION`]. Several
+    /// models can be registered for one collection; an index that two of them declare equally is
+    /// created once. Errors in declarations are returned by [`plan`](Schema::plan).
     pub fn register<D: Model>(self) -> Self {
         self.register_named::<D>(D::COLLECTION)
     }
 
-    /// Registers a model for a collection of another name than [`Model::COLLECTION`].
+    /// As [`register`](Schema::register), for a collection of another name.
     pub fn register_named<D: Model>(mut self, collection: &str) -> Self {
         self.declarations.add::<D>(self.database.name(), collection);
         self
     }
 
-    /// Compares the declared indexes with the existing ones (`listIndexes`). Writes nothing.
+    /// Compares the declared indexes with the existing ones, with one `listIndexes` for each
+    /// collection. Writes nothing. A collection that does not exist has no indexes.
     ///
     /// # Errors
-    /// [`Error::Schema`] for declarations that are invalid or conflict with one another; errors of the driver.
+    /// [`Error::Schema`] for declarations that are invalid or conflict with one another;
+    /// [`Error::Driver`] for errors of the driver. A conflict with an existing index is not an
+    /// error here, see [`Plan::conflict`].
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         for (collection, declared) in self.declarations.collections()? {
@@ -96,7 +105,7 @@ impl fmt::Display for SchemaPlan {
     }
 }
 
-/// Which changes [`SchemaPlan::apply`] may make.
+/// The options of [`SchemaPlan::apply`]. Created by [`additive`](Apply::additive).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Apply {
@@ -104,14 +113,16 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before anything is written.
+    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before
+    /// anything is written.
     pub fn additive() -> Self {
         Apply {
             allow_conflicts: false,
         }
     }
 
-    /// Whether to create missing indexes although other indexes are in conflict. Default: `false`.
+    /// Whether to create the missing indexes although other indexes conflict with existing ones,
+    /// which stay as they are. Default: `false`.
     pub fn allow_conflicts(mut self, yes: bool) -> Self {
         self.allow_conflicts = yes;
         self
@@ -122,19 +133,23 @@ impl Apply {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
-    /// The created indexes, each as `database.collection` and index name.
+    /// The created indexes, each as `database.collection` and index name. They include those that
+    /// another client created after the plan was made.
     pub created: Vec<(String, String)>,
 }
 
 impl SchemaPlan {
-    /// Applies the plan, as far as `apply` allows. If there are no indexes to create, nothing is written. Several instances of
-    /// an application may apply the same plan concurrently: an index that was created in the meantime is not an error.
+    /// Creates the missing indexes, with one `createIndexes` for each collection. If there are
+    /// none, nothing is sent. Several instances of an application may apply the same plan
+    /// concurrently: an equal index that was created in the meantime is not an error.
     ///
-    /// If the future is dropped, some of the indexes may have been created; a new plan contains the others.
+    /// After an error, or if the future is dropped, some of the indexes may have been created; a
+    /// new plan contains the others.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the plan was made;
-    /// [`Error::Duplicate`] if existing documents violate a unique index; errors of the driver.
+    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the
+    /// plan was made; [`Error::Duplicate`] if existing documents violate a unique index;
+    /// [`Error::Driver`] for other errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(conflict) = self.plan.conflict().filter(|_| !apply.allow_conflicts) {
             return Err(conflict.into());
@@ -151,7 +166,8 @@ impl SchemaPlan {
         Ok(applied)
     }
 
-    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server scans the collection once.
+    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server
+    /// scans the collection once.
     async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let mut models = Vec::new();
@@ -172,8 +188,8 @@ impl SchemaPlan {
     }
 }
 
-/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the conflicting index was
-/// created after the plan was made.
+/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the
+/// conflicting index was created after the plan was made.
 fn conflict(collection: &CollectionPlan, e: &driver::Error) -> Option<SchemaError> {
     let namespace = collection.namespace.clone();
     let source = e.clone();

@@ -19,7 +19,7 @@ pub enum Step {
         /// The declared specification.
         specification: Document,
     },
-    /// The index is declared and exists.
+    /// The index is declared, and exists with the same keys and options.
     Keep {
         /// The name of the index on the server.
         name: String,
@@ -58,7 +58,8 @@ pub struct CollectionPlan {
     pub steps: Vec<Step>,
 }
 
-/// The steps that bring a database to the declared indexes. `Display` prints one line for each step.
+/// The steps that bring a database to the declared indexes. `Display` prints one line for each
+/// step.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {

@@ -13,9 +13,27 @@ use crate::update::ops::operation;
 use crate::update::{IntoUpdate, Update};
 use crate::value::{IntoValue, array};
 
-/// The update operators of an array.
+/// The update operators of an array. Those that add values create a missing array; the server
+/// rejects all of them for a field that is stored as another type.
 pub trait ArrayUpdateOps: AsPath + Sized {
     /// `$[identifier]`: every element that matches the condition, which is sent as an array filter.
+    /// A filter without conditions is rejected with [`Error::InvalidUpdate`]; for every element use
+    /// [`all_positional`](crate::PathOps::all_positional).
+    ///
+    /// ```
+    /// # use marula::{Document, Embedded, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Embedded)]
+    /// # struct Line { sku: String, qty: i32 }
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, lines: Vec<Line> }
+    /// let o = Order::fields();
+    /// let update = o.lines().filtered_positional(|l| l.sku().eq("tea")).qty().inc(1);
+    /// assert_eq!(
+    ///     update.to_string(),
+    ///     r#"{"$inc": {"lines.$[f0].qty": 1}} arrayFilters [{"f0.sku": {"$eq": "tea"}}]"#
+    /// );
+    /// ```
     fn filtered_positional<F>(&self, condition: F) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,
@@ -37,7 +55,8 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         operation(self, "$push", value.into_value())
     }
 
-    /// `$push` with `$each`: adds several values. [`PushEach`] has the modifiers `$position`, `$slice` and `$sort`.
+    /// `$push` with `$each`: appends several values. [`PushEach`] has the modifiers `$position`,
+    /// `$slice` and `$sort`.
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
@@ -55,7 +74,7 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         }
     }
 
-    /// `$addToSet`: appends the value unless the array contains it.
+    /// `$addToSet`: appends the value unless the array contains an equal one.
     fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -78,8 +97,9 @@ pub trait ArrayUpdateOps: AsPath + Sized {
         )
     }
 
-    /// `$pull`: removes the elements that match the condition. A filter without conditions is rejected unless it is
-    /// [`Filter::everything`], because it would remove every document of the array.
+    /// `$pull`: removes the elements that match the condition. A filter without conditions is
+    /// rejected unless it is [`Filter::everything`], because it would remove every document of the
+    /// array.
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
         Self::Value: Array<Element: Field>,
@@ -149,12 +169,14 @@ impl<R, A: Array> PushEach<R, A> {
         self
     }
 
-    /// `$position`: the index at which the values are inserted; a negative index counts from the end. Default: the end.
+    /// `$position`: the index at which the values are inserted; a negative index counts from the
+    /// end. Default: the end.
     pub fn position(self, index: i32) -> Self {
         self.with("$position", index)
     }
 
-    /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if `len` is negative. Default: all.
+    /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if
+    /// `len` is negative. Default: all.
     pub fn slice(self, len: i32) -> Self {
         self.with("$slice", len)
     }

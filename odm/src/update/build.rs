@@ -1,4 +1,5 @@
-//! Compiles operations to an update document: groups them by operator, numbers the array filters, and checks for conflicts.
+//! Compiles operations to an update document: groups them by operator, numbers the array filters,
+//! and checks for conflicts.
 
 use crate::bson::{Bson, Document};
 use crate::error::{Error, Result};
@@ -98,8 +99,8 @@ pub(super) fn compile(operations: Vec<Operation>) -> Result<Compiled> {
     })
 }
 
-/// The path with identifiers that are unique in the update. Equal conditions on the same array get the same identifier, so
-/// that [`check_conflicts`] can compare paths.
+/// The path with identifiers that are unique in the update. Equal conditions on the same array get
+/// the same identifier, so that [`check_conflicts`] can compare paths.
 fn numbered_path(operation: &Operation, filters: &mut Vec<ArrayFilter>) -> Result<String> {
     if operation.array_filters.is_empty() {
         return Ok(operation.path.clone());
@@ -153,7 +154,8 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Rejects two operators on one field, or on a field and a part of it, as the server does with ConflictingUpdateOperators.
+/// Rejects two operators on one field, or on a field and a part of it, as the server does with
+/// ConflictingUpdateOperators.
 fn check_conflicts(changed: &[String]) -> Result<()> {
     let mut sorted: Vec<Vec<&str>> = changed.iter().map(|p| p.split('.').collect()).collect();
     sorted.sort();

@@ -1,4 +1,5 @@
-//! Conversions into updates, the combination of several updates in a tuple, `Vec` or `Option`, and the items of lists of documents.
+//! Conversions into updates, the combination of several updates in a tuple, `Vec` or `Option`, and
+//! the items of lists of documents.
 
 use crate::bson::Document;
 use crate::update::Update;
@@ -19,7 +20,8 @@ impl DocumentItem for Document {
     }
 }
 
-/// One or several changes to documents of type `R`: an [`Update`], a tuple, a `Vec` or an `Option` of these.
+/// One or several changes to documents of type `R`: an [`Update`], a tuple, a `Vec` or an `Option`
+/// of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an update of `{R}`",
     label = "expected an update operator such as `.set(..)`, or a tuple of these"

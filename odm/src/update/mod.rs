@@ -1,4 +1,5 @@
-//! Typed updates: operators on fields, combined in tuples, and checked for conflicts before they are sent.
+//! Typed updates: operators on fields, combined in tuples, and checked for conflicts before they
+//! are sent.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -29,7 +30,8 @@ struct Operation {
     value: Bson,
     /// The conditions of `$[f0]`, `$[f1]` … in `path`.
     array_filters: Vec<Document>,
-    /// The enum variants that the path goes through, except those inside elements that have an array filter.
+    /// The enum variants that the path goes through, except those inside elements that have an
+    /// array filter.
     variants: Vec<Variant>,
 }
 
@@ -41,12 +43,13 @@ enum Body {
 
 /// A change to documents of type `R`.
 ///
-/// Created by the operators of [`UpdateOps`] and [`ArrayUpdateOps`]; a tuple combines several. `Display` prints the update as
-/// Extended JSON, as it will be sent.
+/// Created by the operators of [`UpdateOps`] and [`ArrayUpdateOps`]; a tuple combines several.
+/// `Display` prints the update as Extended JSON, as it will be sent.
 ///
-/// A change of a field of an enum variant applies only to values of this variant: the tag is added to the filter of the
-/// update, or to the array filter for a variant inside array elements. A document with another variant does not match, so
-/// none of the changes of the update are made to it.
+/// A change of a field of an enum variant applies only to values of this variant: the tag is added
+/// to the filter of the update, or to the array filter for a variant inside array elements. A
+/// document with another variant does not match, so none of the changes of the update are made to
+/// it.
 #[must_use = "an update does nothing until it is given to a call"]
 pub struct Update<R> {
     body: Result<Body, Box<Error>>,
@@ -91,8 +94,8 @@ impl<R> Update<R> {
         }
     }
 
-    /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A call rejects such an update
-    /// with [`Error::InvalidUpdate`].
+    /// Whether the update has no operators: none was given, or only `Option`s that are `None`. A
+    /// call rejects such an update with [`Error::InvalidUpdate`].
     ///
     /// ```
     /// # use marula::{Document, IntoUpdate, Update, prelude::*};
@@ -112,24 +115,27 @@ impl<R> Update<R> {
         }
     }
 
-    /// An update without operators, to which others are added by [`and`](Update::and).
+    /// An update without operators, to which others are added by [`and`](Update::and). A call
+    /// rejects it with [`Error::InvalidUpdate`].
     pub fn empty() -> Self {
         Self::new(Ok(Body::Operations(Vec::new())))
     }
 
-    /// A document of operators (`{$set: {…}, $inc: {…}}`), sent as it is. Its paths are checked for conflicts with the other
-    /// operators of the update.
+    /// A document of operators (`{$set: {…}, $inc: {…}}`), sent as it is. Its paths are checked for
+    /// conflicts with the other operators of the update.
     pub fn raw(update: Document) -> Self {
         Self::new(build::parse(update).map(Body::Operations))
     }
 
-    /// An aggregation pipeline. It cannot be combined with operators.
+    /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent
+    /// unchecked (MongoDB 4.2+). It cannot be combined with operators.
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         let stages = stages.into_iter().map(DocumentItem::into_document);
         Self::new(Ok(Body::Pipeline(stages.collect())))
     }
 
-    /// Adds another change.
+    /// Adds another change. A pipeline combined with operators is rejected with
+    /// [`Error::InvalidUpdate`].
     pub fn and(self, other: impl IntoUpdate<R>) -> Self {
         let join = |a: Body, b: Body| match (a, b) {
             (Body::Operations(mut a), Body::Operations(b)) => {
@@ -152,9 +158,10 @@ impl<R> Update<R> {
     /// The update in the form in which it is sent: operators grouped, array filters numbered.
     ///
     /// # Errors
-    /// [`Error::InvalidUpdate`] if two operators change the same field, or a field and a part of it; if there is nothing to
-    /// change; or if a field of an enum variant is changed, which needs a condition in the filter, see
-    /// [`into_parts`](Update::into_parts). [`Error::Encode`] for a value that cannot be encoded as BSON.
+    /// [`Error::InvalidUpdate`] if two operators change the same field, or a field and a part of
+    /// it; if there is nothing to change; or if a field of an enum variant is changed, which needs
+    /// a condition in the filter, see [`into_parts`](Update::into_parts). [`Error::Encode`] for a
+    /// value that cannot be encoded as BSON.
     pub fn compile(self) -> Result<Compiled> {
         let (condition, compiled) = self.parts()?;
         match condition.first() {
@@ -166,8 +173,9 @@ impl<R> Update<R> {
         }
     }
 
-    /// The update in the form in which it is sent, and the condition that must be added to its filter: that the values are of
-    /// the enum variants whose fields are changed. The methods of [`Collection`](crate::Collection) add it.
+    /// The update in the form in which it is sent, and the condition that must be added to its
+    /// filter: that the values are of the enum variants whose fields are changed. The methods of
+    /// [`Collection`](crate::Collection) add it.
     ///
     /// # Errors
     /// As [`compile`](Update::compile), but fields of enum variants are allowed.

@@ -1,4 +1,5 @@
-//! The update operators of fields, as methods of every path. The `where` clause of a method limits the types it applies to.
+//! The update operators of fields, as methods of every path. The `where` clause of a method limits
+//! the types it applies to.
 
 use crate::bson::{Bson, doc};
 use crate::error::{Error, ValueError};
@@ -17,6 +18,19 @@ pub(super) fn operation<A: AsPath>(
 }
 
 /// The update operators of a field.
+///
+/// A tuple combines several operators in one update. Two operators on one field, or on a field and
+/// a part of it, are rejected with [`Error::InvalidUpdate`].
+///
+/// ```
+/// # use marula::{Document, IntoUpdate, Update, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "people")]
+/// # struct Person { _id: i64, name: String, visits: i32 }
+/// let p = Person::fields();
+/// let update: Update<Person> = (p.name().set("Ada"), p.visits().inc(1)).into_update();
+/// assert_eq!(update.to_string(), r#"{"$set": {"name": "Ada"}, "$inc": {"visits": 1}}"#);
+/// ```
 pub trait UpdateOps: AsPath + Sized {
     /// `$set`: sets the field to the value. For null see [`set_null`](UpdateOps::set_null).
     fn set(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
@@ -35,7 +49,8 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$set", Ok(Bson::Null))
     }
 
-    /// `$unset`: removes the field.
+    /// `$unset`: removes the field. A document without it can be read only if the field is an
+    /// `Option` or has `#[serde(default)]`.
     fn unset(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -60,7 +75,10 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$inc", by.into_value())
     }
 
-    /// `$inc` with the negated value, for unsigned integer fields.
+    /// `$inc` with the negated value, for unsigned integer fields. The server does not prevent a
+    /// negative result, which cannot be read as an unsigned integer: add a condition such as
+    /// `o.stock().gte(n)` to the filter. A value whose negation is out of range is rejected with
+    /// [`Error::Encode`].
     fn dec(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -78,7 +96,8 @@ pub trait UpdateOps: AsPath + Sized {
         operation(self, "$mul", by.into_value())
     }
 
-    /// `$min`: sets the field to the value if the value is less.
+    /// `$min`: sets the field to the value if the value is less, or the field is missing. A null
+    /// value is rejected with [`Error::InvalidUpdate`].
     fn min(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -87,7 +106,8 @@ pub trait UpdateOps: AsPath + Sized {
         extreme(self, "$min", value.into_value())
     }
 
-    /// `$max`: sets the field to the value if the value is greater.
+    /// `$max`: sets the field to the value if the value is greater, or the field is missing. A null
+    /// value is rejected with [`Error::InvalidUpdate`].
     fn max(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -96,7 +116,9 @@ pub trait UpdateOps: AsPath + Sized {
         extreme(self, "$max", value.into_value())
     }
 
-    /// `$rename`: renames the field to another field of the same type.
+    /// `$rename`: renames the field to another field of the same type, and removes that one's
+    /// value. Changes nothing in a document without the field. Positional segments are rejected
+    /// with [`Error::InvalidUpdate`].
     fn rename(
         &self,
         to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode: Writable>,
@@ -117,7 +139,7 @@ pub trait UpdateOps: AsPath + Sized {
         Update::one("$rename", self.raw(), value).also_within(to.raw())
     }
 
-    /// `$currentDate`: sets the field to the current date of the server.
+    /// `$currentDate`: sets the field to the current date of the server, with milliseconds.
     fn current_date(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -176,7 +198,8 @@ pub trait UpdateOps: AsPath + Sized {
 
 impl<A: AsPath> UpdateOps for A {}
 
-/// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it and `$max` never.
+/// `$min` or `$max`. Null is rejected: it is less than every value, so `$min` would always set it
+/// and `$max` never.
 fn extreme<A: AsPath>(path: &A, operator: &str, value: Result<Bson, ValueError>) -> Update<A::Root> {
     let raw = path.raw();
     let value = match value {

@@ -31,8 +31,8 @@ pub(super) struct Target {
     pub(super) variants: Vec<Variant>,
 }
 
-/// The path as it is sent, and a condition for each variant that it goes through: inside array elements it is part of the array
-/// filter, otherwise it is added to the filter of the update.
+/// The path as it is sent, and a condition for each variant that it goes through: inside array
+/// elements it is part of the array filter, otherwise it is added to the filter of the update.
 pub(super) fn target(path: &RawPath) -> Result<Target> {
     let mut target = Target {
         path: path.dotted().to_owned(),

@@ -1,6 +1,8 @@
-//! Runs the compile-fail cases, with the exact messages of the pinned toolchain, and the compile-pass cases.
+//! Runs the compile-fail cases, with the exact messages of the pinned toolchain, and the
+//! compile-pass cases.
 //!
-//! `TRYBUILD=overwrite cargo test -p marula-odm-tests --test ui` updates the messages after an intended change.
+//! `TRYBUILD=overwrite cargo test -p marula-odm-tests --test ui` updates the messages after an
+//! intended change.
 
 #[test]
 fn ui() {

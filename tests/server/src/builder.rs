@@ -91,7 +91,9 @@ impl TestServerBuilder {
         self
     }
 
-    /// Starts a standalone, the default.
+    /// Starts a standalone, the default. Of this method and [`replica_set`](Self::replica_set),
+    /// [`sharded`](Self::sharded) and [`load_balanced`](Self::load_balanced), the last call
+    /// applies.
     pub fn standalone(mut self) -> Self {
         self.kind = Kind::Single;
         self
@@ -132,7 +134,8 @@ impl TestServerBuilder {
     }
 
     /// Sets a server parameter at startup, such as `requireApiVersion`. `getParameter: "*"` lists
-    /// the supported ones with their defaults, which also determine the types.
+    /// the supported ones with their defaults, which also determine the types. An unknown name or a
+    /// value of another type is an error of [`start`](Self::start).
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Bson>) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
@@ -157,7 +160,8 @@ impl TestServerBuilder {
     }
 
     /// Requires authentication, and creates a user of the database `$external` for `PLAIN`. The
-    /// user may run every command.
+    /// user may run every command. May be called for several users; the connection strings do not
+    /// contain their credentials.
     pub fn plain_user(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.access.plain.push((user.into(), password.into()));
         self
@@ -198,8 +202,7 @@ impl TestServerBuilder {
     }
 
     /// Writes violations of the protocol to standard error when they are recorded. Default:
-    /// `false`. See
-    /// [`TestServer::violations`].
+    /// `false`. See [`TestServer::violations`].
     pub fn print_violations(mut self, print: bool) -> Self {
         self.print_violations = print;
         self
@@ -221,12 +224,13 @@ impl TestServerBuilder {
     }
 
     /// Starts the server. It runs on threads of its own and serves clients until it is
-    /// [stopped](TestServer::stop) or dropped. Any executor can run this future.
+    /// [stopped](TestServer::stop) or dropped. Any executor can run this future. If it is dropped,
+    /// no server is started.
     ///
     /// # Errors
     ///
     /// A setting is invalid, or a port on the loopback interface or the path of the Unix domain
-    /// socket cannot be bound.
+    /// socket cannot be bound; see [`StartError`].
     pub async fn start(self) -> Result<TestServer, StartError> {
         let settings = self.settings()?;
         let (owned_runtime, runtime) = ServerRuntime::new()?;

@@ -3,14 +3,16 @@
 //! A test starts a [`TestServer`], passes its connection string to any MongoDB client, and drops
 //! it: a three-member replica set starts in a few milliseconds, without a container and without
 //! files. The server listens on loopback ports, speaks OP_MSG (with compression, TLS and
-//! authentication if configured) and plays one of four deployments at a chosen server version:
+//! authentication if configured) and runs as one of four deployments at a chosen server version:
 //!
 //! | deployment | method of [`TestServerBuilder`] | processes |
 //! |---|---|---|
 //! | standalone (default) | [`standalone`](TestServerBuilder::standalone) | one mongod |
 //! | replica set | [`replica_set`](TestServerBuilder::replica_set) | three members, one primary |
 //! | sharded cluster | [`sharded`](TestServerBuilder::sharded) | two mongos |
-//! | load-balanced cluster | [`load_balanced`](TestServerBuilder::load_balanced) | two mongos behind load balancers |
+//! | load-balanced cluster | [`load_balanced`] | two mongos, two load balancers |
+//!
+//! [`load_balanced`]: TestServerBuilder::load_balanced
 //!
 //! # Examples
 //!
@@ -20,7 +22,8 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = TestServer::builder().replica_set().version("7.0.0").start().await?;
-//! let uri = server.uri(); // mongodb://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/?replicaSet=rs0
+//! // mongodb://127.0.0.1:PORT,127.0.0.1:PORT,127.0.0.1:PORT/?replicaSet=rs0
+//! let uri = server.uri();
 //!
 //! // Connect any MongoDB client to `uri` and run the test. A failover:
 //! let primary = server.primary();
@@ -89,6 +92,7 @@ mod version;
 mod violation;
 mod wire;
 
+/// The values of [`TestServerBuilder::parameter`].
 pub use bson::Bson;
 pub use builder::TestServerBuilder;
 pub use net::certificates::{CertificateFiles, TestCertificates};

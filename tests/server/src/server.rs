@@ -236,8 +236,9 @@ impl TestServer {
         self.deployment.events.open_connections()
     }
 
-    /// Returns the number of commands received with this name, on all processes. The name is
-    /// compared as the client sent it: `isMaster` and `ismaster` are counted separately.
+    /// Returns the number of commands received with this name since the start, on all processes.
+    /// The name is compared as the client sent it: `isMaster` and `ismaster` are counted
+    /// separately.
     #[must_use]
     pub fn commands_seen(&self, name: &str) -> usize {
         self.deployment.events.commands_seen(name)
@@ -247,8 +248,8 @@ impl TestServer {
     /// [Allowed](Self::allow_violations) kinds and violations already
     /// [taken](Self::take_violations) are not included.
     ///
-    /// A violation is a command or message that no driver may send, whatever the application does:
-    /// see [`ViolationKind`].
+    /// A violation is a command or message that a correct driver does not send, unless the
+    /// application has composed the command itself: see [`ViolationKind`].
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         self.deployment.violations.all()
@@ -260,8 +261,8 @@ impl TestServer {
         self.deployment.violations.take()
     }
 
-    /// Stops recording violations of these kinds and clears those already recorded. For tests that
-    /// violate a rule on purpose.
+    /// Stops recording violations of these kinds until the server stops, and clears those already
+    /// recorded. For tests that violate a rule on purpose.
     pub fn allow_violations(&self, kinds: impl IntoIterator<Item = ViolationKind>) {
         for kind in kinds {
             self.deployment.violations.allow(kind);
@@ -278,9 +279,8 @@ impl TestServer {
         panic!("a client violated the protocol:\n{}", list.join("\n"));
     }
 
-    /// Waits, without a time limit, until at least `count` commands were received with this name.
-    /// See
-    /// [`commands_seen`](Self::commands_seen).
+    /// Waits, without a time limit, until at least `count` commands were received with this name
+    /// since the start. See [`commands_seen`](Self::commands_seen).
     pub async fn wait_for_command(&self, name: &str, count: usize) {
         self.deployment
             .events
@@ -305,8 +305,8 @@ impl TestServer {
             .await;
     }
 
-    /// Stops the server and returns when its ports and connections are closed. Dropping the server
-    /// does the same without waiting.
+    /// Stops the server and returns when its ports and connections are closed. Dropping the server,
+    /// or this future, does the same without waiting.
     ///
     /// # Panics
     ///

@@ -338,7 +338,8 @@ fn values_out_of_range_are_errors() {
     );
 }
 
-/// Both UUID types are stored as Binary subtype 4, so a value of one type can be compared with a field of the other one.
+/// Both UUID types are stored as Binary subtype 4, so a value of one type can be compared with a
+/// field of the other one.
 #[test]
 fn uuids_of_both_types_are_values_of_each_others_fields() {
     use marula::bson::Uuid as BsonUuid;

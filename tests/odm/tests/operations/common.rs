@@ -40,8 +40,8 @@ impl Env {
         Env { db, client, server }
     }
 
-    /// Whether the deployment of `MONGODB_URI` rejects a command because it does not support the feature. The reason is printed, and
-    /// the test should return.
+    /// Whether the deployment of `MONGODB_URI` rejects a command because it does not support the
+    /// feature. The reason is printed, and the test should return.
     ///
     /// # Panics
     /// If the command fails with another error.
@@ -72,8 +72,8 @@ impl Env {
     }
 }
 
-/// Whether the server does not support a command or option: `CommandNotFound`, `CommandNotSupported`, `NotImplemented`, or a
-/// message that says so.
+/// Whether the server does not support a command or option: `CommandNotFound`,
+/// `CommandNotSupported`, `NotImplemented`, or a message that says so.
 fn is_unsupported(error: &marula::driver::Error) -> bool {
     let text = error.to_string();
     matches!(error.code(), Some(59 | 115 | 238))

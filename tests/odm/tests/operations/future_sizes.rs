@@ -1,5 +1,5 @@
-//! The sizes of the futures of the ODM's calls: the actions, which are part of the caller's future, and the futures that they
-//! allocate.
+//! The sizes of the futures of the ODM's calls: the actions, which are part of the caller's future,
+//! and the futures that they allocate.
 
 use crate::common::{Env, Order, order};
 use marula::prelude::*;

@@ -1,4 +1,5 @@
-//! Ids of inserted, upserted and replaced documents: the model can deserialize them, and they are not null.
+//! Ids of inserted, upserted and replaced documents: the model can deserialize them, and they are
+//! not null.
 
 use crate::common::Env;
 use marula::bson::{Bson, Document as Doc, ObjectId, doc};

@@ -237,8 +237,8 @@ fn order(seed: u64) -> Order {
     }
 }
 
-/// A manual `Serialize` implementation: fields in another order, one twice, one as a string, an additional one, one renamed, one
-/// omitted.
+/// A manual `Serialize` implementation: fields in another order, one twice, one as a string, an
+/// additional one, one renamed, one omitted.
 #[derive(Clone, Debug, Deserialize, Document)]
 #[document(collection = "by_hand")]
 struct ByHand {
@@ -263,7 +263,8 @@ impl Serialize for ByHand {
     }
 }
 
-/// Stores the model with every call that accepts one, and checks that the stored bytes are those of serde.
+/// Stores the model with every call that accepts one, and checks that the stored bytes are those of
+/// serde.
 async fn check<D: Model<Id = ObjectId>>(env: &Env, model: &D) -> marula::Result<()> {
     let plain = to_raw_document(model).expect("the model is a document");
     let collection = env.db.collection::<D>();

@@ -1,5 +1,6 @@
-//! Enum variants in filters and updates, in every representation of serde and at every depth of arrays: a filter matches only if
-//! the same value has the variant and matches the condition, and an update does not change values of other variants.
+//! Enum variants in filters and updates, in every representation of serde and at every depth of
+//! arrays: a filter matches only if the same value has the variant and matches the condition, and
+//! an update does not change values of other variants.
 
 use crate::common::Env;
 use marula::bson::{Bson, DateTime, Document as Doc, doc};
@@ -7,7 +8,8 @@ use marula::prelude::*;
 use marula::{BsonType, Document, Embedded, Error, Filter, IntoUpdate, Update};
 use serde::{Deserialize, Serialize};
 
-/// The fields of a variant. Both variants have the same fields, so that the paths through them are equal.
+/// The fields of a variant. Both variants have the same fields, so that the paths through them are
+/// equal.
 #[derive(Clone, Copy)]
 struct Values<'a> {
     cents: i64,
@@ -36,7 +38,8 @@ fn places(account: &Doc) -> Vec<(String, Bson)> {
     found
 }
 
-/// All update operators on the fields of a variant; `rename` only for paths without positional segments.
+/// All update operators on the fields of a variant; `rename` only for paths without positional
+/// segments.
 macro_rules! operators {
     ($variant:expr) => {{
         let v = $variant;
@@ -70,7 +73,8 @@ macro_rules! operators {
     }};
 }
 
-/// All filter operators on the fields of a variant, each with the equivalent predicate on the values.
+/// All filter operators on the fields of a variant, each with the equivalent predicate on the
+/// values.
 macro_rules! conditions {
     ($variant:expr, $root:ty) => {{
         let v = $variant;
@@ -343,7 +347,8 @@ macro_rules! representation {
                 let mut matched = 0;
                 for (path, conditions, events) in paths {
                     for (operator, filter, holds) in conditions {
-                        // The server also interprets an index as a field name, which the elements do not have.
+                        // The server also interprets an index as a field name, which the elements
+                        // do not have.
                         if path.contains("index") && operator.contains("null") {
                             continue;
                         }

@@ -1,4 +1,5 @@
-//! Types that serde reads from its buffer, and that contain no `uuid::Uuid` or read it by `uuid_as_binary`.
+//! Types that serde reads from its buffer, and that contain no `uuid::Uuid` or read it by
+//! `uuid_as_binary`.
 
 use std::collections::{BTreeMap, HashMap};
 

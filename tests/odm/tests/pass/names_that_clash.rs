@@ -1,4 +1,5 @@
-//! Fields with the names of operators, types with the names of generated ones, raw identifiers, a renamed crate.
+//! Fields with the names of operators, types with the names of generated ones, raw identifiers, a
+//! renamed crate.
 
 use marula as odm;
 use odm::path::AsPath;
