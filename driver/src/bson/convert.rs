@@ -129,14 +129,13 @@ fn unencodable(error: &EncodeError) -> DecodeError {
     DecodeError::new(format!("the value cannot be represented as BSON: {error}"))
 }
 
-/// Arguments that are documents: filters, updates, sort orders, commands.
+/// Arguments that are documents: filters, updates, sort orders, commands. Implemented by
+/// [`Document`], [`RawDocumentBuf`], and references to documents. Convert other types with
+/// [`to_raw_document`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a document",
     note = "documents are `Document`, `RawDocumentBuf` and references to them; \
             convert other types with `to_document` or `to_raw_document`"
-/// Arguments that are documents: filters, updates, sort orders, commands. Implemented by
-/// [`Document`], [`RawDocumentBuf`], and references to documents. Convert other types with
-/// [`to_raw_document`].
 )]
 pub trait IntoDocument {
     /// Encodes the document.

@@ -96,9 +96,12 @@ struct Use {
     /// The connection on which the same command was received again. That is a retry if the client
     /// has closed the first connection, else a violation.
     repeated_on: Option<i32>,
+    /// Whether the command has completed. Only a repeated command stays in the list after that,
+    /// until [`settle`](Violations::settle).
+    completed: bool,
 }
 
-/// Ends the use of the session when dropped, unless the command was abandoned or repeated.
+/// Ends the use of the session when dropped. An abandoned or repeated command stays in the list.
 pub(crate) struct SessionUse<'v> {
     violations: &'v Violations,
     session: Vec<u8>,
@@ -109,7 +112,10 @@ impl Drop for SessionUse<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.violations.state);
         if let Some(uses) = state.uses.get_mut(&self.session) {
-            uses.retain(|other| other.token != self.token || other.abandoned || other.repeated_on.is_some());
+            for this in uses.iter_mut().filter(|other| other.token == self.token) {
+                this.completed = !this.abandoned;
+            }
+            uses.retain(|other| !other.completed || other.repeated_on.is_some());
             if uses.is_empty() {
                 state.uses.remove(&self.session);
             }
@@ -189,7 +195,8 @@ impl Violations {
         let token = state.next;
         let uses = state.uses.entry(session.clone()).or_default();
         if !ends_others(&command) {
-            for other in uses.iter_mut().filter(|other| !ends_others(&other.command)) {
+            let running = |other: &&mut Use| !other.completed && !ends_others(&other.command);
+            for other in uses.iter_mut().filter(running) {
                 let same = other.command == command && other.number == number;
                 if !same {
                     let state = if other.abandoned {
@@ -217,6 +224,7 @@ impl Violations {
             number,
             abandoned: false,
             repeated_on: None,
+            completed: false,
         });
         drop(state);
         if let Some(detail) = detail {
@@ -242,9 +250,9 @@ impl Violations {
         }
     }
 
-    /// Whether the command that just completed on this connection was received again on another one
-    /// in the meantime. Then the caller must find out whether the client has closed this
-    /// connection, and call [`settle`](Self::settle).
+    /// Whether the last command of this connection was received again on another one before it
+    /// completed. Then the caller must find out whether the client has closed this connection, and
+    /// call [`settle`](Self::settle).
     pub(crate) fn is_repeated(&self, connection: i32) -> bool {
         lock(&self.state)
             .uses
@@ -255,23 +263,31 @@ impl Violations {
 
     /// Settles whether a repeated command was a retry: removes it, and records a violation if its
     /// connection was not `closed`.
-    pub(crate) fn settle(&self, connection: i32, body: &Document, closed: bool) {
-        let mut repeated_on = None;
+    pub(crate) fn settle(&self, connection: i32, closed: bool) {
+        let mut repeated = Vec::new();
         let mut state = lock(&self.state);
-        state.uses.retain(|_, uses| {
-            uses.retain(|other| {
-                let repeated = other.connection == connection && other.repeated_on.is_some();
-                if repeated {
-                    repeated_on = other.repeated_on;
+        state.uses.retain(|session, uses| {
+            uses.retain(|other| match other.repeated_on {
+                Some(second) if other.connection == connection => {
+                    repeated.push((other.command.clone(), shown(session), second));
+                    false
                 }
-                !repeated
+                _ => true,
             });
             !uses.is_empty()
         });
         drop(state);
-        if let Some(other) = repeated_on.filter(|_| !closed) {
-            let detail = format!("sent again on connection {other} before the reply");
-            self.record_command(ViolationKind::SessionInUse, body, connection, detail);
+        if closed {
+            return;
+        }
+        for (command, session, second) in repeated {
+            self.record(Violation {
+                kind: ViolationKind::SessionInUse,
+                command,
+                session: Some(session),
+                connection,
+                detail: format!("sent again on connection {second} before the reply"),
+            });
         }
     }
 }
@@ -330,8 +346,11 @@ mod tests {
             let second = violations.enter(&command("insert", 1), 2);
             drop(first);
             assert!(violations.is_repeated(1) && !violations.is_repeated(2));
-            violations.settle(1, &command("insert", 1), closed);
             drop(second);
+            let next = violations.enter(&command("find", 2), 2);
+            assert_eq!(kinds(&violations), [], "both have completed");
+            drop(next);
+            violations.settle(1, closed);
             assert_eq!(violations.take().len(), expected);
         }
         assert!(lock(&violations.state).uses.is_empty());

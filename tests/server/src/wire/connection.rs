@@ -141,12 +141,17 @@ impl Connection {
                 };
                 (bytes, header, self.compressor) = (message, inner, Some(compressor));
             }
-            let keep_open = match header.op_code {
-                OP_MSG => self.message(&bytes, header, deployment, member).await?,
-                OP_QUERY => self.query(&bytes, header, deployment, member).await?,
-                _ => false,
+            let served = match header.op_code {
+                OP_MSG => self.message(&bytes, header, deployment, member).await,
+                OP_QUERY => self.query(&bytes, header, deployment, member).await,
+                _ => Ok(false),
             };
-            if !keep_open {
+            let keep_open = served.as_ref().is_ok_and(|keep_open| *keep_open);
+            if deployment.violations.is_repeated(self.client.id) {
+                let closed = !keep_open || self.is_closed_by_client().await;
+                deployment.violations.settle(self.client.id, closed);
+            }
+            if !served? {
                 return Ok(());
             }
         }
@@ -265,12 +270,14 @@ impl Connection {
                 }
             }
         };
-        if violations.is_repeated(id) {
-            let buffered = tokio::time::timeout(CLOSE_TIMEOUT, self.reader.fill_buf()).await;
-            let closed = buffered.is_ok_and(|read| read.map_or(true, <[u8]>::is_empty));
-            violations.settle(id, body, closed);
-        }
         Ok(Some(outcome))
+    }
+
+    /// Whether the end of the stream comes next. Called after the reply: a proxy between client and
+    /// server may wait for the reply before it closes this connection.
+    async fn is_closed_by_client(&mut self) -> bool {
+        let buffered = tokio::time::timeout(CLOSE_TIMEOUT, self.reader.fill_buf()).await;
+        buffered.is_ok_and(|read| read.map_or(true, <[u8]>::is_empty))
     }
 
     /// TLS may buffer bytes until they are flushed.

@@ -47,14 +47,12 @@ pub struct IndexOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<bool>,
     /// `expireAfterSeconds`: delete a document when the date in the indexed field is older than
-    /// this, in whole seconds on the wire. Default: documents are not deleted.
+    /// this (TTL index). Fractions of a second are not sent. Default: documents are not deleted.
     #[serde(
         rename = "expireAfterSeconds",
         skip_serializing_if = "Option::is_none",
         serialize_with = "write_seconds",
         deserialize_with = "read_seconds"
-    /// `expireAfterSeconds`: delete a document when the date in the indexed field is older than
-    /// this (TTL index). Fractions of a second are not sent. Default: documents are not deleted.
     )]
     pub expire_after: Option<Duration>,
     /// Index only the documents that match this filter. Default: all documents.
