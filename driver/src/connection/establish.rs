@@ -39,7 +39,7 @@ pub struct ConnectionSettings {
     pub metadata: SharedMetadata,
     /// How connections are encrypted; `None`: not at all.
     pub tls: Option<TlsConfig>,
-    /// `loadBalanced`: the handshake says so, and the server must name its service.
+    /// `loadBalanced`: sent in the handshake, whose reply must then contain `serviceId`.
     pub load_balanced: bool,
     /// The declared version of the server's interface: the connection's own commands carry it.
     pub server_api: Option<ServerApi>,

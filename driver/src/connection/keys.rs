@@ -96,7 +96,7 @@ mod tests {
         proto::auth::{Identity, Login, Mechanism, ScramHash, Step},
     };
 
-    /// What a server asks for whose salt ends with this digit.
+    /// The SCRAM parameters of a server whose salt ends with this digit.
     fn parameters(digit: usize) -> ScramParameters {
         let mechanism = Mechanism::Scram(ScramHash::Sha256);
         let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));

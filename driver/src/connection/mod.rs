@@ -119,7 +119,7 @@ enum State {
 }
 
 impl Connection {
-    /// What the server said in the handshake.
+    /// The reply of the server to the handshake.
     pub fn hello(&self) -> &HelloReply {
         &self.hello
     }
@@ -129,12 +129,12 @@ impl Connection {
         self.handshake_time
     }
 
-    /// The reply to the hello that was sent last, as it came. Empty once something else was asked.
+    /// The bytes of the reply to the last hello. Empty after another command was sent.
     pub fn hello_reply(&self) -> &[u8] {
         self.reply(self.hello_body.clone())
     }
 
-    /// The server's number of the connection, as it said in the handshake.
+    /// `connectionId` in the reply to the handshake.
     pub fn server_connection_id(&self) -> Option<i64> {
         self.hello.connection_id
     }
@@ -162,8 +162,8 @@ impl Connection {
     /// Whether the server closed the socket, or sent unexpected data, while the connection was
     /// idle. Makes no system call unless the socket is readable.
     pub fn has_perished(&mut self) -> bool {
-        if self.state == State::Idle && self.stream.has_news() {
-            // The news is gone from the socket once it was looked at.
+        if self.state == State::Idle && self.stream.is_readable() {
+            // Readiness is reported once, so the result is kept.
             self.state = State::Broken;
         }
         self.state != State::Idle

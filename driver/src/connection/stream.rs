@@ -70,13 +70,13 @@ impl Stream {
     }
 
     /// Whether an idle stream has been closed, has failed, or has unexpected bytes.
-    pub(super) fn has_news(&mut self) -> bool {
+    pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {
             Self::Tcp(stream) => stream.try_read(&mut byte),
             #[cfg(unix)]
             Self::Unix(stream) => stream.try_read(&mut byte),
-            Self::Tls(stream) => return stream.has_news(),
+            Self::Tls(stream) => return stream.is_readable(),
         };
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }

@@ -34,7 +34,7 @@ impl TlsConfig {
 pub(super) struct TlsStream(Infallible);
 
 impl TlsStream {
-    pub(super) fn has_news(&mut self) -> bool {
+    pub(super) fn is_readable(&mut self) -> bool {
         match self.0 {}
     }
 

@@ -69,11 +69,19 @@ impl fmt::Display for PoolError {
                 connections,
                 max_pool_size,
                 in_use: None,
-            } => write!(
-                f,
-                "no connection to {address} became free within {timeout:?} ({connections} of at most \
-                 {max_pool_size} exist); raise maxPoolSize or waitQueueTimeoutMS"
-            ),
+            } => {
+                write!(
+                    f,
+                    "no connection to {address} became free within {timeout:?} ({connections} "
+                )?;
+                match max_pool_size {
+                    0 => f.write_str("exist, without a limit); raise waitQueueTimeoutMS"),
+                    max => write!(
+                        f,
+                        "of at most {max} exist); raise maxPoolSize or waitQueueTimeoutMS"
+                    ),
+                }
+            }
             Self::WaitQueueTimeout {
                 address,
                 timeout,

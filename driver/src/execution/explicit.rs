@@ -78,7 +78,7 @@ impl ExplicitSession {
 }
 
 impl Executor {
-    /// Starts a session. Nothing is sent: a server learns of it from its first command.
+    /// Starts a session. Nothing is sent: the server creates it with its first command.
     pub(crate) fn start_session(&self, options: SessionOptions) -> Result<Arc<ExplicitSession>> {
         options.validate().map_err(Error::invalid_argument)?;
         let server = self

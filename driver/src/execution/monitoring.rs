@@ -74,14 +74,14 @@ impl<'a> CommandMonitor<'a> {
         Some(monitor)
     }
 
-    /// The reply says `ok: 1`, or there is none because the write is unacknowledged.
+    /// Called after a reply with `ok: 1`, or without a reply after an unacknowledged write.
     pub(super) fn succeeded(monitor: Option<Box<Self>>, reply: Option<&[u8]>) {
         if let Some(mut monitor) = monitor {
             monitor.emit_succeeded(reply);
         }
     }
 
-    /// The reply says `ok: 0`, or none came.
+    /// Called after a reply with `ok: 0`, or if no reply was received.
     pub(super) fn failed(monitor: Option<Box<Self>>, error: &Error) {
         if let Some(mut monitor) = monitor {
             monitor.emit_failed(error);

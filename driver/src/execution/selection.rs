@@ -1,4 +1,4 @@
-//! Server selection for an operation, with log messages if a subscriber wants them.
+//! Server selection for an operation, with log messages if a subscriber is registered.
 
 use std::time::Duration;
 

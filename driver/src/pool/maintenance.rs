@@ -45,7 +45,7 @@ impl Pool {
         if state.machine.state() == PoolState::Closed {
             return false;
         }
-        // Asking costs no system call unless the socket has news.
+        // The check makes no system call unless the socket is readable.
         state.machine.maintain(Instant::now(), has_perished);
         self.perform(state);
         true

@@ -179,7 +179,7 @@ impl Monitor {
             topology_version: hello.topology_version,
             more_to_come,
         };
-        // What is requested because of the news concerns the next check.
+        // A check that is requested after this reply was received is the next one.
         self.watch.forget_request();
         self.machine.handle_answer(answer, Instant::now());
         trips.set_streaming(self.machine.is_streaming());

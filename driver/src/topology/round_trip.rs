@@ -73,7 +73,7 @@ impl Meter {
     async fn measure(&self, trips: &RoundTrips) {
         let mut connection = None;
         loop {
-            // An error says nothing that the monitor does not find out by itself.
+            // Errors are ignored: the monitor detects failures by its own checks.
             match self.sample(&mut connection).await {
                 Ok(sample) => trips.add(sample),
                 Err(_) => connection = None,

@@ -99,7 +99,7 @@ fn known(kind: TopologyType) -> Arc<Topology> {
     topology
 }
 
-/// Codes that say nothing of the server's state.
+/// Error codes that are unrelated to the state of the server.
 const CODES: [i32; 14] = [1, 2, 11, 13, 18, 26, 43, 48, 50, 59, 64, 112, 11000, 391];
 
 /// Errors caused by the application or its command, or that occur before anything is sent.

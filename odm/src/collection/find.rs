@@ -177,7 +177,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidPageToken`] if the token is malformed, longer than 8 KiB or belongs to
+    /// [`Error::InvalidPageToken`] if the token is malformed, longer than 64 KiB or belongs to
     /// another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of
     /// the page has no value for a key; otherwise those of [`all`](Find::all).
     pub async fn keyset<S: IntoKeyset<D>>(

@@ -167,7 +167,7 @@ pub(super) struct TlsStream(Box<RustlsStream<TcpStream>>);
 impl TlsStream {
     /// Whether an idle stream is closed, has failed, or has unexpected data. Messages of TLS
     /// itself, such as session tickets after the handshake, are processed and do not count.
-    pub(super) fn has_news(&mut self) -> bool {
+    pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let mut target = ReadBuf::new(&mut byte);
         let mut cx = Context::from_waker(Waker::noop());

@@ -259,7 +259,7 @@ async fn connections_that_the_server_closed_while_idle_are_skipped() {
     let held = [check_out(&pool).await.unwrap(), check_out(&pool).await.unwrap()];
     drop(held);
     server.kick_all().await;
-    // The news must come in on both sockets before they can be noticed without a system call.
+    // Both ends of stream must have arrived before they can be detected without a system call.
     while pool.try_check_out(Instant::now()).is_some() {
         tokio::task::yield_now().await;
     }

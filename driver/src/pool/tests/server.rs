@@ -152,7 +152,7 @@ async fn accept(listener: TcpListener, script: Arc<Script>) {
         tokio::spawn(async move {
             let open = Counted::new(&script.open);
             tokio::select! {
-                // The client closed the socket, or the script says to hang up.
+                // The client closed the socket, or the script ends the connection.
                 _ = serve(&stream, &script) => {}
                 () = script.kick.notified() => {}
             }

@@ -9,8 +9,8 @@
 //! The events of the specification are actions in the same queue, so the machine decides their
 //! order relative to each other and to the actions. A pool without a listener emits none.
 //!
-//! Behind a load balancer each service has its own generation. A connection learns its service from
-//! the handshake ([`ConnectionPool::identify`]), so its key is complete only after that (Load
+//! Behind a load balancer each service has its own generation. The service of a connection is
+//! known after the handshake ([`ConnectionPool::identify`]), so its key is complete only after that (Load
 //! Balancer specification, "Connection Pooling").
 //!
 //! [Connection Monitoring and Pooling]:

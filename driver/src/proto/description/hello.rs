@@ -98,7 +98,8 @@ pub struct TopologyVersion {
 }
 
 impl HelloReply {
-    /// The largest message that the server accepts, in bytes. `None` if the reply does not say.
+    /// The largest message that the server accepts, in bytes. `None` if the reply does not contain
+    /// a positive number.
     pub fn max_message_size(&self) -> Option<usize> {
         positive(self.max_message_size_bytes)
     }

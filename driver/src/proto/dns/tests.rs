@@ -23,7 +23,7 @@ fn query(kind: Kind) -> Query {
     }
 }
 
-/// A reply to a query, of a server that asks others.
+/// A reply to a query, from a recursive server.
 struct Message(Vec<u8>);
 
 impl Message {
@@ -351,7 +351,7 @@ fn the_next_server_is_queried_beside_one_that_does_not_answer() {
     assert_eq!(next(&mut lookup), Some(1));
     assert!(lookup.is_patient());
     assert_eq!(next(&mut lookup), Some(2), "patience is at its end");
-    // The first one is not asked twice at the same time.
+    // No second query is sent to the first one while one is outstanding.
     assert!(!lookup.is_patient());
     assert_eq!(next(&mut lookup), None);
     lookup.failed(address(2), ServerFailure::Reply("SERVFAIL"));
@@ -379,7 +379,7 @@ fn servers_take_turns_where_they_are_to() {
     assert_eq!([rotating(0), rotating(1), rotating(5)], expected);
 }
 
-/// How the server is asked now, and whether with EDNS.
+/// The transport of the next query, and whether it uses EDNS.
 fn manner(conversation: &Conversation) -> (Transport, bool) {
     let exchange = conversation.exchange(7);
     assert_eq!(

@@ -39,7 +39,8 @@ const BACKPRESSURE: &str = "2";
 
 /// Writes the body of the first hello of a connection.
 ///
-/// The legacy hello is used, with `helloOk`: a server that supports `hello` says so in its reply.
+/// The legacy hello is used, with `helloOk`: the reply of a server that supports `hello` contains it,
+/// too.
 /// In load-balanced mode and with the Stable API, `hello` is used ("Connection handshake").
 pub fn first_hello(
     command: &mut CommandBuilder<'_>,

@@ -64,7 +64,7 @@ impl fmt::Display for InvalidSessionOptions {
     }
 }
 
-/// What a command's read concern may say about time.
+/// Which time the read concern of a command may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadTimeRule {
     /// Nothing: the command has no read concern, since it continues a cursor.

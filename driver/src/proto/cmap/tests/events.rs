@@ -224,7 +224,8 @@ fn interrupting_names_the_generations_up_to_the_old_one() {
         interrupt_in_use: true,
     });
     assert_eq!(actions(&mut pool), [cleared, interrupt(0)]);
-    // Paused already: no news, but connections of the pool cleared before may still be in use.
+    // The pool is already paused, so no event is emitted, but connections of earlier generations may
+    // still be in use.
     pool.clear(interrupting(), now);
     assert_eq!(actions(&mut pool), [interrupt(1)]);
 }

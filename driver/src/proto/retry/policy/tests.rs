@@ -188,7 +188,7 @@ proptest! {
         last in prop::sample::select((0..9_usize).collect::<Vec<_>>()),
         ends_unsent in any::<bool>(),
     ) {
-        // Overload allows further tries of anything; a number in the code says which try it was.
+        // Any operation is retried after overload. The error code is the number of the attempt.
         let labels = [SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR];
         let mut errors: Vec<Error> = sent
             .iter()

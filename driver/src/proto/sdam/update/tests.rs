@@ -89,7 +89,7 @@ fn a_new_primary_retires_the_old_one_and_has_it_checked() {
     let check_now = check(&mut topology, "b", primary(2, &["a", "b"]));
     assert_eq!(check_now, [address("a")]);
     assert_eq!(topology.primary().unwrap().address, address("b"));
-    // The old one still believes it is the primary.
+    // The old primary still reports that it is primary.
     check(&mut topology, "a", primary(1, &["a", "b"]));
     assert_eq!(topology.primary().unwrap().address, address("b"));
     let stale = topology.servers[&address("a")].error.clone().unwrap();
