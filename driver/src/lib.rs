@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | `dns` | yes | `mongodb+srv://` connection strings, resolved with the name servers in `/etc/resolv.conf` |
 //! | `rustls` | yes | TLS (`tls=true`), with OCSP; see [`TlsOptions`](options::TlsOptions) |
-//! | `hickory` | no | all DNS lookups with `hickory-resolver`; see below |
+//! | `hickory` | no | host names resolved by DNS queries, DNS on every platform; see below |
 //! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
@@ -34,10 +34,14 @@
 //!
 //! Host names are resolved by the resolver of the operating system, on tokio's blocking threads. It
 //! reads the hosts file, applies search domains and honors the other settings of the machine. With
-//! `hickory`, the hosts file is read and the name servers are queried without blocking, and the
-//! resolver of the operating system is used only for names that they do not know. `hickory` also
-//! finds the name servers on platforms without `/etc/resolv.conf`: on Windows and Android,
-//! `mongodb+srv://` requires it. It adds about sixty crates to the build.
+//! `hickory`, the driver looks for host names in the hosts file, then queries the name servers
+//! without blocking a thread, with the search domains, and uses the resolver of the operating system
+//! only for names that they do not know. The crate `hickory-resolver` reads the hosts file and the
+//! configuration of every platform, also where there is no `/etc/resolv.conf`: on Windows and
+//! Android, `mongodb+srv://` requires `hickory`. It adds about sixty crates to the build.
+//!
+//! DNS queries are sent over UDP, and over TCP if the reply is too long. Name servers that are
+//! configured for encrypted protocols alone are skipped.
 //!
 //! # Not supported
 //!

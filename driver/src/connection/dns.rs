@@ -16,7 +16,7 @@ pub enum LookupError {
     /// The build or the platform does not support the lookup.
     #[cfg_attr(
         all(feature = "hickory", not(feature = "internals")),
-        expect(dead_code, reason = "returned by the other resolvers only")
+        expect(dead_code, reason = "with `hickory`, every lookup is supported")
     )]
     Unavailable(String),
 }

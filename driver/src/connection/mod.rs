@@ -26,10 +26,7 @@ mod mapped_dialer;
 mod metadata;
 mod open;
 mod read_buffer;
-#[cfg(all(feature = "dns", not(feature = "hickory")))]
-mod resolver;
-#[cfg(feature = "hickory")]
-#[path = "hickory/mod.rs"]
+#[cfg(feature = "dns")]
 mod resolver;
 #[cfg(not(feature = "dns"))]
 #[path = "resolver_off.rs"]

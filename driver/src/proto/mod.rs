@@ -4,7 +4,7 @@ pub mod auth;
 pub mod cmap;
 pub mod command;
 pub mod description;
-#[cfg(all(feature = "dns", any(not(feature = "hickory"), feature = "internals")))]
+#[cfg(feature = "dns")]
 pub mod dns;
 pub mod event;
 pub mod handshake;

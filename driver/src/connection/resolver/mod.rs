@@ -1,5 +1,5 @@
-//! DNS lookups: SRV and TXT records by the name servers of `/etc/resolv.conf`, addresses of hosts
-//! by the system's resolver.
+//! DNS lookups: SRV and TXT records by the name servers of the system, addresses of hosts by the
+//! system's resolver, or with the feature `hickory` by the hosts file and the name servers too.
 //!
 //! The configuration is read for each lookup, since the machine may change networks. Nothing is
 //! cached: SRV polling looks for changes, and a host name may have another address after a
@@ -7,22 +7,34 @@
 //! lookups as connections being opened.
 
 mod exchange;
+mod records;
+#[cfg(not(feature = "hickory"))]
+mod system;
+#[cfg(feature = "hickory")]
+#[path = "hickory.rs"]
 mod system;
 
 use std::{
-    fmt,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
-use super::{
-    address_families::ask_for_both,
-    dns::{DnsLookup, Lookup, LookupError, ask_system},
-};
+use super::dns::{DnsLookup, Lookup, LookupError};
 use crate::proto::{
-    dns::{self, Answer, Kind, Name, NameServers, Record},
+    dns::{Kind, NameServers, Record},
     srv::{SrvRecord, TxtRecord},
 };
+
+/// Default of `timeout` in resolv.conf(5).
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Default of `attempts` in resolv.conf(5).
+const ATTEMPTS: usize = 2;
+
+// The limits of the C library (`RES_MAXRETRANS`, `RES_MAXRETRY`).
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_ATTEMPTS: usize = 5;
 
 /// Queries the name servers of the system, or the given ones.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +49,7 @@ pub struct Resolver {
 impl Resolver {
     /// Queries only this name server, over UDP and TCP, and not the system.
     pub fn of_name_server(address: SocketAddr) -> Self {
-        Self::of_name_servers(vec![address], system::TIMEOUT, system::ATTEMPTS)
+        Self::of_name_servers(vec![address], TIMEOUT, ATTEMPTS)
     }
 
     /// Queries only these name servers, with this timeout and number of attempts for each.
@@ -61,36 +73,19 @@ impl Resolver {
         kind: Kind,
         read: fn(Record) -> Option<T>,
     ) -> Result<Vec<T>, LookupError> {
-        let failed = |error: &dyn fmt::Display| {
-            LookupError::Failed(format!("the {kind} records {name} cannot be looked up: {error}"))
-        };
-        let complete = Name::parse(name)
-            .map_err(|reason| failed(&format_args!("{name} is not a domain name: {reason}")))?;
+        let complete = records::parse_name(name).map_err(|error| records::failed(&name, kind, &error))?;
         let servers = match &self.name_servers {
             Some(servers) => servers.clone(),
             None => system::name_servers().await?,
         };
-        let random = exchange::random().map_err(|error| failed(&error))?;
-        let lookup = dns::Lookup::new(complete, kind, servers, random);
-        match exchange::run(lookup).await.map_err(|error| failed(&error))? {
-            Answer::Records(records) => Ok(records.into_iter().filter_map(read).collect()),
-            Answer::NoRecords(code) => Err(LookupError::NoRecords(format!(
-                "the {kind} record {name} does not exist ({code})"
-            ))),
-        }
+        records::records(&complete, kind, &servers, read).await
     }
 
     async fn find_addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
-        if self.name_servers.is_none() {
-            return ask_system(host).await;
+        match &self.name_servers {
+            Some(servers) => records::addresses(&records::parse_name(host)?, servers).await,
+            None => system::addresses(host).await,
         }
-        let ask = |kind| {
-            self.ask(host, kind, |record| match record {
-                Record::Address(address) => Some(address),
-                _ => None,
-            })
-        };
-        ask_for_both(host, ask(Kind::Aaaa), ask(Kind::A)).await
     }
 }
 

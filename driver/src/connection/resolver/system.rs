@@ -1,4 +1,4 @@
-//! The name servers in `/etc/resolv.conf`; see resolv.conf(5).
+//! The name servers in `/etc/resolv.conf`, see resolv.conf(5); addresses by the system's resolver.
 
 use std::{
     fs::File,
@@ -10,20 +10,12 @@ use std::{
 use resolv_conf::{Config, ScopedIp};
 use tokio::{net::lookup_host, task::spawn_blocking};
 
-use crate::{
-    connection::dns::LookupError,
-    proto::dns::{NameServers, PORT},
-};
+use super::{MAX_ATTEMPTS, MAX_TIMEOUT, MIN_TIMEOUT};
+pub(super) use crate::connection::dns::ask_system as addresses;
+use crate::{connection::dns::LookupError, proto::dns::NameServers};
 
-/// Default of `timeout`.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Default of `attempts`.
-pub(super) const ATTEMPTS: usize = 2;
-
-// The limits of the C library (`RES_MAXRETRANS`, `RES_MAXRETRY`).
-const MAX_TIMEOUT: u32 = 30;
-const MAX_ATTEMPTS: u32 = 5;
+/// The port of name servers.
+const PORT: u16 = 53;
 
 const PATH: &str = "/etc/resolv.conf";
 
@@ -77,8 +69,10 @@ async fn parse(text: &[u8]) -> NameServers {
     }
     NameServers {
         addresses,
-        timeout: Duration::from_secs(config.timeout.clamp(1, MAX_TIMEOUT).into()),
-        attempts: usize::try_from(config.attempts.clamp(1, MAX_ATTEMPTS)).unwrap_or(ATTEMPTS),
+        timeout: Duration::from_secs(config.timeout.into()).clamp(MIN_TIMEOUT, MAX_TIMEOUT),
+        attempts: usize::try_from(config.attempts)
+            .unwrap_or(MAX_ATTEMPTS)
+            .clamp(1, MAX_ATTEMPTS),
         rotate: config.rotate,
         tcp_only: config.use_vc,
     }
@@ -95,7 +89,10 @@ async fn address(server: &ScopedIp) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{ATTEMPTS, TIMEOUT},
+        *,
+    };
 
     #[tokio::test]
     async fn servers_and_options_are_parsed() {

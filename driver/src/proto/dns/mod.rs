@@ -25,9 +25,6 @@ pub use name::Name;
 pub use query::{Query, Reply};
 pub use records::{Kind, Record};
 
-/// The port of name servers.
-pub const PORT: u16 = 53;
-
 /// Maximum length of a message, in bytes. Over TCP the length is a 16-bit integer (RFC 1035,
 /// section 4.2.2).
 pub const MAX_MESSAGE: usize = 65_535;
