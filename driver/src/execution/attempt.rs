@@ -9,14 +9,13 @@ use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawDocument, RawElements},
     connection::Connection,
-    operation::{ImplicitSession, Operation, ReplyContext, Retry},
+    operation::{ImplicitSession, Operation, Properties, ReplyContext, Retry},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         retry,
         server_selection::Criteria,
-        session::ReadTimeRule,
     },
     topology::SelectedServer,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
@@ -34,8 +33,6 @@ pub(super) struct Attempt<'a> {
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
-    expects_reply: bool,
-    read_time: ReadTimeRule,
 }
 
 /// What the rules for commands distinguish servers by.
@@ -86,8 +83,6 @@ impl<'a> Attempt<'a> {
             },
             transaction_number: None,
             kind: Kind::of(server, hello),
-            expects_reply: properties.expects_reply,
-            read_time: properties.read_time,
         };
         let numbered = executor.settings.retry.writes
             && properties.retry == Retry::Write
@@ -136,12 +131,15 @@ impl<'a> Attempt<'a> {
         operation: &mut O,
         connection: &mut PooledConnection,
     ) -> Result<O::Output> {
-        if let Err(error) = self.write(operation, connection) {
-            connection.discard_request();
-            return Err(error);
-        }
+        let expects_reply = match self.write(operation, connection) {
+            Ok(expects_reply) => expects_reply,
+            Err(error) => {
+                connection.discard_request();
+                return Err(error);
+            }
+        };
         let monitor = CommandMonitor::start(self, operation, connection);
-        let body = match self.exchange(connection).await {
+        let body = match self.exchange(expects_reply, connection).await {
             Ok(Some(body)) => body,
             Ok(None) => {
                 CommandMonitor::succeeded(monitor, None);
@@ -193,22 +191,28 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends the request. Returns the range of the body of the reply, if one is expected.
-    async fn exchange(&self, connection: &mut Connection) -> Result<Option<Range<usize>>> {
+    async fn exchange(
+        &self,
+        expects_reply: bool,
+        connection: &mut Connection,
+    ) -> Result<Option<Range<usize>>> {
         let deadline = Deadline::after(self.executor.settings.socket_timeout);
         connection.send(deadline).await?;
-        if self.expects_reply {
+        if expects_reply {
             return connection.receive(deadline).await.map(Some);
         }
         connection.expect_nothing();
         Ok(None)
     }
 
-    fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<()> {
+    /// Writes the request. Returns whether a reply is expected.
+    fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<bool> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
         if let Some(explicit) = self.explicit {
-            command.set_read_time(explicit.lock().read_time(self.read_time, has_clock));
+            let rule = operation.properties().read_time;
+            command.set_read_time(explicit.lock().read_time(rule, has_clock));
         }
         operation.build(&mut command, hello)?;
         command.remaining_read_time();
@@ -223,18 +227,23 @@ impl<'a> Attempt<'a> {
         if has_clock {
             self.write_cluster_time(&mut command);
         }
-        let properties = operation.properties();
-        self.write_read_preference(properties.criteria, hello, &mut command);
+        let Properties {
+            criteria,
+            database,
+            expects_reply,
+            ..
+        } = operation.properties();
+        self.write_read_preference(criteria, hello, &mut command);
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        command.finish(properties.database)?;
+        command.finish(database)?;
         operation.build_sequences(&mut message, hello)?;
-        if !self.expects_reply {
+        if !expects_reply {
             message.expect_no_reply();
         }
         message.finish()?;
-        Ok(())
+        Ok(expects_reply)
     }
 
     /// `$clusterTime`: the newest that the client or the session has seen.

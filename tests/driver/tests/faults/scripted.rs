@@ -68,13 +68,12 @@ fn connect(deployment: &Proxied, mode: Mode) -> (Client, PoolTally) {
     (client, tally)
 }
 
-async fn run(kind: Topology, mode: Mode, seed: u64) {
+async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     let deployment = deploy(kind).await;
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     ledger::prepare(&direct, TASKS).await;
     let tasks = tasks::alive();
     let (client, tally) = connect(&deployment, mode);
-    let script = Script::new(seed, mode);
     let _shown = script.print_on_panic();
     script.begin(&deployment.proxies);
     let started = (0..TASKS).map(|task| tokio::spawn(work::work(client.clone(), task, seed, script.clone())));
@@ -82,6 +81,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64) {
     for task in started.collect::<Vec<_>>() {
         ledgers.push(task.await.expect("no panic"));
     }
+    println!("all tasks have ended");
     for proxy in &deployment.proxies {
         proxy.pass_everything();
         proxy.end_waits();
@@ -93,11 +93,14 @@ async fn run(kind: Topology, mode: Mode, seed: u64) {
     }
     script.recovered_from_all();
     expect_whole_pool(&client, &deployment).await;
+    println!("the pool is complete: {:?}", tally.counts());
     // Cursors may still be killed in the background.
     tally.wait_until(Counts::is_at_rest).await;
     client.shutdown().await;
     drop(client);
+    println!("the client is shut down: {:?}", tally.counts());
     deployment.wait_for_at_most_open(0).await;
+    println!("all connections are closed");
     tasks::wait_for_at_most(tasks).await;
     tally.assert_nothing_left();
     let counts = tally.counts();
@@ -161,9 +164,15 @@ fn the_runs_perform_at_least_a_thousand_faults() {
 
 async fn run_in_time(kind: Topology, mode: Mode, seed: u64) {
     let seed = seed + other_seeds();
-    tokio::time::timeout(TIME_LIMIT, run(kind, mode, seed))
+    let script = Script::new(seed, mode);
+    tokio::time::timeout(TIME_LIMIT, run(kind, mode, seed, &script))
         .await
-        .unwrap_or_else(|_| panic!("{kind:?}, {mode:?}, seed {seed} does not end"));
+        .unwrap_or_else(|_| {
+            panic!(
+                "{kind:?}, {mode:?}, seed {seed} does not end\n{}",
+                script.outline()
+            )
+        });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -75,8 +75,7 @@ pub(crate) struct PrintOnDrop(Script);
 impl Drop for PrintOnDrop {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let state = self.0.lock();
-            println!("{}\nstill to come: {:?}", state.table, state.queues);
+            println!("{}", self.0.outline());
         }
     }
 }
@@ -162,6 +161,25 @@ impl Script {
 
     pub(crate) fn table(&self) -> Table {
         self.lock().table.clone()
+    }
+
+    /// The faults that were performed, and those that were not.
+    pub(crate) fn outline(&self) -> String {
+        let state = self.lock();
+        format!(
+            "{}\nissued and not performed: {}\nnot issued: {:?}\nexchanges before the next burst: {}, faults left in \
+             it: {}\nconnections to reject: {:?}",
+            state.table,
+            state.under_way,
+            state.queues,
+            state.gap,
+            state.lacking,
+            state
+                .controls
+                .iter()
+                .map(Control::remaining_rejections)
+                .collect::<Vec<_>>()
+        )
     }
 
     pub(crate) fn print_on_panic(&self) -> PrintOnDrop {
