@@ -65,6 +65,7 @@ impl ReadBuffer {
     }
 
     /// Reads until at least `wanted` bytes are there.
+    #[inline]
     pub(super) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,

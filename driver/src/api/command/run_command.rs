@@ -203,9 +203,12 @@ impl<'a> CustomCommand<'a> {
 }
 
 /// The key of the first element, which is the name of the command.
+/// The key after the length of the document and the type of its first element. Nothing else is read,
+/// because every command takes this step and `build` validates the document.
 fn name_of(command: &RawDocument) -> Option<&str> {
-    let mut elements = RawElements::new(command.as_bytes()).ok()?;
-    Some(elements.next_element().ok()??.key)
+    let key = command.as_bytes().get(size_of::<i32>() + 1..)?;
+    let end = key.iter().position(|byte| *byte == 0)?;
+    std::str::from_utf8(&key[..end]).ok()
 }
 
 /// Whether the command is sensitive by its name, or is a hello with `speculativeAuthenticate`. A
