@@ -81,6 +81,7 @@ struct State {
     found: Vec<Violation>,
     allowed: BTreeSet<ViolationKind>,
     uses: HashMap<Vec<u8>, Vec<Use>>,
+    repeats: Vec<Repeat>,
     next: u64,
 }
 
@@ -93,15 +94,27 @@ struct Use {
     number: Option<i64>,
     /// Whether the client closed the connection before the reply.
     abandoned: bool,
-    /// The connection on which the same command was received again. That is a retry if the client
-    /// has closed the first connection, else a violation.
-    repeated_on: Option<i32>,
-    /// Whether the command has completed. Only a repeated command stays in the list after that,
-    /// until [`settle`](Violations::settle).
-    completed: bool,
 }
 
-/// Ends the use of the session when dropped. An abandoned or repeated command stays in the list.
+/// A command that was received on two connections at the same time. That is a retry if the client
+/// has closed one of them, which can be the second one: a request can arrive after its retry.
+#[derive(Debug)]
+struct Repeat {
+    command: String,
+    session: String,
+    /// In the order of arrival.
+    connections: [i32; 2],
+    /// The connection that the client has not closed, once that is known of one.
+    open: Option<i32>,
+}
+
+impl Repeat {
+    fn is_on(&self, connection: i32) -> bool {
+        self.connections.contains(&connection)
+    }
+}
+
+/// Ends the use of the session when dropped, unless the command was abandoned.
 pub(crate) struct SessionUse<'v> {
     violations: &'v Violations,
     session: Vec<u8>,
@@ -112,10 +125,7 @@ impl Drop for SessionUse<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.violations.state);
         if let Some(uses) = state.uses.get_mut(&self.session) {
-            for this in uses.iter_mut().filter(|other| other.token == self.token) {
-                this.completed = !this.abandoned;
-            }
-            uses.retain(|other| !other.completed || other.repeated_on.is_some());
+            uses.retain(|other| other.token != self.token || other.abandoned);
             if uses.is_empty() {
                 state.uses.remove(&self.session);
             }
@@ -190,14 +200,19 @@ impl Violations {
         let command = body.keys().next()?.clone();
         let number = transaction_number(body).ok().flatten();
         let mut detail = None;
-        let mut state = lock(&self.state);
+        let mut guard = lock(&self.state);
+        let state = &mut *guard;
         state.next += 1;
         let token = state.next;
         let uses = state.uses.entry(session.clone()).or_default();
         if !ends_others(&command) {
-            let running = |other: &&mut Use| !other.completed && !ends_others(&other.command);
-            for other in uses.iter_mut().filter(running) {
+            for other in uses.iter().filter(|other| !ends_others(&other.command)) {
                 let same = other.command == command && other.number == number;
+                let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
+                // A request that arrived after its retry can still be running: `settle` decides.
+                if !same && is_repeated {
+                    continue;
+                }
                 if !same {
                     let state = if other.abandoned {
                         "was abandoned by the client and may still be running"
@@ -209,7 +224,12 @@ impl Violations {
                         other.command, other.connection
                     ));
                 } else if !other.abandoned {
-                    other.repeated_on = Some(connection);
+                    state.repeats.push(Repeat {
+                        command: command.clone(),
+                        session: shown(&session),
+                        connections: [other.connection, connection],
+                        open: None,
+                    });
                 }
             }
             // An abandoned command is reported once; a retry replaces it.
@@ -223,10 +243,8 @@ impl Violations {
             command,
             number,
             abandoned: false,
-            repeated_on: None,
-            completed: false,
         });
-        drop(state);
+        drop(guard);
         if let Some(detail) = detail {
             self.record_command(ViolationKind::SessionInUse, body, connection, detail);
         }
@@ -241,52 +259,55 @@ impl Violations {
     /// connection. Must be called before the command is cancelled.
     pub(crate) fn abandon(&self, connection: i32) {
         let mut state = lock(&self.state);
-        for uses in state.uses.values_mut() {
-            for other in uses.iter_mut().filter(|other| other.connection == connection) {
-                // If it was already retried, the retry has replaced it.
-                other.abandoned = other.repeated_on.is_none();
-                other.repeated_on = None;
+        let state = &mut *state;
+        // If it was already retried, the retry has replaced it.
+        let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(connection));
+        for other in state.uses.values_mut().flatten() {
+            if other.connection == connection {
+                other.abandoned = !is_repeated;
             }
         }
     }
 
-    /// Whether the last command of this connection was received again on another one before it
+    /// Whether the last command of this connection was also received on another one before it
     /// completed. Then the caller must find out whether the client has closed this connection, and
     /// call [`settle`](Self::settle).
     pub(crate) fn is_repeated(&self, connection: i32) -> bool {
-        lock(&self.state)
-            .uses
-            .values()
-            .flatten()
-            .any(|other| other.connection == connection && other.repeated_on.is_some())
+        let state = lock(&self.state);
+        state
+            .repeats
+            .iter()
+            .any(|repeat| repeat.is_on(connection) && repeat.open != Some(connection))
     }
 
-    /// Settles whether a repeated command was a retry: removes it, and records a violation if its
-    /// connection was not `closed`.
+    /// Settles whether a repeated command of this connection was a retry: records a violation if the
+    /// client has closed neither of the two connections.
     pub(crate) fn settle(&self, connection: i32, closed: bool) {
-        let mut repeated = Vec::new();
+        let mut open = Vec::new();
         let mut state = lock(&self.state);
-        state.uses.retain(|session, uses| {
-            uses.retain(|other| match other.repeated_on {
-                Some(second) if other.connection == connection => {
-                    repeated.push((other.command.clone(), shown(session), second));
-                    false
-                }
-                _ => true,
-            });
-            !uses.is_empty()
+        state.repeats.retain_mut(|repeat| {
+            if !repeat.is_on(connection) {
+                return true;
+            }
+            if !closed && repeat.open.is_none_or(|open| open == connection) {
+                repeat.open = Some(connection);
+                return true;
+            }
+            if !closed {
+                open.push((repeat.command.clone(), repeat.session.clone(), repeat.connections));
+            }
+            false
         });
         drop(state);
-        if closed {
-            return;
-        }
-        for (command, session, second) in repeated {
+        for (command, session, [connection, second]) in open {
             self.record(Violation {
                 kind: ViolationKind::SessionInUse,
                 command,
                 session: Some(session),
                 connection,
-                detail: format!("sent again on connection {second} before the reply"),
+                detail: format!(
+                    "sent again on connection {second} before the reply, and neither connection was closed"
+                ),
             });
         }
     }
@@ -339,21 +360,31 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_requires_that_the_first_connection_is_closed() {
+    fn a_retry_requires_that_one_of_the_connections_is_closed() {
         let violations = Violations::default();
-        for (closed, expected) in [(true, 0), (false, 1)] {
+        for (closed, expected) in [
+            ([true, false], 0),
+            // The request arrived after its retry.
+            ([false, true], 0),
+            ([false, false], 1),
+        ] {
             let first = violations.enter(&command("insert", 1), 1);
             let second = violations.enter(&command("insert", 1), 2);
             drop(first);
-            assert!(violations.is_repeated(1) && !violations.is_repeated(2));
+            assert!(violations.is_repeated(1) && violations.is_repeated(2));
+            violations.settle(1, closed[0]);
+            assert!(!violations.is_repeated(1));
+            if !closed[0] {
+                // The client has the reply, while the late request may still be running.
+                drop(violations.enter(&command("insert", 2), 1));
+            }
             drop(second);
-            let next = violations.enter(&command("find", 2), 2);
-            assert_eq!(kinds(&violations), [], "both have completed");
-            drop(next);
-            violations.settle(1, closed);
-            assert_eq!(violations.take().len(), expected);
+            violations.settle(2, closed[1]);
+            assert_eq!(violations.take().len(), expected, "{closed:?}");
+            assert!(!violations.is_repeated(1) && !violations.is_repeated(2));
         }
-        assert!(lock(&violations.state).uses.is_empty());
+        let state = lock(&violations.state);
+        assert!(state.uses.is_empty() && state.repeats.is_empty());
     }
 
     #[test]

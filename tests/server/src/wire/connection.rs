@@ -77,6 +77,7 @@ pub(crate) async fn serve(
     let _listed = ConnectionGuard::new(&member, id, &connection.client.peer);
     // An error means that the client has disconnected, so it cannot be reported.
     let _ = connection.run(&deployment, &member).await;
+    deployment.violations.settle(id, true);
 }
 
 /// Registers a connection with its process until it is dropped.
@@ -273,8 +274,8 @@ impl Connection {
         Ok(Some(outcome))
     }
 
-    /// Whether the end of the stream comes next. Called after the reply: a proxy between client and
-    /// server may wait for the reply before it closes this connection.
+    /// Whether the end of the stream comes next. Called after the reply: a proxy between client and server may
+    /// wait for the reply before it closes this connection.
     async fn is_closed_by_client(&mut self) -> bool {
         let buffered = tokio::time::timeout(CLOSE_TIMEOUT, self.reader.fill_buf()).await;
         buffered.is_ok_and(|read| read.map_or(true, <[u8]>::is_empty))
