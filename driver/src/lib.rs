@@ -36,9 +36,11 @@
 //! reads the hosts file, applies search domains and honors the other settings of the machine. With
 //! `hickory`, the driver looks for host names in the hosts file, then queries the name servers
 //! without blocking a thread, with the search domains, and uses the resolver of the operating system
-//! only for names that they do not know. The crate `hickory-resolver` reads the hosts file and the
-//! configuration of every platform, also where there is no `/etc/resolv.conf`: on Windows and
-//! Android, `mongodb+srv://` requires `hickory`. It adds about sixty crates to the build.
+//! only if that does not yield an address. The crate `hickory-resolver` reads the hosts file and the
+//! configuration, also where there is no `/etc/resolv.conf`: on Windows and in Android apps,
+//! `mongodb+srv://` requires `hickory`. In `/etc/resolv.conf` it does not read the options `rotate`
+//! and `use-vc` and the zones of IPv6 addresses, and it requires a name server. It adds about sixty
+//! crates to the build.
 //!
 //! DNS queries are sent over UDP, and over TCP if the reply is too long. Name servers that are
 //! configured for encrypted protocols alone are skipped.
@@ -160,8 +162,8 @@ pub use types::{
 /// ([Retryable Reads], [Retryable Writes]).
 /// [`retry_reads`](crate::options::ClientOptions::retry_reads) and
 /// [`retry_writes`](crate::options::ClientOptions::retry_writes) disable the retries. All
-/// operations are retryable except `update_many`, `delete_many`, aggregations with `$out` or
-/// `$merge`, `run_command`, `run_cursor_command`, getMore, unacknowledged writes, and the
+/// operations are retryable except `update_many`, `delete_many`, the commands of a `bulk_write` that
+/// contain one of them, aggregations with `$out` or `$merge`, `run_command`, `run_cursor_command`, getMore, unacknowledged writes, and the
 /// operations that create, change or drop databases, collections, indexes and search indexes.
 ///
 /// An operation that an overloaded server rejected without running it is attempted again with

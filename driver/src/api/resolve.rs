@@ -34,8 +34,9 @@ impl ClientOptions {
     /// [`Dns`](crate::ErrorKind::Dns) if there are no SRV records, a host is not in the domain of
     /// the name, or the TXT record contains other options. [`Network`](crate::ErrorKind::Network)
     /// if no name server answers. [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if options
-    /// contradict each other, including those of the TXT record. The message names the host or the
-    /// record.
+    /// contradict each other, including those of the TXT record.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) without the feature `dns`, and on Windows and
+    /// Android without the feature `hickory`. The message names the host or the record.
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {

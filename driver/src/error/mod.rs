@@ -334,7 +334,8 @@ impl Error {
     /// whose connection failed may have been performed ([`is_network`](Self::is_network)).
     ///
     /// A web service would answer with status 503. Returns `false` if the time limit of a command
-    /// expired on the server ([`is_timeout`](Self::is_timeout)), and if the client was shut down.
+    /// expired on the server ([`is_timeout`](Self::is_timeout)), and if the operation began after the
+    /// client was shut down.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match &self.0.kind {

@@ -92,8 +92,14 @@ impl fmt::Display for PoolError {
                 f,
                 "Timeout waiting for connection from the connection pool. maxPoolSize: {max_pool_size}, connections in use by \
                  cursors: {}, connections in use by transactions: {}, connections in use by other operations: {} (no connection to \
-                 {address} became free within {timeout:?}; close cursors that are not needed, or raise maxPoolSize)",
-                in_use.cursors, in_use.transactions, in_use.other
+                 {address} became free within {timeout:?}; {hint})",
+                in_use.cursors,
+                in_use.transactions,
+                in_use.other,
+                hint = match max_pool_size {
+                    0 => "raise waitQueueTimeoutMS",
+                    _ => "close cursors that are not needed, or raise maxPoolSize",
+                }
             ),
         }
     }

@@ -101,7 +101,11 @@ impl App {
             }
         };
         let name = format!("shop_{}", Uuid::now_v7().simple());
-        let mut options = ClientOptions::parse(&uri).expect("a connection string");
+        let options = ClientOptions::parse(&uri).expect("a connection string");
+        let mut options = options
+            .resolve()
+            .await
+            .expect("the hosts of the connection string");
         // Fail points for this name do not affect other tests on the same deployment.
         options.app_name = Some(name.clone());
         let client = Client::with_options(options).expect("a client");

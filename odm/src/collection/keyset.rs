@@ -16,8 +16,7 @@ pub struct KeysetPage<D> {
     /// The documents of the page.
     pub items: Vec<D>,
     /// The token of the next page, in the alphabet of URLs. `None` if this is the last page. It
-    /// contains the sort keys of a document, encoded but not encrypted. A token of more than 64 KiB
-    /// is rejected when it is used, so do not sort by strings of that size.
+    /// contains the sort keys of a document, encoded but not encrypted, in at most 64 KiB.
     pub next: Option<String>,
     /// The token of the previous page, as [`next`](KeysetPage::next). `None` if this is the first
     /// page.

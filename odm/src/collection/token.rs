@@ -2,7 +2,7 @@
 
 use base64::engine::{Engine as _, general_purpose::URL_SAFE_NO_PAD as BASE64};
 
-use crate::bson::{Bson, Document, doc, from_slice, to_vec};
+use crate::bson::{Bson, Document, doc, from_slice_owned, to_vec};
 use crate::error::{Error, Result};
 
 /// Maximum length of a token in bytes. Longer ones are rejected before they are decoded, since
@@ -29,7 +29,13 @@ pub(super) fn print(token: &Token, keys: &Document) -> Result<String> {
         "k": token.values.clone(),
     };
     let bytes = to_vec(&document).map_err(|e| Error::encode(e.path(), e.clone().into()))?;
-    Ok(BASE64.encode(bytes))
+    let text = BASE64.encode(bytes);
+    if text.len() > MAX_TOKEN {
+        return Err(Error::argument(
+            "the sort keys of a document are too long for a page token of 64 KiB; sort by shorter values",
+        ));
+    }
+    Ok(text)
 }
 
 pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
@@ -37,7 +43,7 @@ pub(super) fn parse(text: &str, keys: &Document) -> Result<Token> {
         return Err(Error::InvalidPageToken);
     }
     let bytes = BASE64.decode(text).map_err(|_| Error::InvalidPageToken)?;
-    let mut document: Document = from_slice(&bytes).map_err(|_| Error::InvalidPageToken)?;
+    let mut document: Document = from_slice_owned(&bytes).map_err(|_| Error::InvalidPageToken)?;
     let same_sort = document.get_document("s").is_ok_and(|s| s == keys);
     let (backward, values) = (document.get_bool("b"), document.remove("k"));
     match (backward, values) {
@@ -93,6 +99,11 @@ mod tests {
             assert!(matches!(parse(bad, &keys), Err(Error::InvalidPageToken)), "{bad}");
         }
         assert!(parse(&text, &doc! { "at": 1, "_id": 1 }).is_err());
+        let long = Token {
+            direction: Direction::Forward,
+            values: vec!["x".repeat(MAX_TOKEN).into(), 1.into()],
+        };
+        assert!(matches!(print(&long, &keys), Err(Error::InvalidArgument { .. })));
         // Values that the server does not compare.
         let regex = crate::bson::Regex {
             pattern: "a".try_into().unwrap(),

@@ -75,8 +75,9 @@ list_collections_options! { define_options {
 
 impl Database {
     /// Lists the collections and views of the database with their options. Awaiting the action
-    /// returns a [`Cursor`], which is empty if the database does not exist. Runs on the primary,
-    /// whatever the read preference of the database.
+    /// returns a [`Cursor`], which is empty if the database does not exist. Does not use the read
+    /// preference of the database: runs on the primary, unless `directConnection` selects another
+    /// server.
     pub fn list_collections(&self) -> ListCollections<'_> {
         ListCollections {
             database: self,
@@ -85,8 +86,9 @@ impl Database {
         }
     }
 
-    /// Lists the names of the collections and views of the database. Runs on the primary, whatever
-    /// the read preference of the database.
+    /// Lists the names of the collections and views of the database. Does not use the read
+    /// preference of the database: runs on the primary, unless `directConnection` selects another
+    /// server.
     pub fn list_collection_names(&self) -> ListCollectionNames<'_> {
         ListCollectionNames {
             database: self,

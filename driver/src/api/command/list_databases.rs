@@ -60,8 +60,8 @@ list_databases_options! { define_options {
 } }
 
 impl Client {
-    /// Lists the databases with their sizes. Runs on the primary, whatever the read preference of
-    /// the client.
+    /// Lists the databases with their sizes. Does not use the read preference of the client: runs
+    /// on the primary, unless `directConnection` selects another server.
     pub fn list_databases(&self) -> ListDatabases<'_> {
         ListDatabases {
             client: self,
@@ -71,8 +71,8 @@ impl Client {
     }
 
     /// Lists the names of the databases. Faster than [`list_databases`](Self::list_databases),
-    /// because the server does not determine the sizes. Runs on the primary, whatever the read
-    /// preference of the client.
+    /// because the server does not determine the sizes. Does not use the read preference of the
+    /// client: runs on the primary, unless `directConnection` selects another server.
     pub fn list_database_names(&self) -> ListDatabaseNames<'_> {
         ListDatabaseNames {
             client: self,

@@ -51,7 +51,8 @@ list_indexes_options! { define_options {
 impl<T> Collection<T> {
     /// Lists the indexes. Awaiting the action returns a [`Cursor`] of [`IndexModel`]s, or of `U`
     /// after [`with_type::<U>()`](ListIndexes::with_type). The cursor is empty if the collection
-    /// does not exist. Runs on the primary, whatever the read preference of the collection.
+    /// does not exist. Does not use the read preference of the collection: runs on the primary,
+    /// unless `directConnection` selects another server.
     pub fn list_indexes(&self) -> ListIndexes<'_> {
         ListIndexes {
             collection: self.inner(),
@@ -61,8 +62,9 @@ impl<T> Collection<T> {
         }
     }
 
-    /// Lists the names of the indexes; none if the collection does not exist. Runs on the primary,
-    /// whatever the read preference of the collection.
+    /// Lists the names of the indexes; none if the collection does not exist. Does not use the read
+    /// preference of the collection: runs on the primary, unless `directConnection` selects another
+    /// server.
     pub fn list_index_names(&self) -> ListIndexNames<'_> {
         ListIndexNames {
             collection: self.inner(),

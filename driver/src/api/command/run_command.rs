@@ -202,9 +202,9 @@ impl<'a> CustomCommand<'a> {
     }
 }
 
-/// The key of the first element, which is the name of the command.
-/// The key after the length of the document and the type of its first element. Nothing else is read,
-/// because every command takes this step and `build` validates the document.
+/// The key of the first element, which is the name of the command. It follows the length of the
+/// document and the type of the element. Nothing else is read, because every command takes this step
+/// and `build` validates the document.
 fn name_of(command: &RawDocument) -> Option<&str> {
     let key = command.as_bytes().get(size_of::<i32>() + 1..)?;
     let end = key.iter().position(|byte| *byte == 0)?;

@@ -72,12 +72,10 @@ async fn ask_dns(host: &str) -> Result<Vec<IpAddr>, LookupError> {
     for name in candidates(host, config.ndots, &config.search)? {
         match records::addresses(&name, &config.name_servers).await {
             Ok(found) => return Ok(found),
-            // A failure is reported in preference to the absence of records.
-            Err(error) => {
-                if matches!(unknown, LookupError::NoRecords(_)) {
-                    unknown = error;
-                }
-            }
+            Err(error @ LookupError::NoRecords(_)) => unknown = error,
+            // The name servers would be waited for again with each other name. The resolver of the
+            // system is next.
+            Err(error) => return Err(error),
         }
     }
     Err(unknown)

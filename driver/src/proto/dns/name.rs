@@ -25,7 +25,7 @@ impl Name {
         let mut bytes = Vec::with_capacity(text.len() + 2);
         for label in text.strip_suffix('.').unwrap_or(text).split('.') {
             if !label.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return Err("it has characters that are not in ASCII");
+                return Err("it has characters that are not printable ASCII");
             }
             match u8::try_from(label.len()) {
                 Ok(0) => return Err("it has an empty label"),
