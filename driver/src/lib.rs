@@ -266,3 +266,8 @@ pub mod event {
         ConnectionClosedReason, ConnectionInfo, EventListener, PoolEvent, PoolOptions, SdamEvent,
     };
 }
+
+/// The example of the README, compiled as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
