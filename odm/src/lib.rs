@@ -115,8 +115,3 @@ pub use path::{AsPath, Path, PathOps};
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;
-
-/// The example of the README, compiled as a documentation test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
