@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client, ErrorKind,
+    Client, Error, ErrorKind,
     bson::{Document, doc},
     internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
 };
 use marula_driver_tests::{any_deployment, replica_set, standalone};
+
+/// The error of a command to a client that finds no server.
+async fn ping_error(client: &Client) -> Error {
+    let database = client.database("d");
+    database.run_command(doc! { "ping": 1 }).await.unwrap_err()
+}
 
 #[tokio::test]
 async fn an_inconsistent_write_concern_is_rejected_before_a_command_is_sent() {
@@ -51,11 +57,7 @@ async fn a_server_selection_error_names_the_cause_once() {
     let client = Client::connect(format!("mongodb://{free}/?serverSelectionTimeoutMS=200"))
         .await
         .unwrap();
-    let error = client
-        .database("d")
-        .run_command(doc! { "ping": 1 })
-        .await
-        .unwrap_err();
+    let error = ping_error(&client).await;
     let text = error.to_string();
     assert!(error.is_unavailable() && error.is_timeout(), "{text}");
     assert!(text.contains("refused"), "{text}");
@@ -77,8 +79,7 @@ async fn a_server_without_a_completed_check_is_reported_as_without_answer() {
         ))
         .await
         .unwrap();
-        let database = client.database("d");
-        let error = database.run_command(doc! { "ping": 1 }).await.unwrap_err();
+        let error = ping_error(&client).await;
         let text = error.to_string();
         assert!(
             text.contains(&format!("{address} (Unknown, no answer so far)")),
@@ -100,8 +101,7 @@ async fn a_server_selection_error_names_the_cause_of_each_server() {
     drop((first, second));
     let client = Client::connect(uri).await.unwrap();
     wait_for_description(&client, |text| text.matches("(Unknown: ").count() == 2).await;
-    let database = client.database("d");
-    let error = database.run_command(doc! { "ping": 1 }).await.unwrap_err();
+    let error = ping_error(&client).await;
     let text = error.to_string();
     assert_eq!(text.matches("(Unknown: connection refused)").count(), 2, "{text}");
 }
@@ -113,11 +113,7 @@ async fn a_wrong_set_name_is_named_in_the_error() {
     let mut options = ClientOptions::parse(&format!("mongodb://{address}/?replicaSet=other")).unwrap();
     options.server_selection_timeout = Duration::from_millis(200);
     let client = Client::with_options(options).unwrap();
-    let error = client
-        .database("d")
-        .run_command(doc! { "ping": 1 })
-        .await
-        .unwrap_err();
+    let error = ping_error(&client).await;
     let text = error.to_string();
     assert!(
         text.contains("\"other\"") && text.contains("check the hosts and replicaSet"),

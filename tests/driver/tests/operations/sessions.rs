@@ -383,51 +383,21 @@ async fn a_snapshot_session_rejects_another_read_concern_of_an_operation() {
         .with_read_concern(ReadConcern::majority());
     let mut session = deployment.client.start_session().snapshot(true).await.unwrap();
     let s = &mut session;
-    let pipeline = || [doc! { "$match": {} }];
-    let concern = ReadConcern::majority;
+    // The actions are of different types.
+    macro_rules! error_of {
+        ($action:expr, $concern:expr) => {
+            $action.read_concern($concern).session(s).await.err()
+        };
+    }
+    let majority = ReadConcern::majority;
     let errors = [
-        things
-            .find(doc! {})
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .find_one(doc! {})
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .aggregate(pipeline())
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .count_documents(doc! {})
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .estimated_document_count()
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .distinct("a", doc! {})
-            .read_concern(concern())
-            .session(s)
-            .await
-            .err(),
-        things
-            .find_one(doc! {})
-            .read_concern(ReadConcern::default())
-            .session(s)
-            .await
-            .err(),
+        error_of!(things.find(doc! {}), majority()),
+        error_of!(things.find_one(doc! {}), majority()),
+        error_of!(things.aggregate([doc! { "$match": {} }]), majority()),
+        error_of!(things.count_documents(doc! {}), majority()),
+        error_of!(things.estimated_document_count(), majority()),
+        error_of!(things.distinct("a", doc! {}), majority()),
+        error_of!(things.find_one(doc! {}), ReadConcern::default()),
     ];
     for error in errors {
         let error = error.unwrap();
