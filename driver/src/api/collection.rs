@@ -1,15 +1,19 @@
 //! [`Collection`].
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use super::database::{Concerns, Database};
+use super::{
+    command::InSession,
+    database::{Concerns, Database},
+};
 use crate::{
-    Client, Namespace,
-    execution::Executor,
+    Client, Namespace, Result,
+    execution::{Executor, start_timeout},
     operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
+        timeout::Timeout,
     },
 };
 
@@ -83,6 +87,11 @@ impl CollectionInner {
 
     pub(crate) fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// Starts the time limit of an operation whose own option is `own`.
+    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        start_timeout(own, session, self.concerns.timeout)
     }
 
     pub(crate) fn write_concern(&self) -> &WriteConcern {
@@ -186,6 +195,14 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
+    }
+
+    /// Returns a handle to the same collection with this timeout (`timeoutMS`) of each operation;
+    /// see [`ClientOptions::timeout`](crate::options::ClientOptions::timeout). `Duration::ZERO` means
+    /// no limit. Default: that of the database.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        self.with(|concerns| concerns.timeout = Some(timeout))
     }
 }
 

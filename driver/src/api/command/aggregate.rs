@@ -170,6 +170,7 @@ impl<'a, T> Aggregate<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = AggregateOperation {
             scope: self.collection.read_scope(
@@ -186,7 +187,7 @@ impl<'a, T> Aggregate<'a, T> {
                 .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
-        let reply = executor.run_in(self.session, &mut operation).await?;
+        let reply = executor.run_in(self.session, timeout, &mut operation).await?;
         let comment = options.comment.take().map(|comment| *comment);
         let mut cursor = Cursor::new(self.collection.client(), reply, options.batch_size, comment)
             .in_session(self.session);

@@ -171,8 +171,12 @@ impl<'a, T> Find<'a, T> {
         self.options.deferred.take_result()?;
         check_read_concern(self.session, self.options.read_concern.as_deref())?;
         let inner = self.collection.inner();
+        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let mut operation = FindOperation::new(inner, &self.filter, &self.options);
-        let reply = inner.executor().run_in(self.session, &mut operation).await?;
+        let reply = inner
+            .executor()
+            .run_in(self.session, timeout, &mut operation)
+            .await?;
         let mut cursor = Cursor::new(
             inner.client(),
             reply,
@@ -223,11 +227,15 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         self.options.batch_size = None;
         self.options.no_cursor_timeout = None;
         let inner = self.collection;
+        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let mut operation = FindOneOperation {
             find: FindOperation::new(inner, &self.filter, &self.options),
             document: PhantomData,
         };
-        inner.executor().run_in(self.session, &mut operation).await
+        inner
+            .executor()
+            .run_in(self.session, timeout, &mut operation)
+            .await
     }
 }
 

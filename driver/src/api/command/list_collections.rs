@@ -60,6 +60,10 @@ macro_rules! list_collections_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the database.
+            timeout: plain std::time::Duration;
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
             #[doc(hidden)]
@@ -161,13 +165,14 @@ async fn list(
     session: InSession<'_>,
 ) -> Result<Cursor<CollectionSpecification>> {
     options.deferred.take_result()?;
+    let timeout = database.start_timeout(options.timeout, session)?;
     let mut operation = ListCollectionsOperation {
         database: database.name(),
         name_only,
         options: &options,
     };
     let client = database.client();
-    let reply = client.executor().run_in(session, &mut operation).await?;
+    let reply = client.executor().run_in(session, timeout, &mut operation).await?;
     let comment = options.comment.map(|comment| *comment);
     Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
 }

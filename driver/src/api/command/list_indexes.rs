@@ -35,6 +35,10 @@ macro_rules! list_indexes_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
             #[doc(hidden)]
@@ -144,11 +148,15 @@ async fn list<T>(
     session: InSession<'_>,
 ) -> Result<Cursor<T>> {
     options.deferred.take_result()?;
+    let timeout = collection.start_timeout(options.timeout, session)?;
     let mut operation = ListIndexesOperation {
         namespace: collection.namespace(),
         options: &options,
     };
-    let reply = collection.executor().run_in(session, &mut operation).await?;
+    let reply = collection
+        .executor()
+        .run_in(session, timeout, &mut operation)
+        .await?;
     let client = collection.client();
     let Some(reply) = reply else {
         return Ok(Cursor::empty(client, collection.namespace().clone()));

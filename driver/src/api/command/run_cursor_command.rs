@@ -39,6 +39,10 @@ macro_rules! run_cursor_command_options {
             max_await_time: plain std::time::Duration;
             /// `comment` of getMore (MongoDB 4.4+; not sent to older servers). Default: none.
             comment: boxed crate::bson::Bson;
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the database.
+            timeout: plain std::time::Duration;
             /// The read preference of the command. Default: primary; the read preference of the
             /// database is not used.
             read_preference: read_preference;
@@ -108,13 +112,17 @@ impl<'a, T> RunCursorCommand<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.database.start_timeout(options.timeout, self.session)?;
         let mut operation = RunCursorCommandOperation(CustomCommand::new(
             self.database.name(),
             &self.command,
             options.read_preference.as_deref(),
         ));
         let client = self.database.client();
-        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        let reply = client
+            .executor()
+            .run_in(self.session, timeout, &mut operation)
+            .await?;
         let comment = options.comment.take().map(|comment| *comment);
         let mut cursor = Cursor::new(client, reply, options.batch_size, comment).in_session(self.session);
         cursor.max_await_time(options.max_await_time);

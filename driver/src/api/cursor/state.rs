@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession,
+    proto::session::ServerSession, types::timeout::Timeout,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -142,7 +142,12 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_with_id(
+                self.reply.operation_id,
+                self.session.as_ref(),
+                Timeout::Unset,
+                &mut operation,
+            )
             .await;
         let is_freed = operation.is_freed;
         self.interrupted = false;
@@ -291,7 +296,7 @@ impl KillOnDrop {
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
+            .run_with_id(self.operation_id, explicit, Timeout::Unset, &mut operation)
             .await;
         self.id = 0;
         drop(self.pin.take());

@@ -216,12 +216,15 @@ macro_rules! set {
 }
 pub(crate) use set;
 
-/// Runs an action, with a session if there is one, after checking that all arguments have been
-/// taken.
+/// Completes an action with its session and its timeout, after checking that all arguments have
+/// been taken.
 macro_rules! finish {
     ($action:ident, $args:ident, $session:ident) => {
         if let Some(session) = $session.as_deref_mut() {
             $action = $action.session(session);
+        }
+        if let Some(timeout) = $args.milliseconds("timeoutMS")? {
+            $action = $action.timeout(timeout);
         }
         $args.finish()?;
     };
@@ -245,11 +248,11 @@ mod tests {
             Err(Stop::Failed(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "timeoutMS": 1 }).finish(),
+            Args::new("find", doc! { "oplogReplay": true }).finish(),
             Err(Stop::Pending(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "timeoutMS": 1, "foo": 1 }).finish(),
+            Args::new("find", doc! { "oplogReplay": true, "foo": 1 }).finish(),
             Err(Stop::Failed(_))
         ));
     }
