@@ -44,7 +44,7 @@ pub(crate) use explicit::ExplicitSession;
 pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
-pub(crate) use time_limit::start_timeout;
+pub(crate) use time_limit::{report, start_timeout};
 
 /// The options of the executor.
 #[derive(Clone, Debug)]
@@ -146,7 +146,9 @@ impl Executor {
                     Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
                     Next::Report(error) => {
                         self.give_back_fresh(state.session.take());
-                        return operation.recover(error).map_err(|error| timeout.report(error));
+                        return operation
+                            .recover(error)
+                            .map_err(|error| state.timeout.report(error));
                     }
                 }
             }
@@ -167,11 +169,14 @@ impl Executor {
         let timeout = state.timeout;
         // Created here: which statements the command of a bulk write holds, and so whether it is
         // retryable, is decided when the connection is known.
-        let policy = state.retry_policy.get_or_insert_with(|| {
+        let Retries { policy, avoid } = &mut **state.retries.get_or_insert_with(|| {
             let properties = operation.properties();
             let repeatable = properties.retry != Retry::No;
             let policy = RetryPolicy::new(self.settings.retry, properties.intent, repeatable);
-            Box::new(policy.with_limit(timeout.retries()))
+            Box::new(Retries {
+                policy: policy.with_limit(timeout.retries()),
+                avoid: Vec::new(),
+            })
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
         match policy.next(error, self.settings.jitter.next()) {
@@ -182,9 +187,9 @@ impl Executor {
             Next::Again { pause } => {
                 let retargeted = pause.is_some() && self.settings.overload_retargeting;
                 if let Some(address) = origin.address.filter(|_| origin.router || retargeted)
-                    && !state.avoid.contains(&address)
+                    && !avoid.contains(&address)
                 {
-                    state.avoid.push(address);
+                    avoid.push(address);
                 }
                 Next::Again { pause }
             }
@@ -202,7 +207,7 @@ impl Executor {
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
         let mut selection = None;
-        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
+        let server = match self.select_at_once(operation.properties().criteria, state.avoid()) {
             Some(server) => server,
             None => {
                 let deadline = self.selection_deadline(state.timeout);
@@ -212,7 +217,7 @@ impl Executor {
                     operation: properties.name,
                     operation_id: state.operation_id,
                     criteria: properties.criteria,
-                    avoid: &state.avoid,
+                    avoid: state.avoid(),
                 };
                 // Boxed to keep the future of an operation that need not wait small.
                 Box::pin(self.select(wanted, deadline.unwrap_or(Deadline::NEVER)))
@@ -364,6 +369,13 @@ fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
+/// The state of an operation after a failed attempt.
+struct Retries {
+    policy: RetryPolicy,
+    /// Deprioritized servers.
+    avoid: Vec<ServerAddress>,
+}
+
 /// What the attempts of one operation share.
 struct OperationState<'a> {
     operation_id: i64,
@@ -373,11 +385,9 @@ struct OperationState<'a> {
     session: Option<ServerSession>,
     /// `txnNumber` of a retryable write.
     number: Option<i64>,
-    /// Deprioritized servers.
-    avoid: Vec<ServerAddress>,
     timeout: Timeout,
     /// Created after the first failed attempt.
-    retry_policy: Option<Box<RetryPolicy>>,
+    retries: Option<Box<Retries>>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
@@ -391,12 +401,16 @@ impl<'a> OperationState<'a> {
             explicit,
             session: None,
             number: None,
-            avoid: Vec::new(),
             timeout,
-            retry_policy: None,
+            retries: None,
             in_flight: false,
             has_entered: false,
         }
+    }
+
+    /// Deprioritized servers.
+    fn avoid(&self) -> &[ServerAddress] {
+        self.retries.as_ref().map_or(&[], |retries| &retries.avoid)
     }
 
     /// The transaction number: a retry has that of the first attempt.

@@ -38,15 +38,21 @@ pub(crate) fn start_timeout(
     Ok(Timeout::start(own.or(inherited)))
 }
 
+/// As [`Timeout::report`]. `is_set`: whether the operation has `timeoutMS`. The future of an
+/// operation that needs only this is smaller.
+pub(crate) fn report(is_set: bool, error: Error) -> Error {
+    if is_set && error.is_timeout() {
+        error.into_timeout()
+    } else {
+        error
+    }
+}
+
 impl Timeout {
     /// The error to return: one of the kind [`Timeout`](crate::ErrorKind::Timeout) if `timeoutMS`
     /// is set and `error` is that of a time limit ("Errors").
     pub(crate) fn report(self, error: Error) -> Error {
-        if self.is_set() && error.is_timeout() {
-            error.into_timeout()
-        } else {
-            error
-        }
+        report(self.is_set(), error)
     }
 
     /// `maxTimeMS` of a command that is written now.

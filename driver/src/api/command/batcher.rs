@@ -7,11 +7,9 @@ use crate::{
     api::collection::CollectionInner,
     bson::Bson,
     error::BulkWriteError,
-    operation::{
-        write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
-        write_result::BulkWriteResult,
-    },
-    types::{concern::WriteConcern, timeout::Timeout},
+    execution::report,
+    operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
+    types::{concern::WriteConcern, timeout::Timeout, write_result::BulkWriteResult},
 };
 
 /// Sends the only statement of a call. Returns the number of statements in the command and its
@@ -28,12 +26,14 @@ pub(super) fn send_single<'a, S: Statements>(
 ) -> impl Future<Output = Result<(usize, WriteOutcome)>> + use<'a, S> {
     let write_concern = write_concern.unwrap_or(collection.write_concern());
     let mut command = WriteCommand::new(collection.namespace(), statements, write_concern);
-    let executor = collection.executor();
+    let (executor, has_timeout) = (collection.executor(), timeout.is_set());
     // Not an `async fn`, whose future would contain the arguments in addition to the command.
     async move {
         executor.run_in(session, timeout, &mut command).await?;
         let (count, outcome) = command.into_outcome();
-        let outcome = outcome.into_single().map_err(|error| timeout.report(error))?;
+        let outcome = outcome
+            .into_single()
+            .map_err(|error| report(has_timeout, error))?;
         Ok((count, outcome))
     }
 }

@@ -256,7 +256,7 @@ mod tests {
         let options = SessionOptions {
             causal_consistency: Some(true),
             snapshot: true,
-            snapshot_time: None,
+            ..SessionOptions::default()
         };
         assert!(options.validate().is_err());
         let options = SessionOptions {

@@ -11,7 +11,7 @@ use marula_driver::{
     bson::from_extended_json,
     event::TopologyDescription,
     internals::{
-        ConnectionSettings, Deadline, Pool, PoolListener, PoolSettings, PooledConnection,
+        ConnectionSettings, Pool, PoolListener, PoolSettings, PooledConnection,
         cmap::ConnectionKey,
         errors,
         handshake::client_metadata,
