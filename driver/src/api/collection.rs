@@ -4,6 +4,7 @@ use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use super::{
     command::InSession,
+    cursor::CursorTimeoutOptions,
     database::{Concerns, Database},
 };
 use crate::{
@@ -56,7 +57,7 @@ pub struct Collection<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct CollectionInner {
     database: Database,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     concerns: Concerns,
 }
 
@@ -65,7 +66,7 @@ impl CollectionInner {
     pub(crate) fn of_database(database: &Database) -> Self {
         Self {
             database: database.clone(),
-            namespace: Namespace::new(database.name(), "$cmd.aggregate"),
+            namespace: Arc::new(Namespace::new(database.name(), "$cmd.aggregate")),
             concerns: database.concerns().clone(),
         }
     }
@@ -89,9 +90,23 @@ impl CollectionInner {
         &self.namespace
     }
 
+    /// The time limits of a cursor, whose operation has the option `own`.
+    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
+        CursorTimeoutOptions {
+            own,
+            inherited: self.concerns.timeout,
+            ..CursorTimeoutOptions::default()
+        }
+    }
+
     /// Starts the time limit of an operation whose own option is `own`.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         start_timeout(own, session, self.concerns.timeout)
+    }
+
+    /// The namespace for a value that outlives the handle.
+    pub(crate) fn shared_namespace(&self) -> Arc<Namespace> {
+        Arc::clone(&self.namespace)
     }
 
     pub(crate) fn write_concern(&self) -> &WriteConcern {
@@ -116,7 +131,7 @@ impl CollectionInner {
 impl<T> Collection<T> {
     pub(crate) fn new(database: &Database, name: &str) -> Self {
         Self::from_inner(CollectionInner {
-            namespace: Namespace::new(database.name(), name),
+            namespace: Arc::new(Namespace::new(database.name(), name)),
             concerns: database.concerns().clone(),
             database: database.clone(),
         })
@@ -166,7 +181,7 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_name(&self, name: &str) -> Self {
         let mut inner = CollectionInner::clone(&self.inner);
-        name.clone_into(&mut inner.namespace.collection);
+        name.clone_into(&mut Arc::make_mut(&mut inner.namespace).collection);
         Self::from_inner(inner)
     }
 

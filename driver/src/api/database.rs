@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Client, Collection, command::InSession};
+use super::{Client, Collection, command::InSession, cursor::CursorTimeoutOptions};
 use crate::{
     Result,
     execution::start_timeout,
@@ -62,6 +62,15 @@ impl Database {
 
     pub(crate) fn concerns(&self) -> &Concerns {
         &self.inner.concerns
+    }
+
+    /// The time limits of a cursor, whose operation has the option `own`.
+    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
+        CursorTimeoutOptions {
+            own,
+            inherited: self.inner.concerns.timeout,
+            ..CursorTimeoutOptions::default()
+        }
     }
 
     /// Starts the time limit of an operation whose own option is `own`.

@@ -35,8 +35,9 @@ pub struct ConnectionSettings {
     /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero
     /// means no limit.
     pub connect_timeout: Duration,
-    /// `timeoutMS` of the client: bounds each command of the handshake and the login (Client Side
-    /// Operations Timeout, "Background Connection Pooling"). Not for monitors.
+    /// `timeoutMS` of the client: bounds each command of the login (Client Side Operations Timeout,
+    /// "Background Connection Pooling"). Its tests require that a hello that takes longer succeeds,
+    /// so only `connect_timeout` bounds the hello.
     pub command_timeout: Option<Duration>,
     /// The `client` document of the handshake.
     pub metadata: SharedMetadata,
@@ -85,10 +86,9 @@ impl ConnectionSettings {
         }
     }
 
-    /// The same without a login, without compression, and without `timeoutMS`.
+    /// The same without a login, and without compression.
     pub fn for_monitors(&self) -> Self {
         Self {
-            command_timeout: None,
             login: None,
             compression: CompressionSettings::default(),
             ..self.clone()
@@ -201,8 +201,7 @@ impl Connection {
         }
         command.finish("admin")?;
         message.finish()?;
-        let limit = Deadline::after(settings.command_timeout);
-        let hello = self.hello_round_trip(limit).await?;
+        let hello = self.hello_round_trip(Deadline::NEVER).await?;
         if settings.load_balanced && hello.service_id.is_none() {
             return Err(Error::unsupported(handshake::NO_SERVICE_ID));
         }

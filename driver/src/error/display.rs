@@ -22,6 +22,7 @@ impl fmt::Display for ErrorKind {
             Self::Authentication(e) => write!(f, "{e}"),
             Self::Write(e) => write!(f, "{e}"),
             Self::BulkWrite(e) => write!(f, "{e}"),
+            Self::ClientBulkWrite(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             Self::Shutdown => f.write_str("the client was shut down"),
             Self::Timeout(e) => e.fmt(f),
@@ -35,20 +36,12 @@ impl fmt::Display for Error {
         self.0.kind.fmt(f)?;
         // The error that interrupted a bulk write contains the address itself, and the cause of a
         // timeout all of it.
-        let (has_address, has_labels) = match &self.0.kind {
-            ErrorKind::BulkWrite(bulk) => (
-                bulk.interrupted_by
-                    .as_ref()
-                    .is_some_and(|e| e.address().is_some()),
-                false,
-            ),
-            ErrorKind::Timeout(timeout) => (timeout.cause().is_some(), timeout.cause().is_some()),
-            _ => (false, false),
-        };
+        let is_timeout_with_cause = matches!(&self.0.kind, ErrorKind::Timeout(e) if e.cause().is_some());
+        let has_address = is_timeout_with_cause || self.interruption().is_some_and(|e| e.address().is_some());
         if let Some(address) = self.0.address.as_ref().filter(|_| !has_address) {
             write!(f, " (server {address})")?;
         }
-        if !self.0.labels.is_empty() && !has_labels {
+        if !self.0.labels.is_empty() && !is_timeout_with_cause {
             write!(f, " [{}]", self.0.labels.join(", "))?;
         }
         match self.source().filter(|_| f.alternate()) {
@@ -79,7 +72,7 @@ impl std::error::Error for Error {
             ErrorKind::Network(e) => e.source(),
             ErrorKind::ServerSelection(e) => e.source(),
             ErrorKind::Pool(e) => e.source(),
-            ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
             ErrorKind::Timeout(timeout) => timeout.cause().map(|e| e as _),
             _ => None,
         }

@@ -4,6 +4,7 @@
 //! the server. It is cheap to clone.
 
 mod authentication;
+mod client_bulk_write;
 pub(crate) mod code;
 mod command;
 mod display;
@@ -17,6 +18,7 @@ mod write;
 use std::{fmt, sync::Arc};
 
 pub use authentication::{AuthenticationError, AuthenticationFailure};
+pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
@@ -126,6 +128,8 @@ pub enum ErrorKind {
     Write(WriteFailure),
     /// A write of several statements (`insert_many`, `bulk_write`) failed in part or in whole.
     BulkWrite(Box<BulkWriteError>),
+    /// A [`Client::bulk_write`](crate::Client::bulk_write) failed in part or in whole.
+    ClientBulkWrite(Box<ClientBulkWriteError>),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),

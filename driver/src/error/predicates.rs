@@ -9,8 +9,8 @@ impl Error {
     /// no code.
     ///
     /// For a write, it is the code of the first write error, or else of the write concern error.
-    /// For a bulk write that has neither, it is the code of the error that [ended
-    /// it](BulkWriteError::interrupted_by).
+    /// For a bulk write that has neither, it is the code of the error that ended it
+    /// ([`BulkWriteError::interrupted_by`], [`ClientBulkWriteError::error`]).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.reported().0.kind {
@@ -26,6 +26,7 @@ impl Error {
                 .map(|w| w.code)
                 .or(e.write_concern_error.as_ref().map(|w| w.code))
                 .or(e.interrupted_by.as_ref().and_then(Self::code)),
+            ErrorKind::ClientBulkWrite(e) => e.code().map(|(code, _)| code),
             _ => None,
         }
     }
@@ -42,6 +43,7 @@ impl Error {
                 Some(concern) => &concern.code_name,
                 None => return e.interrupted_by.as_ref()?.code_name(),
             },
+            ErrorKind::ClientBulkWrite(e) => e.code()?.1,
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -53,6 +55,7 @@ impl Error {
         match &self.reported().0.kind {
             ErrorKind::Write(e) => e.write_error.as_slice(),
             ErrorKind::BulkWrite(e) => &e.write_errors,
+            ErrorKind::ClientBulkWrite(e) => &e.write_errors,
             _ => &[],
         }
     }
@@ -75,7 +78,11 @@ impl Error {
             ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.interruption().is_some_and(Self::is_timeout) =>
+            {
+                true
+            }
             _ => self.has_code(code::MAX_TIME_MS_EXPIRED),
         }
     }
@@ -123,7 +130,11 @@ impl Error {
             {
                 true
             }
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_unavailable) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.reported().interruption().is_some_and(Self::is_unavailable) =>
+            {
+                true
+            }
             _ => self.is_state_change() || self.contains_label(SYSTEM_OVERLOADED_ERROR),
         }
     }
@@ -150,12 +161,23 @@ impl Error {
         }
     }
 
-    /// The write concern error of a write. The statements themselves may have succeeded.
+    /// The error that ended a bulk write.
+    pub(super) fn interruption(&self) -> Option<&Self> {
+        match &self.0.kind {
+            ErrorKind::BulkWrite(e) => e.interrupted_by.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.error.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The write concern error of a write; the last if several commands had one. The statements
+    /// themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.reported().0.kind {
             ErrorKind::Write(e) => e.write_concern_error.as_ref(),
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.write_concern_errors.last(),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod cancellation;
 pub(crate) mod collation;
 pub(crate) mod compressor;
 pub(crate) mod concern;
+pub(crate) mod cursor;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod hint;

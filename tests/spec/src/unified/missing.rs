@@ -35,8 +35,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Returns whether an operation is not supported, by entity type.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
-        "database" | "collection" => name == "createChangeStream",
+        "client" | "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
 }
@@ -58,16 +57,6 @@ pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
     match name {
         "session" => true,
-        "timeoutMode" => matches!(
-            operation,
-            "find"
-                | "aggregate"
-                | "createFindCursor"
-                | "listCollections"
-                | "listIndexes"
-                | "runCursorCommand"
-                | "createCommandCursor"
-        ),
         "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use marula_driver::{
     ClientSession,
     bson::{Bson, Document, from_document},
-    options::{Collation, Hint, ReadConcern, ReadPreference, WriteConcern},
+    options::{Collation, CursorType, Hint, ReadConcern, ReadPreference, TimeoutMode, WriteConcern},
 };
 
 use tokio::sync::OwnedMutexGuard;
@@ -155,6 +155,25 @@ impl Args {
                 .map(|element| element.as_document().cloned())
                 .collect()
         })
+    }
+
+    pub(crate) fn timeout_mode(&mut self, key: &str) -> Step<Option<TimeoutMode>> {
+        match self.string(key)?.as_deref() {
+            None => Ok(None),
+            Some("cursorLifetime") => Ok(Some(TimeoutMode::CursorLifetime)),
+            Some("iteration") => Ok(Some(TimeoutMode::Iteration)),
+            Some(other) => failed(format!("invalid {key} \"{other}\"")),
+        }
+    }
+
+    pub(crate) fn cursor_type(&mut self, key: &str) -> Step<Option<CursorType>> {
+        match self.string(key)?.as_deref() {
+            None => Ok(None),
+            Some("nonTailable") => Ok(Some(CursorType::NonTailable)),
+            Some("tailable") => Ok(Some(CursorType::Tailable)),
+            Some("tailableAwait") => Ok(Some(CursorType::TailableAwait)),
+            Some(other) => failed(format!("invalid {key} \"{other}\"")),
+        }
     }
 
     pub(crate) fn hint(&mut self, key: &str) -> Step<Option<Hint>> {
