@@ -20,13 +20,9 @@ struct Order {
 /// The deployment, unless it does not support the command.
 async fn with_bulk_write() -> Option<Target> {
     let target = any_deployment().await;
-    let hello = target
-        .client
-        .database("admin")
-        .run_command(doc! { "hello": 1 })
-        .await
-        .unwrap();
-    if hello.get_i32("maxWireVersion").unwrap() < 25 {
+    let admin = target.client.database("admin");
+    let hello = admin.run_command(doc! { "hello": 1 }).await.expect("a reply");
+    if hello.get_i32("maxWireVersion").expect("a number") < 25 {
         target.skip("bulkWrite requires MongoDB 8.0");
         return None;
     }

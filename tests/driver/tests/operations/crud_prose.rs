@@ -4,7 +4,7 @@
 use marula_driver::{
     Client, ClientBulkWriteError, ClientWriteModel, Collection, Error, ErrorKind, Namespace, WriteModel,
     bson::{Bson, Document, RawBsonRef, doc},
-    event::CommandEvent,
+    event::{CommandEvent, CommandStartedEvent},
     options::WriteConcern,
 };
 use marula_driver_tests::{CommandRecorder, RecordedClient, Target, any_deployment, recorded, standalone};
@@ -17,36 +17,26 @@ struct Limits {
     max_message_size: usize,
 }
 
-async fn limits(client: &Client) -> Limits {
-    let hello = client
-        .database("admin")
-        .run_command(doc! { "hello": 1 })
-        .await
-        .unwrap();
-    let limit = |key| usize::try_from(hello.get_i32(key).unwrap()).unwrap();
-    Limits {
-        max_write_batch_size: limit("maxWriteBatchSize"),
-        max_bson_object_size: limit("maxBsonObjectSize"),
-        max_message_size: limit("maxMessageSizeBytes"),
-    }
+async fn hello(client: &Client) -> Document {
+    let admin = client.database("admin");
+    admin.run_command(doc! { "hello": 1 }).await.expect("a reply")
 }
 
 /// A recorded client of a deployment with the command `bulkWrite`. `None` if it is older.
 async fn with_bulk_write(deployment: Target, options: &str) -> Option<(RecordedClient, Limits)> {
-    let hello = deployment
-        .client
-        .database("admin")
-        .run_command(doc! { "hello": 1 })
-        .await
-        .unwrap();
-    if hello.get_i32("maxWireVersion").unwrap() < 25 {
+    let hello = hello(&deployment.client).await;
+    let number = |key| hello.get_i32(key).expect("a number");
+    if number("maxWireVersion") < 25 {
         deployment.skip("bulkWrite requires MongoDB 8.0");
         return None;
     }
-    let recorded = recorded(deployment, options);
-    let limits = limits(&recorded.client).await;
-    let _ = recorded.commands.take();
-    Some((recorded, limits))
+    let limit = |key| usize::try_from(number(key)).expect("a positive number");
+    let limits = Limits {
+        max_write_batch_size: limit("maxWriteBatchSize"),
+        max_bson_object_size: limit("maxBsonObjectSize"),
+        max_message_size: limit("maxMessageSizeBytes"),
+    };
+    Some((recorded(deployment, options), limits))
 }
 
 /// A started `bulkWrite` command.
@@ -57,23 +47,32 @@ struct BulkWrite {
     write_concern: Option<Document>,
 }
 
-/// Removes and returns the started `bulkWrite` commands. Large commands are not decoded.
+impl BulkWrite {
+    /// The large `ops` are not decoded.
+    fn of(event: &CommandStartedEvent) -> Self {
+        let command = &event.command;
+        let ns_info = command.get_array("nsInfo").expect("nsInfo");
+        let name = |entry: RawBsonRef<'_>| {
+            let entry = entry.as_document().expect("a document");
+            entry.get_str("ns").expect("a name").to_owned()
+        };
+        let write_concern = command.get_document("writeConcern").ok();
+        Self {
+            operation_id: event.operation_id,
+            ops: command.get_array("ops").expect("ops").into_iter().count(),
+            namespaces: ns_info
+                .into_iter()
+                .map(|entry| name(entry.expect("valid")))
+                .collect(),
+            write_concern: write_concern.map(|concern| Document::try_from(concern).expect("valid")),
+        }
+    }
+}
+
+/// Removes all events, and returns the started `bulkWrite` commands.
 fn bulk_writes(commands: &CommandRecorder) -> Vec<BulkWrite> {
     let started = |event| match event {
-        CommandEvent::Started(started) if started.command_name == "bulkWrite" => {
-            let command = &started.command;
-            let ns_info = command.get_array("nsInfo").unwrap().into_iter();
-            let name = |entry: RawBsonRef<'_>| entry.as_document().unwrap().get_str("ns").unwrap().to_owned();
-            Some(BulkWrite {
-                operation_id: started.operation_id,
-                ops: command.get_array("ops").unwrap().into_iter().count(),
-                namespaces: ns_info.map(|entry| name(entry.unwrap())).collect(),
-                write_concern: command
-                    .get_document("writeConcern")
-                    .ok()
-                    .map(|concern| Document::try_from(concern).unwrap()),
-            })
-        }
+        CommandEvent::Started(event) if event.command_name == "bulkWrite" => Some(BulkWrite::of(&event)),
         _ => None,
     };
     commands.take().into_iter().filter_map(started).collect()
@@ -106,7 +105,8 @@ fn bulk_error(error: &Error) -> &ClientBulkWriteError {
 
 async fn fail(client: &Client, times: i32, data: Document) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": { "times": times }, "data": data };
-    client.database("admin").run_command(command).await.unwrap();
+    let admin = client.database("admin");
+    admin.run_command(command).await.expect("the fail point is set");
 }
 
 #[tokio::test]
