@@ -131,8 +131,8 @@ pub use api::{
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
     ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
-    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
-    WriteError, WriteFailure,
+    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    WriteConcernError, WriteError, WriteFailure,
 };
 pub use operation::write_result::{
     BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
