@@ -134,12 +134,10 @@ pub use error::{
     SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     WriteConcernError, WriteError, WriteFailure,
 };
-pub use operation::write_result::{
-    BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
-};
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
 
 /// The actions that the methods of [`Client`], [`Database`] and [`Collection`] return.

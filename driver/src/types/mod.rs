@@ -1,5 +1,5 @@
 //! Values that all layers use: addresses, namespaces, concerns, read preferences, deadlines,
-//! secrets.
+//! secrets, results of writes.
 
 pub(crate) mod address;
 pub(crate) mod cancellation;
@@ -17,3 +17,4 @@ pub(crate) mod server_api;
 pub(crate) mod text;
 pub(crate) mod transaction_options;
 pub(crate) mod variables;
+pub(crate) mod write_result;

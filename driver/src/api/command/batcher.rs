@@ -7,11 +7,8 @@ use crate::{
     api::collection::CollectionInner,
     bson::Bson,
     error::BulkWriteError,
-    operation::{
-        write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
-        write_result::BulkWriteResult,
-    },
-    types::concern::WriteConcern,
+    operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
+    types::{concern::WriteConcern, write_result::BulkWriteResult},
 };
 
 /// Sends the only statement of a call. Returns the number of statements in the command and its

@@ -13,9 +13,8 @@ use super::{
     session_setter,
 };
 use crate::{
-    Collection, Error, ErrorKind, Result,
-    api::collection::CollectionInner,
-    operation::{write_command::WriteKind, write_result::BulkWriteResult},
+    Collection, Error, ErrorKind, Result, api::collection::CollectionInner,
+    operation::write_command::WriteKind, types::write_result::BulkWriteResult,
 };
 use encoded::{Deletes, EncodedStatement, EncodedStatements, Inserts, Updates};
 pub use model::WriteModel;
