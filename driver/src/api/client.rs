@@ -147,6 +147,10 @@ impl Client {
         &self.inner.executor
     }
 
+    pub(super) fn concerns(&self) -> &Concerns {
+        &self.inner.concerns
+    }
+
     /// A handle to a database, with the read concern, the write concern and the read preference of
     /// the client. Nothing is sent. The name is not validated: the server rejects commands on an
     /// invalid name with code 73 (`InvalidNamespace`).
@@ -190,8 +194,8 @@ impl Client {
         self.inner.metadata.append(info)
     }
 
-    /// Starts a session for causally consistent operations or snapshot reads. Nothing is sent; the
-    /// first command in the session creates it on the server. Transactions are not supported.
+    /// Starts a session for causally consistent operations, snapshot reads or transactions. Nothing
+    /// is sent; the first command in the session creates it on the server.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited, if its

@@ -12,6 +12,7 @@ mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
+mod transaction;
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -31,7 +32,7 @@ use crate::{
         event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
-        session::ServerSession,
+        session::{ServerSession, TransactionCommand},
     },
     telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
@@ -102,6 +103,11 @@ impl Executor {
         self.run_with_id(self.next_operation_id(), explicit, operation)
     }
 
+    /// The random factor of a pause: from 0 to 1, 1 excluded.
+    pub(crate) fn jitter(&self) -> f64 {
+        self.settings.jitter.next()
+    }
+
     /// A new `operationId` for an operation that sends several commands, each with
     /// [`run_with_id`](Self::run_with_id).
     pub(crate) fn next_operation_id(&self) -> i64 {
@@ -121,10 +127,17 @@ impl Executor {
             concern.validate().map_err(Error::invalid_argument)?;
         }
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
+        if let Some(explicit) = explicit
+            && explicit.has_transaction(&self.topology, operation)
+        {
+            // Boxed: most operations are not part of a transaction.
+            Box::pin(state.enter_transaction(explicit, operation)).await?;
+        }
         let mut retry_policy = None;
         loop {
             let failure = match self.run_once(operation, &mut state).await {
                 Ok(mut output) => {
+                    state.attempt_succeeded();
                     match O::cursor(&mut output).and_then(CursorReply::if_open) {
                         Some(cursor) => {
                             cursor.session = state.session.take();
@@ -134,7 +147,10 @@ impl Executor {
                     }
                     return Ok(output);
                 }
-                Err(failure) => failure,
+                Err(Failure { error, origin }) => Failure {
+                    error: state.attempt_failed(error),
+                    origin,
+                },
             };
             if failure.error.is_network() {
                 state.mark_dirty();
@@ -143,8 +159,8 @@ impl Executor {
             // is retryable, is decided when the connection is known.
             let retry_policy = retry_policy.get_or_insert_with(|| {
                 let properties = operation.properties();
-                let repeatable = properties.retry != Retry::No;
-                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
+                let (options, repeatable) = state.retries(self.settings.retry, properties.retry);
+                RetryPolicy::new(options, properties.intent, repeatable)
             });
             match retry_policy.next(failure.error, self.settings.jitter.next()) {
                 Next::Again { pause } => {
@@ -172,7 +188,14 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
+        let at_once = match state.transaction {
+            None => self.select_at_once(operation.properties().criteria, &state.avoid),
+            Some(_) => {
+                let server = Box::pin(self.select_for_transaction(operation, state)).await;
+                Some(server.map_err(Failure::nowhere)?)
+            }
+        };
+        let server = match at_once {
             Some(server) => server,
             None => {
                 let properties = operation.properties();
@@ -189,16 +212,22 @@ impl Executor {
         // Read once for connection and session: reading the clock is a measurable part of an
         // operation.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
-            Some(connection) => (*connection, true),
+        let pinned = match operation.pin().and_then(Option::take) {
+            Some(connection) => Some((*connection, PinnedBy::Cursor)),
+            None => state
+                .take_pinned_connection()
+                .map(|connection| (*connection, PinnedBy::Transaction)),
+        };
+        let (mut connection, pinned_by) = match pinned {
+            Some(pinned) => pinned,
             None => match server.try_check_out(now) {
-                Some(connection) => (connection, false),
+                Some(connection) => (connection, state.pin(&server)),
                 None => {
                     // Boxed to keep the future of an operation that finds an available connection
                     // small.
-                    let connection = Box::pin(self.check_out(operation, &server)).await?;
+                    let connection = Box::pin(self.check_out(operation, &server, state.transaction)).await?;
                     now = Instant::now();
-                    (connection, false)
+                    (connection, state.pin(&server))
                 }
             },
         };
@@ -236,11 +265,18 @@ impl Executor {
             }
             Failure::at(&server, error)
         });
-        if is_pinned {
-            if let Some(place) = operation.pin() {
-                *place = Some(Box::new(connection));
+        match pinned_by {
+            PinnedBy::Nothing => {}
+            PinnedBy::Cursor => {
+                if let Some(place) = operation.pin() {
+                    *place = Some(Box::new(connection));
+                }
+                return result;
             }
-            return result;
+            PinnedBy::Transaction => {
+                state.keep_connection(connection);
+                return result;
+            }
         }
         let mut output = result?;
         if server.is_load_balancer()
@@ -257,13 +293,19 @@ impl Executor {
         &self,
         operation: &O,
         server: &SelectedServer,
+        transaction: Option<TransactionCommand>,
     ) -> Result<PooledConnection, Failure> {
         // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
-        let is_retryable = self.settings.retry.writes
-            && properties.retry == Retry::Write
-            && properties.expects_reply
-            && !self.topology.is_standalone(server);
+        let is_retryable = match transaction {
+            None => {
+                self.settings.retry.writes
+                    && properties.retry == Retry::Write
+                    && properties.expects_reply
+                    && !self.topology.is_standalone(server)
+            }
+            Some(command) => command != TransactionCommand::Operation,
+        };
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = if is_retryable {
                 retry::label_write_failure(error)
@@ -342,6 +384,18 @@ struct OperationState<'a> {
     in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
     has_entered: bool,
+    /// What the command is to the transaction of the explicit session, if it is part of it.
+    transaction: Option<TransactionCommand>,
+    /// Whether [`ExplicitSession::end_turn`] must be called.
+    has_turn: bool,
+}
+
+/// What a connection stays in use for after the operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PinnedBy {
+    Nothing,
+    Cursor,
+    Transaction,
 }
 
 impl<'a> OperationState<'a> {
@@ -354,6 +408,8 @@ impl<'a> OperationState<'a> {
             avoid: Vec::new(),
             in_flight: false,
             has_entered: false,
+            transaction: None,
+            has_turn: false,
         }
     }
 
@@ -390,6 +446,7 @@ impl Drop for OperationState<'_> {
     /// operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
         self.leave(self.in_flight);
+        self.leave_transaction();
     }
 }
 

@@ -128,7 +128,11 @@ impl SessionState {
         if self.transaction.as_ref().is_some_and(|open| open.is_open()) {
             return Err(TransactionError::InProgress);
         }
-        if options.write_concern.as_ref().is_some_and(|c| !c.is_acknowledged()) {
+        if options
+            .write_concern
+            .as_ref()
+            .is_some_and(|c| !c.is_acknowledged())
+        {
             return Err(TransactionError::Unacknowledged);
         }
         let server = self.server.as_mut().ok_or(TransactionError::SessionEnded)?;
@@ -278,7 +282,7 @@ impl SessionState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::rawdoc;
+    use crate::{bson::rawdoc, types::concern::WriteConcern};
     use std::time::Instant;
 
     fn time(time: u32) -> Timestamp {
@@ -385,5 +389,58 @@ mod tests {
         assert!(session.advance_cluster_time(&newer));
         assert!(session.advance_cluster_time(&rawdoc! { "clusterTime": time(4) }));
         assert_eq!(session.cluster_time().unwrap().document(), &*newer);
+    }
+
+    #[test]
+    fn a_session_has_one_transaction_at_a_time() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.transaction_state(), TransactionState::None);
+        let options = TransactionOptions::default;
+        assert_eq!(session.start_transaction(options()), Ok(()));
+        assert_eq!(session.open_transaction(), Some(1));
+        assert_eq!(
+            session.start_transaction(options()),
+            Err(TransactionError::InProgress)
+        );
+        assert_eq!(session.transaction_mut().unwrap().begin_abort(), Ok(false));
+        assert_eq!(session.transaction_state(), TransactionState::Aborted);
+        assert_eq!(session.open_transaction(), None);
+        assert_eq!(session.start_transaction(options()), Ok(()));
+        assert_eq!(session.open_transaction(), Some(2), "a new number");
+        session.forget_ended_transaction();
+        assert_eq!(session.transaction_state(), TransactionState::Starting);
+        assert_eq!(session.transaction_mut().unwrap().begin_commit(), Ok(false));
+        session.forget_ended_transaction();
+        assert_eq!(session.transaction_state(), TransactionState::None);
+        let _ = session.end();
+        assert_eq!(
+            session.start_transaction(options()),
+            Err(TransactionError::SessionEnded)
+        );
+    }
+
+    #[test]
+    fn these_sessions_and_options_have_no_transactions() {
+        let mut snapshot = state(SessionOptions {
+            snapshot: true,
+            ..SessionOptions::default()
+        });
+        let refused = snapshot.start_transaction(TransactionOptions::default());
+        assert_eq!(refused, Err(TransactionError::Snapshot));
+        let unacknowledged = TransactionOptions::default().write_concern(WriteConcern::nodes(0));
+        let refused = state(SessionOptions::default()).start_transaction(unacknowledged);
+        assert_eq!(refused, Err(TransactionError::Unacknowledged));
+    }
+
+    #[test]
+    fn a_cursor_belongs_to_the_transaction_that_it_was_opened_in() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.check_cursor(None), Ok(()));
+        session.start_transaction(TransactionOptions::default()).unwrap();
+        assert_eq!(session.check_cursor(Some(1)), Ok(()));
+        assert_eq!(session.check_cursor(None), Err(TransactionError::OtherCursor));
+        let _ = session.transaction_mut().unwrap().begin_commit();
+        assert_eq!(session.check_cursor(Some(1)), Err(TransactionError::EndedCursor));
+        assert_eq!(session.check_cursor(None), Ok(()));
     }
 }

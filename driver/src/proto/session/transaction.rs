@@ -333,11 +333,9 @@ impl Transaction {
         }
     }
 
-    /// The reply to a command arrived, with `ok: 1`.
-    pub fn answered(&mut self, recovery_token: Option<&RawDocument>) {
-        if let Some(token) = recovery_token {
-            self.recovery_token = Some(token.to_owned());
-        }
+    /// The reply to a command had this `recoveryToken`.
+    pub fn answered(&mut self, recovery_token: &RawDocument) {
+        self.recovery_token = Some(recovery_token.to_owned());
     }
 
     /// A command succeeded.

@@ -96,7 +96,8 @@ mod tests {
                 code,
                 ..CommandError::default()
             };
-            Error::new(ErrorKind::Command(refusal)).with_labels(labels.iter().map(|label| (*label).to_owned()))
+            Error::new(ErrorKind::Command(refusal))
+                .with_labels(labels.iter().map(|label| (*label).to_owned()))
         };
         let (unknown, transient) = (UNKNOWN_TRANSACTION_COMMIT_RESULT, TRANSIENT_TRANSACTION_ERROR);
         for (code, labels, expected) in [
@@ -107,7 +108,11 @@ mod tests {
             (50, &[unknown, transient], AfterCommit::RunAgain),
             (51, &[], AfterCommit::Report),
         ] {
-            assert_eq!(TransactionRun::after_commit(&error(code, labels)), expected, "{code} {labels:?}");
+            assert_eq!(
+                TransactionRun::after_commit(&error(code, labels)),
+                expected,
+                "{code} {labels:?}"
+            );
         }
     }
 }
