@@ -147,7 +147,8 @@ impl Client {
         &self.inner.executor
     }
 
-    pub(super) fn concerns(&self) -> &Concerns {
+    /// The concerns and the read preference of the options.
+    pub(crate) fn concerns(&self) -> &Concerns {
         &self.inner.concerns
     }
 

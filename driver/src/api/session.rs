@@ -10,7 +10,7 @@ use crate::{
     Error, Result,
     bson::{Document, IntoDocument, Timestamp, Uuid, decode_document, doc},
     execution::ExplicitSession,
-    proto::session::{Pin, ServerSession, SessionOptions},
+    proto::session::SessionOptions,
     types::transaction_options::TransactionOptions,
 };
 
@@ -200,39 +200,6 @@ impl ClientSession {
 
     pub(super) fn transaction_defaults(&self) -> &TransactionOptions {
         &self.transaction_defaults
-    }
-}
-
-/// What the tests of the specification inspect.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-impl ClientSession {
-    /// Whether the session is pinned to a mongos or to a connection.
-    #[must_use]
-    pub fn is_pinned(&self) -> bool {
-        self.session
-            .lock()
-            .transaction()
-            .is_some_and(|t| t.pin().is_some())
-    }
-
-    /// The address of the mongos that the session is pinned to.
-    #[must_use]
-    pub fn pinned_address(&self) -> Option<crate::ServerAddress> {
-        match self.session.lock().transaction()?.pin()? {
-            Pin::Mongos(address) => Some(address.clone()),
-            Pin::Connection => None,
-        }
-    }
-
-    /// Whether the server session is dirty.
-    #[must_use]
-    pub fn is_dirty(&self) -> bool {
-        self.session
-            .lock()
-            .server
-            .as_ref()
-            .is_some_and(ServerSession::is_dirty)
     }
 }
 

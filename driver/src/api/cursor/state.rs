@@ -41,6 +41,9 @@ pub(super) struct State {
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
     backoff: Backoff,
+    /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
+    /// usually closed the cursor.
+    pub(super) kill_after_error: bool,
 }
 
 impl State {
@@ -64,6 +67,7 @@ impl State {
             interrupted: false,
             unreported: None,
             backoff: Backoff::default(),
+            kill_after_error: false,
         }
     }
 
@@ -192,7 +196,7 @@ impl State {
     /// With Cursors").
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
-            return is_freed == Some(true);
+            return is_freed == Some(true) && !self.kill_after_error;
         }
         matches!(
             error.kind(),

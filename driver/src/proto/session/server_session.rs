@@ -40,6 +40,7 @@ impl ServerSession {
     }
 
     /// Whether the session does not return to the pool.
+    #[cfg(feature = "internals")]
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }

@@ -1,6 +1,6 @@
 //! Assertions about sessions, and fail points on the mongos that a session is pinned to.
 
-use marula_driver::{Client, TransactionState, bson::Document};
+use marula_driver::{Client, TransactionState, bson::Document, internals::sessions};
 
 use super::args::Args;
 use crate::unified::{
@@ -13,7 +13,7 @@ pub(super) async fn run(run: &TestRun, name: &str, mut args: Args) -> Step {
     if name == "targetedFailPoint" {
         let command = args.required("failPoint", Args::document)?;
         args.finish()?;
-        let address = entity.session.lock().await.pinned_address();
+        let address = sessions::pinned_address(&*entity.session.lock().await);
         return match address {
             Some(address) => targeted_fail_point(run, &address.to_string(), command).await,
             None => failed("the session is not pinned to a mongos"),
@@ -33,10 +33,10 @@ pub(super) async fn run(run: &TestRun, name: &str, mut args: Args) -> Step {
             };
             (name == expected, format!("{state:?}"))
         }
-        "assertSessionPinned" => (session.is_pinned(), "unpinned".to_owned()),
-        "assertSessionUnpinned" => (!session.is_pinned(), "pinned".to_owned()),
-        "assertSessionDirty" => (session.is_dirty(), "not dirty".to_owned()),
-        _ => (!session.is_dirty(), "dirty".to_owned()),
+        "assertSessionPinned" => (sessions::pin(&session).is_some(), "unpinned".to_owned()),
+        "assertSessionUnpinned" => (sessions::pin(&session).is_none(), "pinned".to_owned()),
+        "assertSessionDirty" => (sessions::is_dirty(&session), "not dirty".to_owned()),
+        _ => (!sessions::is_dirty(&session), "dirty".to_owned()),
     };
     args.finish()?;
     if holds {
