@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::{Executor, ExplicitSession, OperationState, PinnedBy, selection::Wanted};
+use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result,
+    Error, Result, ServerAddress,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -36,15 +36,6 @@ impl ExplicitSession {
         }
     }
 
-    /// Whether the operation may concern a transaction of the session.
-    /// [`OperationState::enter_transaction`] must be called then.
-    #[inline]
-    pub(super) fn has_transaction<O: Operation>(&self, topology: &Arc<Topology>, operation: &O) -> bool {
-        // The session of another client is refused later.
-        self.belongs_to(topology)
-            && (self.lock().transaction().is_some() || operation.cursor_transaction().is_some())
-    }
-
     /// Runs `change` on the transaction, if there is one.
     pub(super) fn change_transaction<T>(&self, change: impl FnOnce(&mut Transaction) -> T) -> Option<T> {
         self.lock().transaction_mut().map(change)
@@ -68,16 +59,30 @@ impl ExplicitSession {
 }
 
 impl OperationState<'_> {
+    /// Whether the operation may concern a transaction of its session.
+    /// [`enter_transaction`](Self::enter_transaction) must be called then.
+    #[inline]
+    pub(super) fn may_be_in_transaction<O: Operation>(
+        &self,
+        topology: &Arc<Topology>,
+        operation: &O,
+    ) -> bool {
+        // The session of another client is refused later.
+        self.explicit.is_some_and(|session| {
+            session.belongs_to(topology)
+                && (session.lock().transaction().is_some() || operation.cursor_transaction().is_some())
+        })
+    }
+
     /// Determines whether the operation is part of the transaction of its session, and waits for
     /// its turn if it is.
     ///
     /// # Errors
     /// The operation cannot be part of the transaction. Nothing was sent.
-    pub(super) async fn enter_transaction<O: Operation>(
-        &mut self,
-        session: &ExplicitSession,
-        operation: &O,
-    ) -> Result<()> {
+    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
+        let Some(session) = self.explicit else {
+            return Ok(());
+        };
         let properties = operation.properties();
         if properties.transaction != TransactionCommand::Operation {
             self.transaction = Some(properties.transaction);
@@ -127,6 +132,16 @@ impl OperationState<'_> {
         if let (Some(session), Some(command)) = (self.explicit, self.transaction) {
             session.change_transaction(|transaction| transaction.succeeded(command));
             session.settle_pin();
+        }
+    }
+
+    /// The mongos that the next command of the transaction must be sent to.
+    pub(super) fn pinned_mongos(&self) -> Option<ServerAddress> {
+        self.transaction?;
+        let session = self.explicit?.lock();
+        match session.transaction()?.pin()? {
+            Pin::Mongos(address) => Some(address.clone()),
+            Pin::Connection => None,
         }
     }
 
@@ -241,32 +256,6 @@ impl Executor {
             session.settle_pin();
         }
         result
-    }
-
-    /// A server for the next command of the transaction: the one that the session is pinned to, or
-    /// else a writable one.
-    pub(super) async fn select_for_transaction<O: Operation>(
-        &self,
-        operation: &O,
-        state: &OperationState<'_>,
-    ) -> Result<SelectedServer> {
-        let pinned = state.explicit.and_then(|session| {
-            let session = session.lock();
-            match session.transaction()?.pin()? {
-                Pin::Mongos(address) => Some(address.clone()),
-                Pin::Connection => None,
-            }
-        });
-        let wanted = Wanted {
-            operation: operation.properties().name,
-            operation_id: state.operation_id,
-            criteria: pinned.as_ref().map_or(Criteria::Writable, Criteria::Address),
-            avoid: &state.avoid,
-        };
-        match self.select_at_once(wanted.criteria, wanted.avoid) {
-            Some(server) => Ok(server),
-            None => self.select(wanted).await,
-        }
     }
 }
 
