@@ -16,7 +16,7 @@ use crate::{
         description::HelloReply,
         retry,
         server_selection::Criteria,
-        session::{ReadTimeRule, TransactionCommand},
+        session::{ReadTimeRule, Transaction, TransactionCommand},
     },
     topology::SelectedServer,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
@@ -273,7 +273,7 @@ impl<'a> Attempt<'a> {
         if let (Some(explicit), TransactionCommand::Operation) = (self.explicit, part) {
             let session = explicit.lock();
             let has_clock = self.kind != Kind::Standalone;
-            let concern = session.transaction().and_then(|open| open.first_read_concern());
+            let concern = session.transaction().and_then(Transaction::first_read_concern);
             if let Some(concern) = concern {
                 let time = session.read_time(ReadTimeRule::Causal, has_clock);
                 command.transaction_read_concern(&concern, time);

@@ -22,12 +22,12 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    pub(super) fn new(options: TransactionOptions, limit: Option<Duration>) -> Self {
+    pub(super) fn new(options: TransactionOptions, limit: Duration) -> Self {
         Self {
             options,
             run: TransactionRun::default(),
             began: Instant::now(),
-            limit: limit.unwrap_or(TransactionRun::TIME_LIMIT),
+            limit,
             cause: None,
         }
     }

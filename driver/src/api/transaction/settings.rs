@@ -1,8 +1,11 @@
 //! [`Client::transaction`] and [`ClientSession::with_transaction`]: the convenient API.
 
+use std::time::Duration;
+
 use super::{TransactionScope, run::Attempts};
 use crate::{
     Client, ClientSession, Error,
+    proto::session::TransactionRun,
     types::transaction_options::{TransactionOptions, transaction_setters},
 };
 
@@ -31,8 +34,7 @@ impl Client {
         TransactionSettings {
             client: self.clone(),
             options: TransactionOptions::default(),
-            #[cfg(feature = "internals")]
-            limit: None,
+            limit: TransactionRun::TIME_LIMIT,
         }
     }
 }
@@ -56,14 +58,13 @@ impl ClientSession {
         SessionTransaction {
             session: self,
             options: TransactionOptions::default(),
-            #[cfg(feature = "internals")]
-            limit: None,
+            limit: TransactionRun::TIME_LIMIT,
         }
     }
 }
 
-/// Replaces the time limit of 120 s.
-macro_rules! limit_setter {
+/// Setters of both forms.
+macro_rules! run_setters {
     () => {
         /// Replaces all options, also those that setters have set before.
         pub fn with_options(mut self, options: TransactionOptions) -> Self {
@@ -74,8 +75,8 @@ macro_rules! limit_setter {
         /// Replaces the time limit of 120 s, for tests.
         #[cfg(feature = "internals")]
         #[doc(hidden)]
-        pub fn time_limit(mut self, limit: std::time::Duration) -> Self {
-            self.limit = Some(limit);
+        pub fn time_limit(mut self, limit: Duration) -> Self {
+            self.limit = limit;
             self
         }
     };
@@ -87,13 +88,12 @@ macro_rules! limit_setter {
 pub struct TransactionSettings {
     client: Client,
     options: TransactionOptions,
-    #[cfg(feature = "internals")]
-    limit: Option<std::time::Duration>,
+    limit: Duration,
 }
 
 impl TransactionSettings {
     transaction_setters!(options);
-    limit_setter!();
+    run_setters!();
 
     /// Starts a transaction, awaits `body`, and commits. Returns the value of the body.
     ///
@@ -131,10 +131,7 @@ impl TransactionSettings {
         // Boxed: the future of the caller contains a pointer and not the future of the body.
         Box::pin(async move {
             let mut tx = TransactionScope::new(self.client.start_session().await?);
-            #[cfg(feature = "internals")]
             let mut attempts = Attempts::new(self.options, self.limit);
-            #[cfg(not(feature = "internals"))]
-            let mut attempts = Attempts::new(self.options, None);
             loop {
                 attempts.begin(&mut tx).await?;
                 let outcome = body.clone()(&mut tx).await;
@@ -154,13 +151,12 @@ impl TransactionSettings {
 pub struct SessionTransaction<'s> {
     session: &'s mut ClientSession,
     options: TransactionOptions,
-    #[cfg(feature = "internals")]
-    limit: Option<std::time::Duration>,
+    limit: Duration,
 }
 
 impl SessionTransaction<'_> {
     transaction_setters!(options);
-    limit_setter!();
+    run_setters!();
 
     /// As [`TransactionSettings::run`].
     ///
@@ -176,10 +172,7 @@ impl SessionTransaction<'_> {
         E: From<Error> + 'static,
     {
         Box::pin(async move {
-            #[cfg(feature = "internals")]
             let mut attempts = Attempts::new(self.options, self.limit);
-            #[cfg(not(feature = "internals"))]
-            let mut attempts = Attempts::new(self.options, None);
             let session = self.session;
             loop {
                 attempts.begin(session).await?;

@@ -12,6 +12,7 @@ use crate::{
     error::code,
     types::{
         concern::{Acknowledgment, ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
         transaction_options::TransactionOptions,
     },
 };
@@ -258,7 +259,7 @@ impl Transaction {
         }
         let is_primary = overrides.read_preference.unwrap_or_else(|| {
             let of_transaction = self.options.read_preference.as_ref();
-            of_transaction.is_none_or(|preference| preference.is_primary())
+            of_transaction.is_none_or(ReadPreference::is_primary)
         });
         if is_read && !is_primary {
             return Err(TransactionError::ReadPreference);
