@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Transactions, change streams, GridFS, encryption, the client bulk write, `timeoutMS`,
+//! Transactions, GridFS, encryption, the client bulk write, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -101,9 +101,11 @@ pub mod options {
 
     pub use crate::api::command::options::*;
     pub use crate::types::{
+        change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        cursor_type::CursorType,
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
@@ -122,7 +124,8 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database,
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
+    Cursor, Database, SplitEvent, TruncatedArray, UpdateDescription,
     command::model::{
         CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
         SearchIndexModel, UpdateModification, WriteModel,
@@ -137,6 +140,7 @@ pub use error::{
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    resume_token::ResumeToken,
     write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
 };
 

@@ -40,6 +40,7 @@ mod run_command;
 mod run_cursor_command;
 mod update;
 mod update_search_index;
+mod watch;
 
 /// Actions, re-exported at `marula_driver::action`.
 pub(crate) mod action {
@@ -69,6 +70,7 @@ pub(crate) mod action {
         run_cursor_command::RunCursorCommand,
         update::{ReplaceOne, UpdateMany, UpdateOne},
         update_search_index::UpdateSearchIndex,
+        watch::Watch,
     };
 }
 
@@ -97,6 +99,7 @@ pub(crate) mod options {
         run_command::RunCommandOptions,
         run_cursor_command::RunCursorCommandOptions,
         update::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions},
+        watch::ChangeStreamOptions,
     };
 }
 
@@ -119,6 +122,7 @@ use crate::{
 pub(super) use end_sessions::EndSessions;
 pub(super) use get_more::GetMore;
 pub(super) use kill_cursors::KillCursors;
+pub(super) use watch::{ChangeStreamAggregate, Target};
 
 pub(crate) use deferred::Deferred;
 

@@ -35,8 +35,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Returns whether an operation is not supported, by entity type.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
-        "database" | "collection" => name == "createChangeStream",
+        "client" => name == "clientBulkWrite",
         _ => false,
     }
 }
@@ -68,7 +67,6 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
                 | "runCursorCommand"
                 | "createCommandCursor"
         ),
-        "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,
         _ => false,

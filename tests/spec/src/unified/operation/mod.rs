@@ -4,6 +4,7 @@
 pub(crate) mod args;
 mod assertion;
 mod bulk;
+mod change_stream;
 mod client;
 mod collection;
 mod cursor;
