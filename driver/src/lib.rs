@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Transactions, GridFS, encryption, the client bulk write, `timeoutMS`,
+//! Transactions, GridFS, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -127,21 +127,24 @@ pub use api::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
     Cursor, Database, SplitEvent, TruncatedArray, UpdateDescription,
     command::model::{
-        CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
-        SearchIndexModel, UpdateModification, WriteModel,
+        ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
+        IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
     },
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
-    ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
-    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
-    WriteError, WriteFailure,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
+    ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
+    RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
 };
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
     resume_token::ResumeToken,
-    write_result::{BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult},
+    write_result::{
+        BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
+        UpdateResult, VerboseResults,
+    },
 };
 
 /// The actions that the methods of [`Client`], [`Database`] and [`Collection`] return.

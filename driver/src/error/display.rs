@@ -22,6 +22,7 @@ impl fmt::Display for ErrorKind {
             Self::Authentication(e) => write!(f, "{e}"),
             Self::Write(e) => write!(f, "{e}"),
             Self::BulkWrite(e) => write!(f, "{e}"),
+            Self::ClientBulkWrite(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             Self::Shutdown => f.write_str("the client was shut down"),
         }
@@ -33,10 +34,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
         // The error that interrupted a bulk write contains the address itself.
-        let is_named_by_source = matches!(
-            &self.0.kind,
-            ErrorKind::BulkWrite(bulk) if bulk.interrupted_by.as_ref().is_some_and(|e| e.address().is_some())
-        );
+        let is_named_by_source = self.interruption().is_some_and(|e| e.address().is_some());
         if let Some(address) = self.0.address.as_ref().filter(|_| !is_named_by_source) {
             write!(f, " (server {address})")?;
         }
@@ -71,7 +69,7 @@ impl std::error::Error for Error {
             ErrorKind::Network(e) => e.source(),
             ErrorKind::ServerSelection(e) => e.source(),
             ErrorKind::Pool(e) => e.source(),
-            ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 //! the server. It is cheap to clone.
 
 mod authentication;
+mod client_bulk_write;
 pub(crate) mod code;
 mod command;
 mod display;
@@ -15,6 +16,7 @@ mod write;
 use std::{fmt, sync::Arc};
 
 pub use authentication::{AuthenticationError, AuthenticationFailure};
+pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
@@ -126,6 +128,8 @@ pub enum ErrorKind {
     Write(WriteFailure),
     /// A write of several statements (`insert_many`, `bulk_write`) failed in part or in whole.
     BulkWrite(Box<BulkWriteError>),
+    /// A [`Client::bulk_write`](crate::Client::bulk_write) failed in part or in whole.
+    ClientBulkWrite(Box<ClientBulkWriteError>),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),
@@ -254,8 +258,8 @@ impl Error {
     /// no code.
     ///
     /// For a write, it is the code of the first write error, or else of the write concern error.
-    /// For a bulk write that has neither, it is the code of the error that [ended
-    /// it](BulkWriteError::interrupted_by).
+    /// For a bulk write that has neither, it is the code of the error that ended it
+    /// ([`BulkWriteError::interrupted_by`], [`ClientBulkWriteError::error`]).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -271,6 +275,7 @@ impl Error {
                 .map(|w| w.code)
                 .or(e.write_concern_error.as_ref().map(|w| w.code))
                 .or(e.interrupted_by.as_ref().and_then(Self::code)),
+            ErrorKind::ClientBulkWrite(e) => e.code().map(|(code, _)| code),
             _ => None,
         }
     }
@@ -287,6 +292,7 @@ impl Error {
                 Some(concern) => &concern.code_name,
                 None => return e.interrupted_by.as_ref()?.code_name(),
             },
+            ErrorKind::ClientBulkWrite(e) => e.code()?.1,
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -298,6 +304,7 @@ impl Error {
         match &self.0.kind {
             ErrorKind::Write(e) => e.write_error.as_slice(),
             ErrorKind::BulkWrite(e) => &e.write_errors,
+            ErrorKind::ClientBulkWrite(e) => &e.write_errors,
             _ => &[],
         }
     }
@@ -319,7 +326,11 @@ impl Error {
             ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.interruption().is_some_and(Self::is_timeout) =>
+            {
+                true
+            }
             _ => self.code() == Some(code::MAX_TIME_MS_EXPIRED),
         }
     }
@@ -367,7 +378,11 @@ impl Error {
             {
                 true
             }
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_unavailable) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.interruption().is_some_and(Self::is_unavailable) =>
+            {
+                true
+            }
             _ => self.is_state_change() || self.contains_label(SYSTEM_OVERLOADED_ERROR),
         }
     }
@@ -394,12 +409,23 @@ impl Error {
         }
     }
 
-    /// The write concern error of a write. The statements themselves may have succeeded.
+    /// The error that ended a bulk write.
+    fn interruption(&self) -> Option<&Self> {
+        match &self.0.kind {
+            ErrorKind::BulkWrite(e) => e.interrupted_by.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.error.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The write concern error of a write; the last if several commands had one. The statements
+    /// themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.0.kind {
             ErrorKind::Write(e) => e.write_concern_error.as_ref(),
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.write_concern_errors.last(),
             _ => None,
         }
     }

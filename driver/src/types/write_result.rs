@@ -60,3 +60,41 @@ pub struct BulkWriteResult {
     /// The `_id` of each upserted document, by the index of its model in the call, from 0.
     pub upserted_ids: BTreeMap<usize, Bson>,
 }
+
+/// The result of a client bulk write.
+///
+/// If the writes were unacknowledged, `acknowledged` is `false`, all counts are 0, and there are no
+/// verbose results.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ClientBulkWriteResult {
+    /// Whether the server acknowledged the writes.
+    pub acknowledged: bool,
+    /// Number of documents that were inserted, without upserts.
+    pub inserted_count: u64,
+    /// Number of documents that were upserted.
+    pub upserted_count: u64,
+    /// Number of documents that the filters of updates and replacements matched, without upserts.
+    pub matched_count: u64,
+    /// Number of documents that were modified.
+    pub modified_count: u64,
+    /// Number of documents that were deleted.
+    pub deleted_count: u64,
+    /// The result of each write that succeeded. `None` unless
+    /// [`verbose_results`](crate::action::ClientBulkWrite::verbose_results) was set.
+    pub verbose_results: Option<VerboseResults>,
+}
+
+/// The results of the single writes of a client bulk write, by the index of the model in the call,
+/// from 0. Writes that failed have no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VerboseResults {
+    /// The results of inserts.
+    pub insert_results: BTreeMap<usize, InsertOneResult>,
+    /// The results of updates and replacements. The server counts an upserted document as matched,
+    /// so `matched_count` is 1 if `upserted_id` is set.
+    pub update_results: BTreeMap<usize, UpdateResult>,
+    /// The results of deletes.
+    pub delete_results: BTreeMap<usize, DeleteResult>,
+}

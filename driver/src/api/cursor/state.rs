@@ -44,6 +44,9 @@ pub(in crate::api) struct State {
     /// If the server replied to the last getMore with an error: `maxWireVersion` of the connection.
     pub(in crate::api) refused_by: Option<i32>,
     backoff: Backoff,
+    /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
+    /// usually closed the cursor.
+    pub(super) kill_after_error: bool,
 }
 
 impl State {
@@ -68,6 +71,7 @@ impl State {
             is_change_stream: false,
             refused_by: None,
             backoff: Backoff::default(),
+            kill_after_error: false,
         }
     }
 
@@ -219,7 +223,7 @@ impl State {
     /// With Cursors").
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
-            return is_freed == Some(true);
+            return is_freed == Some(true) && !self.kill_after_error;
         }
         matches!(
             error.kind(),

@@ -57,8 +57,13 @@ impl Failure {
         }
     }
 
-    /// Whether the server may still have the cursor after a getMore that failed so.
+    /// Whether the server may still have the cursor after a getMore that failed so. Other errors of
+    /// a server close the cursor.
     pub(super) fn leaves_cursor_open(self) -> bool {
-        !matches!(self, Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND)
+        match self {
+            Self::Timeout | Self::NoReply | Self::Rejected => true,
+            Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND => false,
+            Self::Server { is_unstarted, .. } => is_unstarted || self.is_resumable(),
+        }
     }
 }

@@ -32,14 +32,6 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns whether an operation is not supported, by entity type.
-pub(crate) fn operation(object: &str, name: &str) -> bool {
-    match object {
-        "client" => name == "clientBulkWrite",
-        _ => false,
-    }
-}
-
 /// The reason why an operation is omitted deliberately.
 pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
     Some(match name {
