@@ -123,8 +123,11 @@ pub struct ChangeStream<E> {
 /// A running command. It owns the state, so that the future of a read can be dropped.
 struct Running {
     is_get_more: bool,
-    future: Pin<Box<dyn Future<Output = (Box<State>, Result<Reply, Failed>)> + Send>>,
+    future: Pin<Box<dyn Future<Output = Completed> + Send>>,
 }
+
+/// The state, and the result of the command.
+type Completed = (Box<State>, Result<Reply, Failed>);
 
 /// How long a read waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,7 +148,7 @@ impl<E> ChangeStream<E> {
     ) -> Result<Self> {
         let mut machine = Machine::new(options.start());
         let mut state = Box::new(State::new(collection, target, pipeline, options, session));
-        if let Action::Aggregate { start, pause } = machine.next() {
+        if let Action::Aggregate { start, pause } = machine.next_action() {
             match Box::pin(state.aggregate(&start, pause)).await {
                 Ok(reply) => machine.replied(reply),
                 Err(failed) => return Err(failed.error),
@@ -230,7 +233,7 @@ impl<E> ChangeStream<E> {
             if *wait == Wait::Batch(true) {
                 return Poll::Ready(Ok(false));
             }
-            let action = self.machine.next();
+            let action = self.machine.next_action();
             let is_get_more = action == Action::GetMore;
             let Some(mut state) = self.state.take_if(|_| action != Action::End) else {
                 return Poll::Ready(Ok(false));

@@ -3,7 +3,7 @@
 //!
 //! The machine holds the position of the stream; the caller holds the batch, the cursor and the
 //! session. If the batch has a document, [`ChangeStream::deliver`] is called for it. Otherwise
-//! [`ChangeStream::next`] returns the command to run, and [`ChangeStream::replied`] or
+//! [`ChangeStream::next_action`] returns the command to run, and [`ChangeStream::replied`] or
 //! [`ChangeStream::failed`] receives its result.
 //!
 //! [Change Streams]:
@@ -142,7 +142,7 @@ impl ChangeStream {
     }
 
     /// What to do if the batch has no further documents.
-    pub fn next(&mut self) -> Action {
+    pub fn next_action(&mut self) -> Action {
         match self.state {
             State::Unopened => {
                 self.state = State::Opening;
@@ -203,7 +203,7 @@ impl ChangeStream {
         Ok(())
     }
 
-    /// The reply to the command that [`next`](Self::next) returned.
+    /// The reply to the command that [`next_action`](Self::next_action) returned.
     pub fn replied(&mut self, reply: Reply) {
         // "startAtOperationTime": none of the three options was given, no documents, and no
         // `postBatchResumeToken`.
@@ -225,7 +225,7 @@ impl ChangeStream {
         }
     }
 
-    /// The command that [`next`](Self::next) returned has failed.
+    /// The command that [`next_action`](Self::next_action) returned has failed.
     pub fn failed(&mut self, failure: &Failure) -> Failed {
         let (state, resumes) = match self.state {
             // The deadline has passed, so the next call resumes (Client Side Operations Timeout,

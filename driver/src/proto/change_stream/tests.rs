@@ -57,7 +57,7 @@ fn aggregate(start: Start) -> Action {
 
 fn opened(given: Start, first: Reply) -> ChangeStream {
     let mut stream = ChangeStream::new(given.clone());
-    assert_eq!(stream.next(), aggregate(given));
+    assert_eq!(stream.next_action(), aggregate(given));
     stream.replied(first);
     stream
 }
@@ -119,20 +119,20 @@ fn a_getmore_resumes_after_the_failures_of_the_specification() {
     ];
     for (failure, resumes, kills_cursor) in cases {
         let mut stream = opened(Start::default(), reply(true, Some("p")));
-        assert_eq!(stream.next(), Action::GetMore);
+        assert_eq!(stream.next_action(), Action::GetMore);
         let expected = Failed {
             resumes,
             kills_cursor,
         };
         assert_eq!(stream.failed(&failure), expected, "{failure:?}");
-        assert_eq!(stream.next(), aggregate(resume_after("p")), "{failure:?}");
+        assert_eq!(stream.next_action(), aggregate(resume_after("p")), "{failure:?}");
     }
     let before_4_4 = [
         6, 7, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436,
     ];
     for code in before_4_4 {
         let mut stream = opened(Start::default(), reply(true, Some("p")));
-        stream.next();
+        stream.next_action();
         assert!(stream.failed(&server(code, false, 8)).resumes, "{code}");
     }
     let terminal = [
@@ -144,12 +144,12 @@ fn a_getmore_resumes_after_the_failures_of_the_specification() {
     ];
     for failure in terminal {
         let mut stream = opened(Start::default(), reply(true, Some("p")));
-        stream.next();
+        stream.next_action();
         assert!(!stream.failed(&failure).resumes, "{failure:?}");
         if failure == server(11601, true, 8) {
             continue;
         }
-        assert_eq!(stream.next(), Action::End, "{failure:?}");
+        assert_eq!(stream.next_action(), Action::End, "{failure:?}");
         assert!(!stream.is_alive());
     }
 }
@@ -157,11 +157,11 @@ fn a_getmore_resumes_after_the_failures_of_the_specification() {
 #[test]
 fn a_transient_error_that_is_not_resumable_is_reported_and_the_next_call_resumes() {
     let mut stream = opened(Start::default(), reply(true, Some("p")));
-    stream.next();
+    stream.next_action();
     let failure = server(10107, false, 25);
     assert!(!stream.failed(&failure).resumes);
     assert!(stream.is_alive());
-    assert_eq!(stream.next(), aggregate(resume_after("p")));
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn resumes_can_follow_each_other_and_a_failed_one_is_reported() {
     let mut stream = opened(Start::default(), reply(true, Some("p")));
     let mut pauses = Vec::new();
     for _ in 0..9 {
-        assert_eq!(stream.next(), Action::GetMore);
+        assert_eq!(stream.next_action(), Action::GetMore);
         assert!(stream.failed(&Failure::NoReply).resumes);
-        match stream.next() {
+        match stream.next_action() {
             Action::Aggregate { start, pause } => {
                 assert_eq!(start, resume_after("p"));
                 pauses.push(pause.map_or(0, |pause| pause.as_millis()));
@@ -182,21 +182,21 @@ fn resumes_can_follow_each_other_and_a_failed_one_is_reported() {
     }
     assert_eq!(pauses, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
     // The reply to a getMore resets the pause.
-    assert_eq!(stream.next(), Action::GetMore);
+    assert_eq!(stream.next_action(), Action::GetMore);
     stream.replied(reply(true, Some("p")));
-    stream.next();
+    stream.next_action();
     assert!(stream.failed(&Failure::NoReply).resumes);
-    assert_eq!(stream.next(), aggregate(resume_after("p")));
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
     assert!(
         !stream.failed(&Failure::NoReply).resumes,
         "an aggregate is not resumable"
     );
     assert!(
-        matches!(stream.next(), Action::Aggregate { .. }),
+        matches!(stream.next_action(), Action::Aggregate { .. }),
         "the next call tries again"
     );
     assert!(!stream.failed(&server(286, false, 25)).resumes);
-    assert_eq!(stream.next(), Action::End);
+    assert_eq!(stream.next_action(), Action::End);
 }
 
 #[test]
@@ -204,9 +204,9 @@ fn a_reply_that_never_arrived_is_read_again() {
     let mut stream = opened(Start::default(), reply(false, Some("p")));
     stream.deliver(Some(&id("e1")), false).expect("a token");
     stream.deliver(Some(&id("e2")), true).expect("a token");
-    assert_eq!(stream.next(), Action::GetMore);
-    assert_eq!(stream.next(), aggregate(resume_after("p")));
-    assert!(matches!(stream.next(), Action::Aggregate { .. }));
+    assert_eq!(stream.next_action(), Action::GetMore);
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
+    assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
     stream.replied(reply(false, None));
     stream.deliver(Some(&id("e3")), true).expect("a token");
     assert_eq!(stream.resume_token(), token("e3").as_ref());
@@ -216,10 +216,10 @@ fn a_reply_that_never_arrived_is_read_again() {
 fn the_token_of_an_empty_batch_is_cached() {
     let mut stream = opened(Start::default(), reply(true, None));
     assert_eq!(stream.resume_token(), None);
-    stream.next();
+    stream.next_action();
     stream.replied(reply(true, Some("p1")));
     assert_eq!(stream.resume_token(), token("p1").as_ref());
-    stream.next();
+    stream.next_action();
     stream.replied(reply(false, Some("p2")));
     assert_eq!(
         stream.resume_token(),
@@ -235,16 +235,16 @@ fn the_token_of_an_empty_batch_is_cached() {
 #[test]
 fn a_stream_ends_when_the_server_closes_the_cursor() {
     let mut stream = opened(Start::default(), reply(true, None));
-    stream.next();
+    stream.next_action();
     stream.replied(Reply::default());
     assert!(!stream.is_alive());
     stream.deliver(Some(&id("e1")), true).expect("a token");
-    assert_eq!(stream.next(), Action::End);
+    assert_eq!(stream.next_action(), Action::End);
 }
 
 #[test]
 fn a_document_without_a_token_ends_the_stream() {
     let mut stream = opened(Start::default(), reply(false, Some("p")));
     assert_eq!(stream.deliver(None, false), Err(MissingToken));
-    assert_eq!(stream.next(), Action::End);
+    assert_eq!(stream.next_action(), Action::End);
 }
