@@ -14,6 +14,7 @@ mod environment;
 mod resolve;
 mod session;
 mod settings;
+pub(crate) mod transaction;
 
 pub use change_stream::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, SplitEvent, TruncatedArray,
@@ -28,3 +29,4 @@ use environment::Environment;
 #[cfg(feature = "internals")]
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
+pub use transaction::TransactionScope;
