@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Change streams, GridFS, encryption, `timeoutMS`,
+//! GridFS, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -101,15 +101,17 @@ pub mod options {
 
     pub use crate::api::command::options::*;
     pub use crate::types::{
+        change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
-        cursor::{CursorType, TimeoutMode},
+        cursor_type::CursorType,
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
+        timeout_mode::TimeoutMode,
         transaction_options::TransactionOptions,
     };
     pub use client::{ClientOptions, ServerMonitoringMode};
@@ -124,7 +126,8 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
+    Cursor, Database, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -141,6 +144,7 @@ pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    resume_token::ResumeToken,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,

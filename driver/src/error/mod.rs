@@ -46,6 +46,9 @@ pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
 /// Error label: the server did not start the operation, so every operation can be retried. Together
 /// with [`SYSTEM_OVERLOADED_ERROR`] the driver has retried it.
 pub const RETRYABLE_ERROR: &str = "RetryableError";
+/// Error label: a change stream whose getMore failed so resumes (MongoDB 4.4+). The driver has done
+/// that.
+pub(crate) const RESUMABLE_CHANGE_STREAM_ERROR: &str = "ResumableChangeStreamError";
 /// Error label: the write can be retried. If it is retryable, the driver has retried it.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 

@@ -26,7 +26,7 @@ use crate::{
         server_selection::Criteria,
         timeout::MaxTime,
     },
-    types::{concern::WriteConcern, cursor::TimeoutMode},
+    types::{concern::WriteConcern, timeout_mode::TimeoutMode},
 };
 
 /// The options of `aggregate`. See `api/command/declare.rs`.
