@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
+    Error, ErrorKind, Namespace, Result, ServerAddress,
     error::code,
     operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
@@ -33,7 +33,7 @@ use crate::{
         server_selection::Criteria,
         session::ServerSession,
     },
-    telemetry::SelectionLog,
+    telemetry::{CommandScope, OperationScope, OperationSpan, SelectionLog, Tracing},
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
@@ -55,6 +55,7 @@ pub(crate) struct ExecutionSettings {
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     pub(crate) selection_log: SelectionLog,
+    pub(crate) tracing: Tracing,
     /// `socketTimeoutMS`: the time limit of a reply. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -85,83 +86,112 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` in an implicit session.
+    /// Runs `operation` in an implicit session, without a span: it is not caused by a call of the
+    /// application.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
     /// pool otherwise. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
-        self.run_in(None, operation)
+        self.run_in_scope(self.untraced_scope(), None, operation)
     }
 
-    /// As [`run`](Self::run), in a session of the application if one is given.
+    /// Runs `operation` in a session of the application if one is given, and in an implicit session
+    /// otherwise. Dropping the future: see [`run`](Self::run).
     pub(crate) fn run_in<O: Operation>(
         &self,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        self.run_with_id(self.next_operation_id(), explicit, operation)
+        let mut scope = self.untraced_scope();
+        if self.settings.tracing.is_enabled() {
+            let (name, database) = (operation.operation_name(), operation.properties().database);
+            scope.span = self
+                .settings
+                .tracing
+                .operation(name, database, operation.collection());
+        }
+        self.run_in_scope(scope, explicit, operation)
     }
 
-    /// A new `operationId` for an operation that sends several commands, each with
-    /// [`run_with_id`](Self::run_with_id).
-    pub(crate) fn next_operation_id(&self) -> i64 {
-        self.operations.fetch_add(1, Ordering::Relaxed)
+    /// The scope of an operation that sends several commands, each with
+    /// [`run_in_scope`](Self::run_in_scope). The caller ends its span.
+    pub(crate) fn begin_operation(&self, name: &str, namespace: &Namespace) -> OperationScope {
+        let Namespace { database, collection } = namespace;
+        OperationScope {
+            span: self.settings.tracing.operation(name, database, Some(collection)),
+            ..self.untraced_scope()
+        }
     }
 
-    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
-    /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
-    /// Writes").
-    pub(crate) async fn run_with_id<O: Operation>(
+    fn untraced_scope(&self) -> OperationScope {
+        OperationScope {
+            id: self.operations.fetch_add(1, Ordering::Relaxed),
+            span: OperationSpan::default(),
+        }
+    }
+
+    /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
+    /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
-        operation_id: i64,
+        scope: S,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
-    ) -> Result<O::Output> {
-        if let Some(concern) = operation.properties().write_concern {
-            concern.validate().map_err(Error::invalid_argument)?;
-        }
-        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
-        let mut retry_policy = None;
-        loop {
-            let failure = match self.run_once(operation, &mut state).await {
-                Ok(mut output) => {
-                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
-                        Some(cursor) => {
-                            cursor.session = state.session.take();
-                            cursor.operation_id = operation_id;
+    ) -> impl Future<Output = Result<O::Output>> {
+        // Not an `async fn`, whose future would contain the arguments twice.
+        async move {
+            let result = 'run: {
+                if let Some(concern) = operation.properties().write_concern
+                    && let Err(why) = concern.validate()
+                {
+                    break 'run Err(Error::invalid_argument(why));
+                }
+                let mut state = OperationState::new(scope.borrow(), explicit.map(|session| &**session));
+                let mut retry_policy = None;
+                loop {
+                    let failure = match self.run_once(operation, &mut state).await {
+                        Ok(mut output) => {
+                            match O::cursor(&mut output).and_then(CursorReply::if_open) {
+                                Some(cursor) => {
+                                    cursor.session = state.session.take();
+                                    cursor.scope = state.scope.of_cursor();
+                                }
+                                None => self.give_back_fresh(state.session.take()),
+                            }
+                            break 'run Ok(output);
                         }
-                        None => self.give_back_fresh(state.session.take()),
+                        Err(failure) => failure,
+                    };
+                    if failure.error.is_network() {
+                        state.mark_dirty();
                     }
-                    return Ok(output);
+                    // Created here: which statements the command of a bulk write holds, and so
+                    // whether it is retryable, is decided when the connection is known.
+                    let retry_policy = retry_policy.get_or_insert_with(|| {
+                        let properties = operation.properties();
+                        let repeatable = properties.retry != Retry::No;
+                        RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
+                    });
+                    match retry_policy.next(failure.error, self.settings.jitter.next()) {
+                        Next::Again { pause } => {
+                            let retargeted = pause.is_some() && self.settings.overload_retargeting;
+                            let Origin { address, router } = failure.origin;
+                            state.avoid.extend(address.filter(|_| router || retargeted));
+                            if let Some(pause) = pause {
+                                // Boxed, so that the future contains a pointer instead of a timer:
+                                // most operations do not pause.
+                                Box::pin(tokio::time::sleep(pause)).await;
+                            }
+                        }
+                        Next::Report(error) => {
+                            self.give_back_fresh(state.session.take());
+                            break 'run operation.recover(error);
+                        }
+                    }
                 }
-                Err(failure) => failure,
             };
-            if failure.error.is_network() {
-                state.mark_dirty();
-            }
-            // Created here: which statements the command of a bulk write holds, and so whether it
-            // is retryable, is decided when the connection is known.
-            let retry_policy = retry_policy.get_or_insert_with(|| {
-                let properties = operation.properties();
-                let repeatable = properties.retry != Retry::No;
-                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
-            });
-            match retry_policy.next(failure.error, self.settings.jitter.next()) {
-                Next::Again { pause } => {
-                    let retargeted = pause.is_some() && self.settings.overload_retargeting;
-                    let Origin { address, router } = failure.origin;
-                    state.avoid.extend(address.filter(|_| router || retargeted));
-                    if let Some(pause) = pause {
-                        // Boxed, so that the future contains a pointer instead of a timer: most
-                        // operations do not pause.
-                        Box::pin(tokio::time::sleep(pause)).await;
-                    }
-                }
-                Next::Report(error) => {
-                    self.give_back_fresh(state.session.take());
-                    return operation.recover(error);
-                }
-            }
+            scope.end(&result);
+            result
         }
     }
 
@@ -172,13 +202,14 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
+        state.scope.span.begin_attempt();
         let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
             Some(server) => server,
             None => {
                 let properties = operation.properties();
                 let wanted = Wanted {
                     operation: properties.name,
-                    operation_id: state.operation_id,
+                    operation_id: state.scope.id,
                     criteria: properties.criteria,
                     avoid: &state.avoid,
                 };
@@ -299,7 +330,7 @@ impl Executor {
             settings: self.settings.clone(),
             sessions: SessionPool::default(),
             clock: self.clock.copied(),
-            operations: AtomicI64::new(self.next_operation_id()),
+            operations: AtomicI64::new(self.operations.load(Ordering::Relaxed)),
         }
     }
 
@@ -329,7 +360,7 @@ fn is_reauthentication_required(error: &Error) -> bool {
 
 /// What the attempts of one operation share.
 struct OperationState<'a> {
-    operation_id: i64,
+    scope: &'a OperationScope,
     /// The explicit session.
     explicit: Option<&'a ExplicitSession>,
     /// The implicit session, if there is no explicit one.
@@ -345,9 +376,9 @@ struct OperationState<'a> {
 }
 
 impl<'a> OperationState<'a> {
-    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
+    fn new(scope: &'a OperationScope, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
-            operation_id,
+            scope,
             explicit,
             session: None,
             number: None,

@@ -44,6 +44,18 @@ pub(crate) trait Operation {
     /// The properties of the operation.
     fn properties(&self) -> Properties<'_>;
 
+    /// The collection that the command is about, for events and traces. `None` for a command on a
+    /// database or on the deployment.
+    fn collection(&self) -> Option<&str> {
+        None
+    }
+
+    /// The name of the operation in traces (OpenTelemetry specification, "Covered Operations"): that
+    /// of the command, with a few exceptions.
+    fn operation_name(&self) -> &str {
+        self.properties().name
+    }
+
     /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
     fn is_sensitive(&self) -> bool {
         false

@@ -260,6 +260,10 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn prepare(&mut self, server: &HelloReply) {
         if !self.is_written {
             self.split(server);

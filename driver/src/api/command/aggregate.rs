@@ -231,6 +231,10 @@ impl Operation for AggregateOperation<'_> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        (!self.whole_database).then_some(&self.scope.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         if self.whole_database {
             command.i32("aggregate", 1);

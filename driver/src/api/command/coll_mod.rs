@@ -132,6 +132,10 @@ impl Operation for CollMod<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("collMod", &self.namespace.collection);
         self.options.write(command, server);

@@ -99,6 +99,10 @@ impl Operation for Count<'_> {
         self.scope.properties("count")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("count", &self.scope.namespace.collection);
         self.options.write(command, server);

@@ -111,6 +111,10 @@ impl Operation for DistinctOperation<'_> {
         self.scope.properties("distinct")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("distinct", &self.scope.namespace.collection);
         command.str("key", self.field);

@@ -133,6 +133,10 @@ impl Operation for DropIndexes<'_> {
         Properties::administration("dropIndexes", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("dropIndexes", &self.namespace.collection);
         command.str("index", self.index);

@@ -261,6 +261,10 @@ impl Operation for FindOperation<'_> {
         self.scope.properties("find")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("find", &self.scope.namespace.collection);
         command.document("filter", self.filter);
@@ -289,6 +293,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn properties(&self) -> Properties<'_> {
         self.find.properties()
+    }
+
+    fn collection(&self) -> Option<&str> {
+        self.find.collection()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

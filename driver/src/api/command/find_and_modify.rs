@@ -279,6 +279,10 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
         Properties::write("findAndModify", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         check_hint(|| self.has_hint, self.write_concern, server)?;
         command.str("findAndModify", &self.namespace.collection);

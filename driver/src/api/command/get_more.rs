@@ -46,6 +46,10 @@ impl Operation for GetMore<'_> {
         Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         Some(self.pin)
     }

@@ -43,6 +43,10 @@ impl Operation for KillCursors<'_> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
         Some(self.pin)
     }

@@ -170,6 +170,10 @@ impl Operation for ListIndexesOperation<'_> {
         Properties::read("listIndexes", &self.namespace.database, PRIMARY).without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("listIndexes", &self.namespace.collection);
         cursor::write_cursor(command, self.options.batch_size);

@@ -104,6 +104,10 @@ impl Operation for Rename<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.from.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("renameCollection", &self.from.to_string());
         command.str("to", &self.to.to_string());

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession,
+    proto::session::ServerSession, telemetry::OperationScope,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -142,7 +142,7 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), &mut operation)
             .await;
         let is_freed = operation.is_freed;
         self.interrupted = false;
@@ -233,7 +233,11 @@ impl State {
             address: self.reply.address.clone(),
             session: self.reply.session.take(),
             explicit: self.session.take().filter(|_| !in_background),
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
             in_background,
@@ -268,7 +272,7 @@ struct KillOnDrop {
     /// The explicit session. `None` in the background, because the application may use the session
     /// at the same time.
     explicit: Option<Arc<ExplicitSession>>,
-    operation_id: i64,
+    scope: OperationScope,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -290,9 +294,7 @@ impl KillOnDrop {
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
-        let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
-            .await;
+        let freed = executor.run_in_scope(&self.scope, explicit, &mut operation).await;
         self.id = 0;
         drop(self.pin.take());
         if freed.is_err_and(|error| error.is_network())
@@ -318,7 +320,7 @@ impl Drop for KillOnDrop {
             address: self.address.clone(),
             session: None,
             explicit: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
             in_background: true,

@@ -13,7 +13,10 @@ use marula_driver_tests::{any_deployment, replica_set, standalone};
 /// The error of a command to a client that finds no server.
 async fn ping_error(client: &Client) -> Error {
     let database = client.database("d");
-    database.run_command(doc! { "ping": 1 }).await.expect_err("the command is refused")
+    database
+        .run_command(doc! { "ping": 1 })
+        .await
+        .expect_err("the command is refused")
 }
 
 #[tokio::test]

@@ -7,8 +7,6 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-Use Encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectTracingMessages`.
-pub(crate) const TRACING: &str = "tracing";
 /// Transactions and their assertions.
 pub(crate) const TRANSACTIONS: &str = "transactions";
 /// Assertions about dirty sessions.

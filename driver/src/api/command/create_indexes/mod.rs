@@ -168,6 +168,10 @@ impl Operation for CreateIndexesOperation<'_> {
         Properties::administration("createIndexes", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         if self.options.commit_quorum.is_some() && !server.is_4_4() {
             return Err(Error::unsupported("commit_quorum requires MongoDB 4.4 or later"));
