@@ -48,8 +48,8 @@
 //!
 //! # Not supported
 //!
-//! Transactions, change streams, GridFS, encryption, the client bulk write, `timeoutMS`,
-//! and authentication with AWS, OIDC or GSSAPI. Creating a client whose options
+//! Transactions, change streams, GridFS, encryption, `timeoutMS`, and authentication with AWS, OIDC
+//! or GSSAPI. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
@@ -129,22 +129,23 @@ mod types;
 pub use api::{
     Client, ClientSession, Collection, Cursor, Database,
     command::model::{
-        CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions, IntoUpdate,
-        SearchIndexModel, UpdateModification, WriteModel,
+        ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
+        IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
     },
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, CommandError, ConnectionsInUse, Error,
-    ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
-    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, WriteConcernError,
-    WriteError, WriteFailure,
-};
-pub use operation::write_result::{
-    BulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult, UpdateResult,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
+    ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
+    RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
 };
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    write_result::{
+        BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
+        UpdateResult, VerboseResults,
+    },
 };
 
 /// The actions that the methods of [`Client`], [`Database`] and [`Collection`] return.

@@ -147,6 +147,11 @@ impl Client {
         &self.inner.executor
     }
 
+    /// The concerns and the read preference of the options.
+    pub(crate) fn concerns(&self) -> &Concerns {
+        &self.inner.concerns
+    }
+
     /// A handle to a database, with the read concern, the write concern and the read preference of
     /// the client. Nothing is sent. The name is not validated: the server rejects commands on an
     /// invalid name with code 73 (`InvalidNamespace`).

@@ -52,7 +52,7 @@ pub struct Collection<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct CollectionInner {
     database: Database,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     concerns: Concerns,
 }
 
@@ -61,7 +61,7 @@ impl CollectionInner {
     pub(crate) fn of_database(database: &Database) -> Self {
         Self {
             database: database.clone(),
-            namespace: Namespace::new(database.name(), "$cmd.aggregate"),
+            namespace: Arc::new(Namespace::new(database.name(), "$cmd.aggregate")),
             concerns: database.concerns().clone(),
         }
     }
@@ -83,6 +83,11 @@ impl CollectionInner {
 
     pub(crate) fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// The namespace for a value that outlives the handle.
+    pub(crate) fn shared_namespace(&self) -> Arc<Namespace> {
+        Arc::clone(&self.namespace)
     }
 
     pub(crate) fn write_concern(&self) -> &WriteConcern {
@@ -107,7 +112,7 @@ impl CollectionInner {
 impl<T> Collection<T> {
     pub(crate) fn new(database: &Database, name: &str) -> Self {
         Self::from_inner(CollectionInner {
-            namespace: Namespace::new(database.name(), name),
+            namespace: Arc::new(Namespace::new(database.name(), name)),
             concerns: database.concerns().clone(),
             database: database.clone(),
         })
@@ -157,7 +162,7 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_name(&self, name: &str) -> Self {
         let mut inner = CollectionInner::clone(&self.inner);
-        name.clone_into(&mut inner.namespace.collection);
+        name.clone_into(&mut Arc::make_mut(&mut inner.namespace).collection);
         Self::from_inner(inner)
     }
 

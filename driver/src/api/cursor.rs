@@ -116,6 +116,14 @@ impl<T> Cursor<T> {
         }
     }
 
+    /// Requires killCursors after every error of a getMore, as the results cursor of a client bulk
+    /// write (Bulk Write specification, "Top-Level Errors").
+    pub(crate) fn kill_after_error(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.kill_after_error = true;
+        }
+    }
+
     /// Sets the limit of the query. The server enforces it; the count here keeps the batch size of
     /// the last getMore from exceeding it.
     pub(crate) fn limit_total(&mut self, limit: Option<i64>) {
@@ -254,7 +262,8 @@ impl<T> Cursor<T> {
         }
     }
 
-    fn current_bytes(&self) -> Result<&[u8]> {
+    /// The bytes of the current document.
+    pub(crate) fn current_bytes(&self) -> Result<&[u8]> {
         Ok(self.state_with_document()?.reply.batch.current())
     }
 

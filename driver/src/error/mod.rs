@@ -4,16 +4,19 @@
 //! the server. It is cheap to clone.
 
 mod authentication;
+mod client_bulk_write;
 pub(crate) mod code;
 mod command;
+mod display;
 mod network;
 mod pool;
 mod selection;
 mod write;
 
-use std::{error::Error as _, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 pub use authentication::{AuthenticationError, AuthenticationFailure};
+pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
@@ -122,6 +125,8 @@ pub enum ErrorKind {
     Write(WriteFailure),
     /// A write of several statements (`insert_many`, `bulk_write`) failed in part or in whole.
     BulkWrite(Box<BulkWriteError>),
+    /// A [`Client::bulk_write`](crate::Client::bulk_write) failed in part or in whole.
+    ClientBulkWrite(Box<ClientBulkWriteError>),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),
@@ -250,8 +255,8 @@ impl Error {
     /// no code.
     ///
     /// For a write, it is the code of the first write error, or else of the write concern error.
-    /// For a bulk write that has neither, it is the code of the error that [ended
-    /// it](BulkWriteError::interrupted_by).
+    /// For a bulk write that has neither, it is the code of the error that ended it
+    /// ([`BulkWriteError::interrupted_by`], [`ClientBulkWriteError::error`]).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.0.kind {
@@ -267,6 +272,7 @@ impl Error {
                 .map(|w| w.code)
                 .or(e.write_concern_error.as_ref().map(|w| w.code))
                 .or(e.interrupted_by.as_ref().and_then(Self::code)),
+            ErrorKind::ClientBulkWrite(e) => e.code().map(|(code, _)| code),
             _ => None,
         }
     }
@@ -283,6 +289,7 @@ impl Error {
                 Some(concern) => &concern.code_name,
                 None => return e.interrupted_by.as_ref()?.code_name(),
             },
+            ErrorKind::ClientBulkWrite(e) => e.code()?.1,
             _ => return None,
         };
         (!name.is_empty()).then_some(name)
@@ -294,6 +301,7 @@ impl Error {
         match &self.0.kind {
             ErrorKind::Write(e) => e.write_error.as_slice(),
             ErrorKind::BulkWrite(e) => &e.write_errors,
+            ErrorKind::ClientBulkWrite(e) => &e.write_errors,
             _ => &[],
         }
     }
@@ -315,7 +323,11 @@ impl Error {
             ErrorKind::ServerSelection(_) => true,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_timeout) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.interruption().is_some_and(Self::is_timeout) =>
+            {
+                true
+            }
             _ => self.code() == Some(code::MAX_TIME_MS_EXPIRED),
         }
     }
@@ -355,7 +367,11 @@ impl Error {
             {
                 true
             }
-            ErrorKind::BulkWrite(e) if e.interrupted_by.as_ref().is_some_and(Self::is_unavailable) => true,
+            ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
+                if self.interruption().is_some_and(Self::is_unavailable) =>
+            {
+                true
+            }
             _ => self.is_state_change() || self.contains_label(SYSTEM_OVERLOADED_ERROR),
         }
     }
@@ -382,12 +398,23 @@ impl Error {
         }
     }
 
-    /// The write concern error of a write. The statements themselves may have succeeded.
+    /// The error that ended a bulk write.
+    fn interruption(&self) -> Option<&Self> {
+        match &self.0.kind {
+            ErrorKind::BulkWrite(e) => e.interrupted_by.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.error.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The write concern error of a write; the last if several commands had one. The statements
+    /// themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.0.kind {
             ErrorKind::Write(e) => e.write_concern_error.as_ref(),
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
+            ErrorKind::ClientBulkWrite(e) => e.write_concern_errors.last(),
             _ => None,
         }
     }
@@ -408,79 +435,6 @@ impl From<EncodeError> for Error {
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {
         Self::new(ErrorKind::Decode(error))
-    }
-}
-
-/// The text does not contain the server and the labels.
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidArgument(message) => write!(f, "invalid argument: {message}"),
-            Self::ConnectionString(message) => write!(f, "invalid connection string: {message}"),
-            Self::Dns(message) => write!(f, "the seed list cannot be read from DNS: {message}"),
-            Self::Encode(e) => write!(f, "cannot serialize to BSON: {e}"),
-            Self::Decode(e) => write!(f, "cannot deserialize from BSON: {e}"),
-            Self::Network(e) => write!(f, "{e}"),
-            Self::ServerSelection(e) => write!(f, "{e}"),
-            Self::Pool(e) => write!(f, "{e}"),
-            Self::Protocol(message) => write!(f, "the server violated the wire protocol: {message}"),
-            Self::InvalidReply(message) => write!(f, "the reply does not fit the operation: {message}"),
-            Self::Command(e) => write!(f, "{e}"),
-            Self::Authentication(e) => write!(f, "{e}"),
-            Self::Write(e) => write!(f, "{e}"),
-            Self::BulkWrite(e) => write!(f, "{e}"),
-            Self::Unsupported(message) => write!(f, "not supported: {message}"),
-            Self::Shutdown => f.write_str("the client was shut down"),
-        }
-    }
-}
-
-/// `{}` is the text of the error itself; `{:#}` adds the sources.
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.kind.fmt(f)?;
-        // The error that interrupted a bulk write contains the address itself.
-        let is_named_by_source = matches!(
-            &self.0.kind,
-            ErrorKind::BulkWrite(bulk) if bulk.interrupted_by.as_ref().is_some_and(|e| e.address().is_some())
-        );
-        if let Some(address) = self.0.address.as_ref().filter(|_| !is_named_by_source) {
-            write!(f, " (server {address})")?;
-        }
-        if !self.0.labels.is_empty() {
-            write!(f, " [{}]", self.0.labels.join(", "))?;
-        }
-        match self.source().filter(|_| f.alternate()) {
-            None => Ok(()),
-            Some(source) => write!(f, ": {source:#}"),
-        }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The reply may contain application data.
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("labels", &self.0.labels)
-            .field("address", &self.0.address)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The text of an error never contains that of its source, so the chain can be printed without
-/// repetition.
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.kind {
-            ErrorKind::Encode(e) => e.source(),
-            ErrorKind::Decode(e) => e.source(),
-            ErrorKind::Network(e) => e.source(),
-            ErrorKind::ServerSelection(e) => e.source(),
-            ErrorKind::Pool(e) => e.source(),
-            ErrorKind::BulkWrite(bulk) => bulk.interrupted_by.as_ref().map(|e| e as _),
-            _ => None,
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of the texts and predicates of errors.
 
+use std::error::Error as _;
+
 use super::*;
 
 fn command(code: i32) -> Error {

@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind, Namespace, Result, ServerAddress,
+    Error, ErrorKind, Result, ServerAddress,
     error::code,
     operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
@@ -115,10 +115,14 @@ impl Executor {
 
     /// The scope of an operation that sends several commands, each with
     /// [`run_in_scope`](Self::run_in_scope). The caller ends its span.
-    pub(crate) fn begin_operation(&self, name: &str, namespace: &Namespace) -> OperationScope {
-        let Namespace { database, collection } = namespace;
+    pub(crate) fn begin_operation(
+        &self,
+        name: &str,
+        database: &str,
+        collection: Option<&str>,
+    ) -> OperationScope {
         OperationScope {
-            span: self.settings.tracing.operation(name, database, Some(collection)),
+            span: self.settings.tracing.operation(name, database, collection),
             ..self.untraced_scope()
         }
     }

@@ -114,7 +114,7 @@ const RESERVED: usize = 1000;
 
 /// The maximum number of bytes that the statements and the command's own fields may take in a
 /// message to this server.
-fn message_budget(server: &HelloReply) -> usize {
+pub(crate) fn message_budget(server: &HelloReply) -> usize {
     let limit = server.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
     limit.saturating_sub(RESERVED)
 }

@@ -1,6 +1,7 @@
 //! The specifications' machines: no I/O, no clock and no randomness of their own.
 
 pub mod auth;
+pub mod bulk_write;
 pub mod cmap;
 pub mod command;
 pub mod description;

@@ -1,5 +1,5 @@
 //! Values that all layers use: addresses, namespaces, concerns, read preferences, deadlines,
-//! secrets.
+//! secrets, results of writes.
 
 pub(crate) mod address;
 pub(crate) mod cancellation;
@@ -16,3 +16,4 @@ pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod text;
 pub(crate) mod variables;
+pub(crate) mod write_result;

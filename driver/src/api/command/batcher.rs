@@ -7,12 +7,9 @@ use crate::{
     api::collection::CollectionInner,
     bson::Bson,
     error::BulkWriteError,
-    operation::{
-        write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
-        write_result::BulkWriteResult,
-    },
+    operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
     telemetry::OperationScope,
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, write_result::BulkWriteResult},
 };
 
 /// Sends the only statement of a call. Returns the number of statements in the command and its
@@ -66,13 +63,16 @@ impl<'a> Batcher<'a> {
         session: InSession<'a>,
         ordered: bool,
     ) -> Self {
+        let namespace = collection.namespace();
         Self {
             collection,
             write_concern: write_concern.unwrap_or(collection.write_concern()),
             session,
-            scope: collection
-                .executor()
-                .begin_operation(name, collection.namespace()),
+            scope: collection.executor().begin_operation(
+                name,
+                &namespace.database,
+                Some(&namespace.collection),
+            ),
             ordered,
             has_run: false,
             result: BulkWriteResult::default(),

@@ -14,11 +14,9 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
-    operation::{
-        write_command::{Statements, WriteKind},
-        write_result::DeleteResult,
-    },
+    operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
+    types::write_result::DeleteResult,
 };
 
 /// The options of `delete_one` and `delete_many`. See `api/command/declare.rs`.

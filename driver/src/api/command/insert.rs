@@ -15,11 +15,9 @@ use super::{
 use crate::{
     Collection, Error, Result,
     bson::{self, Bson, ElementType, ObjectId, find_element},
-    operation::{
-        write_command::{Statements, WriteKind},
-        write_result::{InsertManyResult, InsertOneResult},
-    },
+    operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
+    types::write_result::{InsertManyResult, InsertOneResult},
 };
 
 /// The options of `insert_one`. See `api/command/declare.rs`.

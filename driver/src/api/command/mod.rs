@@ -13,6 +13,7 @@ pub(crate) mod wire;
 
 mod aggregate;
 mod bulk_write;
+mod client_bulk_write;
 mod coll_mod;
 mod count;
 mod count_documents;
@@ -46,6 +47,7 @@ pub(crate) mod action {
     pub use super::{
         aggregate::Aggregate,
         bulk_write::BulkWrite,
+        client_bulk_write::ClientBulkWrite,
         coll_mod::ModifyCollection,
         count::EstimatedDocumentCount,
         count_documents::CountDocuments,
@@ -77,6 +79,7 @@ pub(crate) mod options {
     pub use super::{
         aggregate::AggregateOptions,
         bulk_write::BulkWriteOptions,
+        client_bulk_write::ClientBulkWriteOptions,
         coll_mod::ModifyCollectionOptions,
         count::EstimatedDocumentCountOptions,
         count_documents::CountDocumentsOptions,
@@ -104,6 +107,7 @@ pub(crate) mod options {
 pub(crate) mod model {
     pub use super::{
         bulk_write::WriteModel,
+        client_bulk_write::ClientWriteModel,
         create_indexes::{IndexModel, IndexOptions},
         create_search_indexes::SearchIndexModel,
         list_collections::CollectionSpecification,

@@ -39,6 +39,9 @@ pub(super) struct State {
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
     backoff: Backoff,
+    /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
+    /// usually closed the cursor.
+    pub(super) kill_after_error: bool,
 }
 
 impl State {
@@ -61,6 +64,7 @@ impl State {
             interrupted: false,
             unreported: None,
             backoff: Backoff::default(),
+            kill_after_error: false,
         }
     }
 
@@ -188,7 +192,7 @@ impl State {
     /// With Cursors").
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
-            return is_freed == Some(true);
+            return is_freed == Some(true) && !self.kill_after_error;
         }
         matches!(
             error.kind(),

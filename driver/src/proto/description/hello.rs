@@ -130,6 +130,11 @@ impl HelloReply {
         self.max_wire_version >= 13
     }
 
+    /// Server 8.0 or newer.
+    pub fn is_8_0(&self) -> bool {
+        self.max_wire_version >= 25
+    }
+
     /// Server 8.2 or newer.
     pub fn is_8_2(&self) -> bool {
         self.max_wire_version >= 27

@@ -2,7 +2,6 @@
 
 use std::{future::poll_fn, task::Poll};
 
-use futures_util::TryStreamExt;
 use marula_driver::{
     Client, WriteModel,
     bson::{Document, doc},

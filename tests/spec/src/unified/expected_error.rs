@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use marula_driver::{
-    Error, ErrorKind,
+    ClientBulkWriteError, Error, ErrorKind,
     bson::{Bson, Document, doc},
 };
 
-use super::matcher::{Lookup, matches, matches_root, show};
+use super::{
+    matcher::{Lookup, matches, matches_root, show},
+    operation::bulk::client_result,
+};
 
 /// Compares an error with the expected one.
 ///
@@ -41,7 +44,7 @@ fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(
             }
         }
         ("errorCode", wanted) => {
-            let code = error.code().map(Bson::Int32);
+            let code = top_level(error).and_then(Error::code).map(Bson::Int32);
             matches(wanted, code.as_ref(), false, lookup).map_err(|why| format!("errorCode {why}"))
         }
         ("errorCodeName", Bson::String(name)) => {
@@ -81,10 +84,53 @@ fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(
             let partial = partial_result(error).map(Bson::Document);
             matches(wanted, partial.as_ref(), true, lookup).map_err(|why| format!("expectResult {why}"))
         }
-        ("writeErrors" | "writeConcernErrors", _) => {
-            Err(format!("{key} requires an error of a client bulk write"))
+        ("writeErrors", Bson::Document(wanted)) => {
+            let errors = &client_bulk_write(key, error)?.write_errors;
+            if errors.len() != wanted.len() {
+                return Err(format!("writeErrors: found {} errors", errors.len()));
+            }
+            errors.iter().try_for_each(|error| {
+                let found = doc! { "code": error.code, "message": &error.message };
+                match wanted.get(error.index.to_string()) {
+                    Some(Bson::Document(wanted)) => matches_root(wanted, &found, lookup)
+                        .map_err(|why| format!("writeErrors.{} {why}", error.index)),
+                    _ => Err(format!("writeErrors: unexpected error {error}")),
+                }
+            })
+        }
+        ("writeConcernErrors", Bson::Array(wanted)) => {
+            let errors = &client_bulk_write(key, error)?.write_concern_errors;
+            if errors.len() != wanted.len() {
+                return Err(format!("writeConcernErrors: found {} errors", errors.len()));
+            }
+            errors.iter().zip(wanted).try_for_each(|(error, wanted)| {
+                let found =
+                    doc! { "code": error.code, "codeName": &error.code_name, "message": &error.message };
+                match wanted {
+                    Bson::Document(wanted) => matches_root(wanted, &found, lookup)
+                        .map_err(|why| format!("writeConcernErrors {why}")),
+                    _ => Err(format!("writeConcernErrors: not a document: {}", show(wanted))),
+                }
+            })
         }
         _ => Err(format!("unknown expectation {key}: {}", show(wanted))),
+    }
+}
+
+/// The error of a client bulk write.
+fn client_bulk_write<'a>(key: &str, error: &'a Error) -> Result<&'a ClientBulkWriteError, String> {
+    match error.kind() {
+        ErrorKind::ClientBulkWrite(bulk) => Ok(bulk),
+        _ => Err(format!("{key} requires an error of a client bulk write")),
+    }
+}
+
+/// The error that codes and texts are compared with: of a client bulk write, only the top-level
+/// error.
+fn top_level(error: &Error) -> Option<&Error> {
+    match error.kind() {
+        ErrorKind::ClientBulkWrite(bulk) => bulk.error.as_ref(),
+        _ => Some(error),
     }
 }
 
@@ -97,12 +143,20 @@ fn is_client_error(error: &Error) -> bool {
                 && bulk.write_concern_error.is_none()
                 && bulk.interrupted_by.as_ref().is_none_or(is_client_error)
         }
+        ErrorKind::ClientBulkWrite(bulk) => {
+            bulk.write_errors.is_empty()
+                && bulk.write_concern_errors.is_empty()
+                && bulk.error.as_ref().is_none_or(is_client_error)
+        }
         _ => true,
     }
 }
 
 /// The messages of an error with its sources, and of all errors of a bulk write.
 fn texts(error: &Error) -> Vec<String> {
+    let Some(error) = top_level(error) else {
+        return Vec::new();
+    };
     let mut texts = vec![format!("{error:#}")];
     if let ErrorKind::BulkWrite(bulk) = error.kind() {
         texts.extend(bulk.write_errors.iter().map(ToString::to_string));
@@ -112,6 +166,9 @@ fn texts(error: &Error) -> Vec<String> {
 }
 
 fn code_names(error: &Error) -> Vec<String> {
+    let Some(error) = top_level(error) else {
+        return Vec::new();
+    };
     let mut names: Vec<String> = error.code_name().map(str::to_owned).into_iter().collect();
     names.extend(
         error
@@ -124,8 +181,10 @@ fn code_names(error: &Error) -> Vec<String> {
 
 /// The partial result of a failed bulk write.
 fn partial_result(error: &Error) -> Option<Document> {
-    let ErrorKind::BulkWrite(bulk) = error.kind() else {
-        return None;
+    let bulk = match error.kind() {
+        ErrorKind::BulkWrite(bulk) => bulk,
+        ErrorKind::ClientBulkWrite(bulk) => return bulk.partial_result.as_ref().map(client_result),
+        _ => return None,
     };
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let size = |ids: &BTreeMap<usize, Bson>| i64::try_from(ids.len()).unwrap_or(i64::MAX);

@@ -33,8 +33,7 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
 /// Returns whether an operation is not supported, by entity type.
 pub(crate) fn operation(object: &str, name: &str) -> bool {
     match object {
-        "client" => matches!(name, "clientBulkWrite" | "createChangeStream"),
-        "database" | "collection" => name == "createChangeStream",
+        "client" | "database" | "collection" => name == "createChangeStream",
         _ => false,
     }
 }

@@ -13,11 +13,11 @@ use super::{
     session_setter,
 };
 use crate::{
-    Collection, Error, ErrorKind, Result,
-    api::collection::CollectionInner,
-    operation::{write_command::WriteKind, write_result::BulkWriteResult},
+    Collection, Error, ErrorKind, Result, api::collection::CollectionInner,
+    operation::write_command::WriteKind, types::write_result::BulkWriteResult,
 };
 use encoded::{Deletes, EncodedStatement, EncodedStatements, Inserts, Updates};
+pub(super) use model::Write;
 pub use model::WriteModel;
 
 /// The options of `bulk_write`. See `api/command/declare.rs`.
@@ -147,7 +147,7 @@ impl<'a> BulkWrite<'a> {
 }
 
 /// The error of a model, with the position of the model: `models[1].n: …`.
-fn in_model(error: &Error, index: usize) -> Error {
+pub(super) fn in_model(error: &Error, index: usize) -> Error {
     match error.kind() {
         ErrorKind::Encode(error) => error.clone().at_index(index).in_field("models").into(),
         ErrorKind::InvalidArgument(message) => Error::invalid_argument(format!("models[{index}]: {message}")),

@@ -44,7 +44,7 @@ pub struct WriteModel {
 
 /// A write with the options of its statement.
 #[derive(Clone, Debug)]
-enum Write {
+pub(in crate::api::command) enum Write {
     Insert {
         document: RawDocumentBuf,
         id: Bson,
@@ -203,11 +203,19 @@ impl WriteModel {
         self
     }
 
+    /// The write, after its arguments have been validated.
+    pub(in crate::api::command) fn into_write(self) -> Result<Write> {
+        self.deferred.into_result()?;
+        if let Write::Update { modification, .. } = &self.write {
+            modification.validate()?;
+        }
+        Ok(self.write)
+    }
+
     /// Encodes the statement.
     pub(super) fn into_statement(self) -> Result<EncodedStatement> {
-        self.deferred.into_result()?;
         let mut bytes = Vec::new();
-        let (kind, multi, needs_4_4) = match self.write {
+        let (kind, multi, needs_4_4) = match self.into_write()? {
             Write::Insert { document, id } => {
                 return Ok(EncodedStatement {
                     kind: WriteKind::Insert,
@@ -223,7 +231,6 @@ impl WriteModel {
                 multi,
                 options,
             } => {
-                modification.validate()?;
                 let statement = UpdateStatement {
                     filter: &filter,
                     modification: &modification,

@@ -19,11 +19,9 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
-    operation::{
-        write_command::{Statements, WriteKind, WriteOutcome},
-        write_result::UpdateResult,
-    },
+    operation::write_command::{Statements, WriteKind, WriteOutcome},
     proto::{command::CommandBuilder, description::HelloReply},
+    types::write_result::UpdateResult,
 };
 pub use modification::{IntoUpdate, UpdateModification};
 pub(super) use modification::{Modification, replacement_of};

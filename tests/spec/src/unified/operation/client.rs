@@ -5,7 +5,7 @@ use marula_driver::{bson::Bson, options::DriverInfo};
 use super::{
     Done, Output,
     args::{Args, finish, set},
-    documents,
+    bulk, documents,
 };
 use crate::unified::{
     entity::ClientEntity,
@@ -13,8 +13,11 @@ use crate::unified::{
 };
 
 pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
-    let mut session = args.session();
     let client = &entity.client;
+    if name == "clientBulkWrite" {
+        return bulk::run_on_client(client, args).await.map(Some);
+    }
+    let mut session = args.session();
     Ok(Some(match name {
         "listDatabases" => {
             let mut action = client.list_databases();

@@ -3,7 +3,7 @@
 
 pub(crate) mod args;
 mod assertion;
-mod bulk;
+pub(crate) mod bulk;
 mod client;
 mod collection;
 mod cursor;

@@ -1,0 +1,240 @@
+//! `bulkWrite`: [`Client::bulk_write`], writes to several collections in one command ([Bulk Write]).
+//!
+//! [Bulk Write]: https://github.com/mongodb/specifications/blob/master/source/crud/bulk-write.md
+
+mod command;
+mod model;
+mod writes;
+
+use super::{
+    InSession, awaitable,
+    bulk_write::in_model,
+    declare::{define_options, option_setters},
+    session_setter,
+};
+use crate::{
+    Client, Cursor, Error, Result,
+    proto::bulk_write::ResultMerger,
+    telemetry::OperationScope,
+    types::{concern::WriteConcern, write_result::ClientBulkWriteResult},
+};
+use command::{BulkWriteCommand, BulkWriteReply};
+pub use model::ClientWriteModel;
+use writes::Writes;
+
+/// The options of `bulk_write` of a client. See `api/command/declare.rs`.
+macro_rules! client_bulk_write_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// Run the writes in order and stop at the first that fails. If `false`, run all writes
+            /// in any order. Default: `true`.
+            ordered: plain bool;
+            /// Skip schema validation of inserts and updates. Default: `false`.
+            bypass_document_validation: plain bool = "bypassDocumentValidation";
+            /// Write to the raw storage of the collections (MongoDB 8.2+; ignored by older servers).
+            /// For MongoDB's own tools.
+            #[doc(hidden)]
+            [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`.
+            /// Default: none.
+            comment: boxed crate::bson::Bson = "comment";
+            /// Variables for expressions in all updates and deletes, e.g. `doc! { "least": 5 }`,
+            /// used as `$$least` in `$expr` and in pipelines. Default: none.
+            let_vars: document = "let";
+            /// Return the result of each write in
+            /// [`verbose_results`](crate::ClientBulkWriteResult::verbose_results). Default: `false`,
+            /// which is faster.
+            verbose_results: plain bool;
+            /// The write concern of this operation. An unacknowledged one requires
+            /// [`ordered(false)`](Self::ordered) and excludes verbose results. Default: the
+            /// client's.
+            write_concern: write_concern;
+        }
+    };
+}
+
+client_bulk_write_options! { define_options {
+    /// Options of [`Client::bulk_write`].
+    pub struct ClientBulkWriteOptions;
+} }
+
+impl ClientBulkWriteOptions {
+    fn is_ordered(&self) -> bool {
+        self.ordered.unwrap_or(true)
+    }
+
+    fn is_verbose(&self) -> bool {
+        self.verbose_results.unwrap_or(false)
+    }
+}
+
+impl Client {
+    /// Runs several writes on any collections of the deployment, in as few commands as the limits
+    /// of the server allow (MongoDB 8.0+). [`Collection::bulk_write`](crate::Collection::bulk_write)
+    /// works with all servers, but only with one collection.
+    ///
+    /// A command with a write that can change several documents (`update_many_model`,
+    /// `delete_many_model`) is [not retryable](crate::action#retries). If the future is dropped, the
+    /// writes of the commands that have been sent may take effect.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ClientBulkWrite`](crate::ErrorKind::ClientBulkWrite) if the server rejects
+    /// writes, a write concern was not satisfied, or another error ended the call after a part of
+    /// the writes was performed. It contains the indexes of the models that failed and the results
+    /// of the others. An error before any write was performed is returned as it is.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) or
+    /// [`ErrorKind::Encode`](crate::ErrorKind::Encode) if there is no model, or a model is invalid;
+    /// nothing has then been sent. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the
+    /// server is older than 8.0.
+    ///
+    /// ```no_run
+    /// # #[derive(serde::Serialize)] struct Order { sku: &'static str, quantity: i32 }
+    /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::{Document, doc};
+    /// let shop = client.database("shop");
+    /// let orders = shop.collection::<Order>("orders");
+    /// let stock = shop.collection::<Document>("stock");
+    /// let done = client
+    ///     .bulk_write([
+    ///         orders.insert_one_model(&Order { sku: "a", quantity: 2 }),
+    ///         orders.insert_one_model(&Order { sku: "b", quantity: 1 }),
+    ///         stock.update_many_model(doc! { "sku": { "$in": ["a", "b"] } }, doc! { "$inc": { "left": -1 } }),
+    ///     ])
+    ///     .verbose_results(true)
+    ///     .await?;
+    /// println!("{} inserted, {} updated", done.inserted_count, done.modified_count);
+    /// if let Some(results) = done.verbose_results {
+    ///     println!("the first order is {}", results.insert_results[&0].inserted_id);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn bulk_write(&self, models: impl IntoIterator<Item = ClientWriteModel>) -> ClientBulkWrite<'_> {
+        ClientBulkWrite {
+            client: self,
+            models: models.into_iter().collect(),
+            options: ClientBulkWriteOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Runs writes on several collections. Await it for a [`ClientBulkWriteResult`]; see
+/// [`Client::bulk_write`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct ClientBulkWrite<'a> {
+    client: &'a Client,
+    models: Vec<ClientWriteModel>,
+    options: ClientBulkWriteOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> ClientBulkWrite<'a> {
+    client_bulk_write_options! { option_setters { ClientBulkWriteOptions } }
+
+    session_setter!();
+
+    async fn run(&mut self) -> Result<ClientBulkWriteResult> {
+        self.options.deferred.take_result()?;
+        let options = &self.options;
+        let write_concern = options
+            .write_concern
+            .as_deref()
+            .unwrap_or(&self.client.concerns().write_concern);
+        check_unacknowledged(options, write_concern)?;
+        let mut writes = encode(std::mem::take(&mut self.models))?;
+        let scope = self.client.executor().begin_operation("bulkWrite", "admin", None);
+        let result = self.send(&scope, &mut writes, write_concern).await;
+        scope.span.end(result.as_ref().err());
+        result
+    }
+
+    /// Sends all writes.
+    async fn send(
+        &self,
+        scope: &OperationScope,
+        writes: &mut Writes,
+        write_concern: &WriteConcern,
+    ) -> Result<ClientBulkWriteResult> {
+        let (executor, options) = (self.client.executor(), &self.options);
+        let mut merger = ResultMerger::new(options.is_ordered(), options.is_verbose());
+        while !writes.is_empty() {
+            let offset = writes.sent();
+            let mut command = BulkWriteCommand::new(writes, options, write_concern);
+            let reply = executor.run_in_scope(scope, self.session, &mut command).await;
+            let count = command.count();
+            let reply = match reply {
+                Ok(reply) => reply,
+                Err(error) => return Err(merger.interrupt(error)),
+            };
+            writes.advance(count);
+            if let Some(mut reply) = reply {
+                merger.begin_command(offset, count, &reply.summary);
+                if let Some(error) = reply.write_concern_error.take() {
+                    merger.write_concern_error(error);
+                }
+                match self.read_results(reply, writes, &mut merger).await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => return Err(merger.interrupt(error)),
+                }
+            }
+        }
+        merger.finish()
+    }
+
+    /// Reads the results cursor of a command to its end. Returns whether the call continues.
+    async fn read_results(
+        &self,
+        reply: BulkWriteReply,
+        writes: &Writes,
+        merger: &mut ResultMerger,
+    ) -> Result<bool> {
+        let mut results = Cursor::<()>::new(self.client, reply.cursor, None, None).in_session(self.session);
+        results.kill_after_error();
+        let read = async {
+            while results.advance().await? {
+                if !merger.add_result(results.current_bytes()?, |position| writes.written(position))? {
+                    break;
+                }
+            }
+            merger.end_command()
+        };
+        let read = read.await;
+        // Nothing is sent if the cursor is exhausted.
+        results.close().await;
+        read
+    }
+}
+
+awaitable!(in place ['a] ClientBulkWrite<'a> => ClientBulkWriteResult);
+
+/// Encodes the writes of all models.
+fn encode(models: Vec<ClientWriteModel>) -> Result<Writes> {
+    if models.is_empty() {
+        return Err(Error::invalid_argument("bulk_write requires at least one model"));
+    }
+    let mut writes = Writes::with_capacity(models.len());
+    for (index, model) in models.into_iter().enumerate() {
+        writes.push(model).map_err(|error| in_model(&error, index))?;
+    }
+    Ok(writes)
+}
+
+/// Rejects options that need a reply if the writes are unacknowledged.
+fn check_unacknowledged(options: &ClientBulkWriteOptions, write_concern: &WriteConcern) -> Result<()> {
+    if write_concern.is_acknowledged() {
+        return Ok(());
+    }
+    if options.is_ordered() {
+        return Err(Error::invalid_argument(
+            "Cannot request unacknowledged write concern and ordered writes; set ordered(false)",
+        ));
+    }
+    if options.is_verbose() {
+        return Err(Error::invalid_argument(
+            "Cannot request unacknowledged write concern and verbose results",
+        ));
+    }
+    Ok(())
+}
