@@ -194,7 +194,7 @@ impl Executor {
                     }
                 }
             };
-            scope.end(&result);
+            scope.end(&result, || operation.failure());
             result
         }
     }

@@ -100,6 +100,11 @@ pub(crate) trait Operation {
         Err(error)
     }
 
+    /// The failure of a write that the output does not contain, for traces.
+    fn failure(&self) -> Option<Error> {
+        None
+    }
+
     /// The pinned connection of the cursor that the operation continues. The executor takes it
     /// while the operation runs.
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {

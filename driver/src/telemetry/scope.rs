@@ -35,18 +35,24 @@ impl OperationScope {
 
 /// The scope that a command runs in: its own, or that of a call that sends several commands.
 pub(crate) trait CommandScope: Borrow<OperationScope> {
-    /// Ends the span of the operation if the scope is the command's own.
-    fn end<T>(&self, result: &Result<T, Error>);
+    /// Ends the span of the operation if the scope is the command's own. `failure`: an error that a
+    /// successful result does not contain.
+    fn end<T>(&self, result: &Result<T, Error>, failure: impl FnOnce() -> Option<Error>);
 }
 
 impl CommandScope for OperationScope {
     #[inline]
-    fn end<T>(&self, result: &Result<T, Error>) {
-        self.span.end(result.as_ref().err());
+    fn end<T>(&self, result: &Result<T, Error>, failure: impl FnOnce() -> Option<Error>) {
+        if self.span.is_recording() {
+            match result {
+                Ok(_) => self.span.end(failure().as_ref()),
+                Err(error) => self.span.end(Some(error)),
+            }
+        }
     }
 }
 
 impl CommandScope for &OperationScope {
     #[inline]
-    fn end<T>(&self, _: &Result<T, Error>) {}
+    fn end<T>(&self, _: &Result<T, Error>, _: impl FnOnce() -> Option<Error>) {}
 }
