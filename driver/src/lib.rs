@@ -49,8 +49,8 @@
 //! # Not supported
 //!
 //! Transactions, change streams, GridFS, encryption, `timeoutMS`, and authentication with AWS, OIDC
-//! or GSSAPI. Creating a client whose options
-//! require one of them fails with [`ErrorKind::Unsupported`].
+//! or GSSAPI. Creating a client whose options require one of them fails with
+//! [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
     not(feature = "internals"),

@@ -130,19 +130,22 @@ impl Executor {
     fn untraced_scope(&self) -> OperationScope {
         OperationScope {
             id: self.operations.fetch_add(1, Ordering::Relaxed),
-            span: OperationSpan::default(),
+            span: OperationSpan::none(),
         }
     }
 
     /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
     /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` would contain the arguments twice"
+    )]
     pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
         scope: S,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        // Not an `async fn`, whose future would contain the arguments twice.
         async move {
             let result = 'run: {
                 if let Some(concern) = operation.properties().write_concern

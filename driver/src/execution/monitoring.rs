@@ -55,7 +55,7 @@ impl<'a> CommandMonitor<'a> {
                 message: connection.request(),
             })
         } else {
-            CommandSpan::default()
+            CommandSpan::none()
         };
         let mut monitor = Box::new(Self { events: None, span });
         monitor.events =

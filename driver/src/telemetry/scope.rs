@@ -28,7 +28,7 @@ impl OperationScope {
     pub(crate) fn untraced(&self) -> Self {
         Self {
             id: self.id,
-            span: OperationSpan::default(),
+            span: OperationSpan::none(),
         }
     }
 }

@@ -28,6 +28,11 @@ pub(crate) struct OperationSpan;
 
 impl OperationSpan {
     #[inline]
+    pub(crate) fn none() -> Self {
+        Self
+    }
+
+    #[inline]
     pub(crate) fn is_recording(&self) -> bool {
         false
     }
@@ -62,10 +67,15 @@ pub(crate) struct TracedCommand<'a> {
 }
 
 /// Not a span.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CommandSpan;
 
 impl CommandSpan {
+    #[inline]
+    pub(crate) fn none() -> Self {
+        Self
+    }
+
     #[inline]
     pub(crate) fn succeeded(&mut self, _: Option<&[u8]>) {}
 

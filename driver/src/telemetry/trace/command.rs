@@ -38,7 +38,6 @@ pub(crate) struct TracedCommand<'a> {
 }
 
 /// The span of a command. Dropped before it is ended, it ends with an error.
-#[derive(Default)]
 pub(crate) struct CommandSpan(Option<Sent>);
 
 struct Sent {
@@ -47,16 +46,21 @@ struct Sent {
 }
 
 impl CommandSpan {
+    /// No span.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     pub(super) fn start(operation: &Arc<Started>, command: &TracedCommand<'_>) -> Self {
         if command.is_sensitive {
             operation.set_recorded(Recorded::Secret);
-            return Self::default();
+            return Self::none();
         }
         let span = operation
             .client
             .start(command.name.to_owned(), command.attributes(), &operation.context);
         let Some(mut span) = span.filter(Span::is_recording) else {
-            return Self::default();
+            return Self::none();
         };
         let limit = operation.client.text_limit;
         if limit > 0

@@ -69,7 +69,7 @@ impl Tracing {
     /// Starts the span of an operation, a child of the current span.
     pub(crate) fn operation(&self, name: &str, database: &str, collection: Option<&str>) -> OperationSpan {
         let Some(client) = self.0.as_ref().filter(|client| !client.is_noop()) else {
-            return OperationSpan::default();
+            return OperationSpan::none();
         };
         let target = Target {
             name,

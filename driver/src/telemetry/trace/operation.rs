@@ -45,6 +45,12 @@ pub(super) enum Recorded {
 }
 
 impl OperationSpan {
+    /// No span.
+    #[inline]
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     pub(super) fn start(client: &Arc<ClientTracing>, target: Target<'_>, parent: &Context) -> Self {
         let summary = target.summary();
         let mut attributes = Vec::with_capacity(5);
@@ -78,9 +84,9 @@ impl OperationSpan {
 
     /// Starts the span of a command that was written.
     pub(crate) fn command(&self, command: &TracedCommand<'_>) -> CommandSpan {
-        self.0.as_ref().map_or_else(CommandSpan::default, |started| {
-            CommandSpan::start(started, command)
-        })
+        self.0
+            .as_ref()
+            .map_or_else(CommandSpan::none, |started| CommandSpan::start(started, command))
     }
 
     /// Ends the span. An error that is not on the span of a command is recorded.

@@ -18,15 +18,15 @@ const FAILURE: [&str; 3] = ["exception.message", "exception.type", "exception.st
 
 fn traced(deployment: &Deployment) -> (SpanRecorder, Client) {
     let recorder = SpanRecorder::default();
-    let mut options = ClientOptions::parse(&deployment.server.uri()).unwrap();
+    let mut options = ClientOptions::parse(&deployment.server.uri()).expect("options");
     recorder.observe(&mut options);
-    (recorder, Client::with_options(options).unwrap())
+    (recorder, Client::with_options(options).expect("a client"))
 }
 
 async fn fail(deployment: &Deployment, data: Document) {
     let fail_point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
     let admin = deployment.client.database("admin");
-    admin.run_command(fail_point).await.unwrap();
+    admin.run_command(fail_point).await.expect("a fail point");
 }
 
 #[tokio::test]
