@@ -17,7 +17,13 @@ impl Tracing {
     }
 
     #[inline]
-    pub(crate) fn operation(&self, _: &str, _: &str, _: Option<&str>) -> OperationSpan {
+    pub(crate) fn operation(
+        &self,
+        _: &str,
+        _: &str,
+        _: Option<&str>,
+        _: Option<&TransactionSpan>,
+    ) -> OperationSpan {
         OperationSpan
     }
 }
@@ -81,4 +87,14 @@ impl CommandSpan {
 
     #[inline]
     pub(crate) fn failed(&mut self, _: &Error) {}
+}
+
+/// Not a span.
+#[derive(Debug, Default)]
+pub(crate) struct TransactionSpan;
+
+impl TransactionSpan {
+    pub(crate) fn begin(&self, _: &Tracing) {}
+
+    pub(crate) fn end(&self, _: Option<&Error>) {}
 }

@@ -14,6 +14,7 @@ use opentelemetry_sdk::{
     error::OTelSdkResult,
     trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor},
 };
+use tokio::sync::Notify;
 
 /// Records spans in the order in which they begin.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub struct RecordedSpan {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Recorded(Arc<Mutex<Vec<RecordedSpan>>>);
+struct Recorded(Arc<Mutex<Vec<RecordedSpan>>>, Arc<Notify>);
 
 impl Default for SpanRecorder {
     fn default() -> Self {
@@ -70,6 +71,18 @@ impl SpanRecorder {
     #[must_use]
     pub fn spans(&self) -> Vec<RecordedSpan> {
         self.spans.lock().clone()
+    }
+
+    /// Waits until this many spans have begun and all spans have ended.
+    pub async fn wait_for(&self, count: usize) {
+        loop {
+            let ended = self.spans.1.notified();
+            let spans = self.spans();
+            if spans.len() >= count && spans.iter().all(|span| span.data.is_some()) {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// The spans without a parent.
@@ -165,6 +178,7 @@ impl SpanProcessor for Recorded {
             span.parent = data.parent_span_id;
             span.data = Some(data);
         }
+        self.1.notify_waiters();
     }
 
     fn force_flush(&self) -> OTelSdkResult {

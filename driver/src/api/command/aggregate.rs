@@ -15,7 +15,7 @@ use crate::{
     api::collection::CollectionInner,
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReadScope, ReplyContext, Retry,
+        Operation, OperationOverrides, Properties, ReadScope, ReplyContext, Retry,
         cursor::{self, CursorReply},
         write_result,
     },
@@ -233,6 +233,10 @@ impl Operation for AggregateOperation<'_> {
 
     fn collection(&self) -> Option<&str> {
         (!self.whole_database).then_some(&self.scope.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -69,6 +69,7 @@ impl<'a> Batcher<'a> {
             write_concern: write_concern.unwrap_or(collection.write_concern()),
             session,
             scope: collection.executor().begin_operation(
+                session,
                 name,
                 &namespace.database,
                 Some(&namespace.collection),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Database, Namespace, Result,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -134,6 +134,10 @@ impl Operation for CollMod<'_> {
 
     fn collection(&self) -> Option<&str> {
         Some(&self.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -135,6 +135,10 @@ impl Operation for DropIndexes<'_> {
 
     fn collection(&self) -> Option<&str> {
         Some(&self.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

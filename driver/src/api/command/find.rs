@@ -19,7 +19,7 @@ use crate::{
     api::collection::CollectionInner,
     bson::{IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReadScope, ReplyContext,
+        Operation, OperationOverrides, Properties, ReadScope, ReplyContext,
         cursor::{self, CursorReply},
         decode_owned,
     },
@@ -265,6 +265,10 @@ impl Operation for FindOperation<'_> {
         Some(&self.scope.namespace.collection)
     }
 
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("find", &self.scope.namespace.collection);
         command.document("filter", self.filter);
@@ -297,6 +301,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn collection(&self) -> Option<&str> {
         self.find.collection()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.find.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

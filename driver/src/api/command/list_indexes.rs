@@ -16,7 +16,7 @@ use crate::{
     api::collection::CollectionInner,
     error::code::NAMESPACE_NOT_FOUND,
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -172,6 +172,10 @@ impl Operation for ListIndexesOperation<'_> {
 
     fn collection(&self) -> Option<&str> {
         Some(&self.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

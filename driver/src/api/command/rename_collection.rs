@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -106,6 +106,10 @@ impl Operation for Rename<'_> {
 
     fn collection(&self) -> Option<&str> {
         Some(&self.from.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

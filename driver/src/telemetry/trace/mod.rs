@@ -9,6 +9,7 @@
 mod command;
 mod error;
 mod operation;
+mod transaction;
 
 use std::sync::{
     Arc,
@@ -31,6 +32,7 @@ use crate::{
 };
 pub(crate) use command::{CommandSpan, TracedCommand};
 pub(crate) use operation::OperationSpan;
+pub(crate) use transaction::TransactionSpan;
 
 /// Creates the spans of a client, if it is traced.
 #[derive(Clone, Debug, Default)]
@@ -66,9 +68,16 @@ impl Tracing {
         self.0.is_some()
     }
 
-    /// Starts the span of an operation, a child of the current span.
-    pub(crate) fn operation(&self, name: &str, database: &str, collection: Option<&str>) -> OperationSpan {
-        let Some(client) = self.0.as_ref().filter(|client| !client.is_noop()) else {
+    /// Starts the span of an operation, a child of the span of its transaction, or else of the current
+    /// span.
+    pub(crate) fn operation(
+        &self,
+        name: &str,
+        database: &str,
+        collection: Option<&str>,
+        transaction: Option<&TransactionSpan>,
+    ) -> OperationSpan {
+        let Some(client) = self.client() else {
             return OperationSpan::none();
         };
         let target = Target {
@@ -76,15 +85,19 @@ impl Tracing {
             database,
             collection,
         };
-        OperationSpan::start(client, target, &Context::current())
+        let parent = transaction.and_then(TransactionSpan::context);
+        OperationSpan::start(client, target, &parent.unwrap_or_else(Context::current))
+    }
+
+    /// `None` if no spans are created.
+    fn client(&self) -> Option<&Arc<ClientTracing>> {
+        self.0
+            .as_ref()
+            .filter(|client| !client.is_noop.load(Ordering::Relaxed))
     }
 }
 
 impl ClientTracing {
-    fn is_noop(&self) -> bool {
-        self.is_noop.load(Ordering::Relaxed)
-    }
-
     /// Starts a span of the kind `client`. `None` if the tracer panics.
     fn start(&self, name: String, attributes: Vec<KeyValue>, parent: &Context) -> Option<BoxedSpan> {
         let mut started = None;

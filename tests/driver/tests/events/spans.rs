@@ -308,3 +308,88 @@ async fn collections_are_part_of_spans_and_commands_of_the_driver_are_not() {
         ]
     );
 }
+
+#[tokio::test]
+async fn the_operations_of_a_transaction_are_below_its_span() {
+    let deployment = replica_set().await;
+    let (recorder, client) = traced(&deployment);
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! { "_id": 0 }).await.unwrap();
+    let tracer = recorder.provider().tracer("application");
+    let request = Context::new().with_span(tracer.start("request"));
+    let work = async {
+        let mut tx = client.start_transaction().await.unwrap();
+        things
+            .insert_one(&doc! { "_id": 1 })
+            .session(&mut tx)
+            .await
+            .unwrap();
+        things
+            .insert_many(&[doc! { "_id": 2 }])
+            .session(&mut tx)
+            .await
+            .unwrap();
+        things.find_one(doc! {}).await.unwrap();
+        tx.commit().await.unwrap();
+        // The server ignores a repeated commit, and its span has the same parent.
+        tx.commit().await.unwrap();
+        things.find_one(doc! {}).session(&mut tx).await.unwrap();
+    };
+    work.with_context(request.clone()).await;
+    request.span().end();
+    let expected = [
+        "insert d.c (insert)",
+        "request (\
+            transaction (\
+                insert d.c (insert), insert d.c (insert), \
+                commitTransaction admin (commitTransaction), commitTransaction admin (commitTransaction)\
+            ), \
+            find d.c (find), find d.c (find)\
+        )",
+    ];
+    assert_eq!(recorder.outline(), expected);
+}
+
+#[tokio::test]
+async fn each_attempt_of_a_transaction_has_a_span() {
+    let deployment = replica_set().await;
+    let (recorder, client) = traced(&deployment);
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! { "_id": 0 }).await.unwrap();
+    fail(
+        &deployment,
+        doc! {
+            "failCommands": ["commitTransaction"], "errorCode": 251, "errorLabels": ["TransientTransactionError"],
+        },
+    )
+    .await;
+    let insert = async |tx: &mut marula_driver::TransactionScope| {
+        things.insert_one(&doc! { "_id": 1 }).session(tx).await
+    };
+    client.transaction().run(insert).await.unwrap();
+    let attempt = "transaction (insert d.c (insert), commitTransaction admin (commitTransaction))";
+    assert_eq!(recorder.outline()[1..], [attempt; 2]);
+    let failed: Vec<bool> = recorder.roots()[1..]
+        .iter()
+        .map(marula_driver_tests::RecordedSpan::has_failed)
+        .collect();
+    assert_eq!(failed, [true, false]);
+}
+
+#[tokio::test]
+async fn a_dropped_transaction_ends_its_span_with_the_abort() {
+    let deployment = replica_set().await;
+    let (recorder, client) = traced(&deployment);
+    let things = client.database("d").collection::<Document>("c");
+    let mut tx = client.start_transaction().await.unwrap();
+    things
+        .insert_one(&doc! { "_id": 1 })
+        .session(&mut tx)
+        .await
+        .unwrap();
+    drop(tx);
+    drop(client.start_transaction().await.unwrap());
+    recorder.wait_for(6).await;
+    let aborted = "transaction (insert d.c (insert), abortTransaction admin (abortTransaction))";
+    assert_eq!(recorder.outline(), [aborted, "transaction"]);
+}

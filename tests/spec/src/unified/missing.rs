@@ -7,10 +7,6 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-Use Encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// Transactions and their assertions.
-pub(crate) const TRANSACTIONS: &str = "transactions";
-/// Assertions about dirty sessions.
-pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
 /// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 

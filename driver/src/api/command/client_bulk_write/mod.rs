@@ -143,7 +143,8 @@ impl<'a> ClientBulkWrite<'a> {
             .unwrap_or(&self.client.concerns().write_concern);
         check_unacknowledged(options, write_concern)?;
         let mut writes = encode(std::mem::take(&mut self.models))?;
-        let scope = self.client.executor().begin_operation("bulkWrite", "admin", None);
+        let executor = self.client.executor();
+        let scope = executor.begin_operation(self.session, "bulkWrite", "admin", None);
         let result = self.send(&scope, &mut writes, write_concern).await;
         scope.span.end(result.as_ref().err());
         result
