@@ -125,7 +125,7 @@ impl Executor {
             state: Mutex::new(SessionState::new(options, server)),
             connection: Mutex::default(),
             turn: Semaphore::new(1),
-            span: TransactionSpan::default(),
+            span: TransactionSpan::none(),
         }))
     }
 

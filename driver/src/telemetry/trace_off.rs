@@ -90,10 +90,15 @@ impl CommandSpan {
 }
 
 /// Not a span.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TransactionSpan;
 
 impl TransactionSpan {
+    /// No span.
+    pub(crate) fn none() -> Self {
+        Self
+    }
+
     pub(crate) fn begin(&self, _: &Tracing) {}
 
     pub(crate) fn end(&self, _: Option<&Error>) {}

@@ -15,7 +15,6 @@ use crate::{Error, proto::event::catch_panic};
 
 /// The span of the transaction of a session, if it has one. Dropped before it is ended, it ends with
 /// an error.
-#[derive(Default)]
 pub(crate) struct TransactionSpan(Mutex<Option<Begun>>);
 
 struct Begun {
@@ -26,6 +25,11 @@ struct Begun {
 }
 
 impl TransactionSpan {
+    /// No span.
+    pub(crate) fn none() -> Self {
+        Self(Mutex::new(None))
+    }
+
     /// Starts the span, a child of the current span. Ends that of a preceding transaction.
     pub(crate) fn begin(&self, tracing: &Tracing) {
         let begun = tracing.client().and_then(|client| {
