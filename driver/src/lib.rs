@@ -48,8 +48,8 @@
 //!
 //! # Not supported
 //!
-//! Change streams, GridFS, encryption, `timeoutMS`, and authentication with AWS, OIDC or GSSAPI.
-//! Creating a client whose options require one of them fails with [`ErrorKind::Unsupported`].
+//! GridFS, encryption, `timeoutMS`, and authentication with AWS, OIDC or GSSAPI. Creating a client
+//! whose options require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
     not(feature = "internals"),
@@ -102,9 +102,11 @@ pub mod options {
 
     pub use crate::api::command::options::*;
     pub use crate::types::{
+        change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        cursor_type::CursorType,
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
@@ -127,7 +129,8 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
+    Cursor, Database, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -144,6 +147,7 @@ pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    resume_token::ResumeToken,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,

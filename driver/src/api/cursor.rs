@@ -1,7 +1,7 @@
 //! [`Cursor`].
 
 mod backoff;
-mod state;
+pub(super) mod state;
 
 use std::{
     fmt,
@@ -97,6 +97,7 @@ impl<T> Cursor<T> {
             id: 0,
             namespace,
             batch: Batch::default(),
+            post_batch_resume_token: None,
             address: crate::ServerAddress::tcp("", 0),
             session: None,
             scope: OperationScope::default(),
