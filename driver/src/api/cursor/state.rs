@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession, types::timeout::Timeout,
+    proto::session::ServerSession, telemetry::OperationScope, types::timeout::Timeout,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -197,12 +197,7 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(
-                self.reply.operation_id,
-                self.session.as_ref(),
-                timeout,
-                &mut operation,
-            )
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), timeout, &mut operation)
             .await;
         let is_freed = operation.is_freed;
         self.refused_by = is_freed.map(|_| operation.wire_version);
@@ -332,7 +327,11 @@ impl State {
                 !in_background && session.lock().open_transaction() == self.transaction
             }),
             transaction: self.transaction,
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             timeout: self.timeout.of_close(),
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
@@ -371,7 +370,7 @@ struct KillOnDrop {
     explicit: Option<Arc<ExplicitSession>>,
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
-    operation_id: i64,
+    scope: OperationScope,
     /// Starts when killCursors is sent.
     timeout: Timeout,
     is_pinned: bool,
@@ -397,7 +396,7 @@ impl KillOnDrop {
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
-            .run_with_id(self.operation_id, explicit, self.timeout, &mut operation)
+            .run_in_scope(&self.scope, explicit, self.timeout, &mut operation)
             .await;
         self.id = 0;
         drop(self.pin.take());
@@ -427,7 +426,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             transaction: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             timeout: self.timeout,
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
