@@ -141,8 +141,8 @@ pub enum ErrorKind {
     Unsupported(String),
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown).
     Shutdown,
-    /// An operation with `timeoutMS` did not complete in time. Operations without it do not fail
-    /// with this kind. The predicates and codes of the error are those of its
+    /// An operation with `timeoutMS` did not complete in time. Without it, only a transaction of the
+    /// [convenient API](crate::Client::transaction) fails with this kind, after 120 s. The predicates and codes of the error are those of its
     /// [cause](TimeoutError::cause).
     Timeout(TimeoutError),
 }

@@ -261,9 +261,13 @@ impl State {
     }
 
     /// After a failed getMore of a change stream. The session is used by the resume. After a network
-    /// error it is dirty, so that it does not return to the session pool.
+    /// error it is dirty, so that it does not return to the session pool. After a timeout the server
+    /// may still run the getMore, so the resume has another session.
     #[cold]
     fn keep_for_resume(&mut self, error: &Error) {
+        if error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_)) {
+            self.reply.session = None;
+        }
         if error.is_network()
             && let Some(session) = &mut self.reply.session
         {

@@ -51,12 +51,12 @@ impl CursorEntity {
         }
     }
 
-    /// Returns whether the cursor has ended.
-    pub(crate) async fn is_exhausted(&self) -> bool {
-        match &*self.open.lock().await {
-            Some(Open::Cursor(cursor)) => cursor.is_exhausted(),
-            Some(Open::Stream(stream)) => !stream.is_alive(),
-            None => true,
+    /// Waits for the next document. `None`: the cursor has ended.
+    pub(crate) async fn next(&self) -> Result<Option<Document>, Error> {
+        match self.open.lock().await.as_mut() {
+            Some(Open::Cursor(cursor)) => cursor.try_next().await,
+            Some(Open::Stream(stream)) => stream.try_next().await,
+            None => Ok(None),
         }
     }
 
