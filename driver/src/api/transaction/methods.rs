@@ -124,12 +124,9 @@ impl ClientSession {
     }
 }
 
-/// Aborts the transaction of a session, and ignores the errors of the command.
+/// Aborts the transaction of a session. The errors of the command are ignored.
 pub(in crate::api) async fn abort(client: &Client, session: &Arc<ExplicitSession>) -> Result<()> {
-    match end(client, session, TransactionCommand::Abort).await {
-        Err(error) if session.lock().transaction_state() != TransactionState::Aborted => Err(error),
-        _ => Ok(()),
-    }
+    end(client, session, TransactionCommand::Abort).await
 }
 
 /// Commits or aborts the transaction of a session. The commands of its cursors take their turn
