@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Change streams, GridFS, encryption, `timeoutMS`,
+//! GridFS, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -101,9 +101,11 @@ pub mod options {
 
     pub use crate::api::command::options::*;
     pub use crate::types::{
+        change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        cursor_type::CursorType,
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
@@ -123,7 +125,8 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
+    Cursor, Database, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -140,6 +143,7 @@ pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    resume_token::ResumeToken,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,

@@ -1,7 +1,7 @@
 //! [`Cursor`].
 
 mod backoff;
-mod state;
+pub(super) mod state;
 
 use std::{
     fmt,
@@ -96,6 +96,7 @@ impl<T> Cursor<T> {
             id: 0,
             namespace,
             batch: Batch::default(),
+            post_batch_resume_token: None,
             address: crate::ServerAddress::tcp("", 0),
             session: None,
             operation_id: 0,

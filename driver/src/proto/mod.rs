@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod bulk_write;
+pub mod change_stream;
 pub mod cmap;
 pub mod command;
 pub mod description;

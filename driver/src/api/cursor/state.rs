@@ -20,15 +20,15 @@ use crate::{
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
-pub(super) struct State {
+pub(in crate::api) struct State {
     client: Client,
-    pub(super) reply: CursorReply,
+    pub(in crate::api) reply: CursorReply,
     /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
-    pub(super) session: Option<Arc<ExplicitSession>>,
+    pub(in crate::api) session: Option<Arc<ExplicitSession>>,
     /// The transaction of that session which the cursor was opened in, by its number.
     pub(super) transaction: Option<i64>,
     batch_size: Option<u32>,
-    pub(super) max_await_time: Option<Duration>,
+    pub(in crate::api) max_await_time: Option<Duration>,
     comment: Option<Bson>,
     /// Number of documents that the cursor can still return, if the query has a limit.
     pub(super) remaining: Option<u64>,
@@ -40,6 +40,11 @@ pub(super) struct State {
     unreported: Option<Error>,
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
+    /// Whether the cursor is that of a change stream, which resumes in the same session after an
+    /// error. [`give_up`](Self::give_up) then decides whether the cursor is killed.
+    is_change_stream: bool,
+    /// If the server replied to the last getMore with an error: `maxWireVersion` of the connection.
+    pub(in crate::api) refused_by: Option<i32>,
     backoff: Backoff,
     /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
     /// usually closed the cursor.
@@ -47,7 +52,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(
+    pub(in crate::api) fn new(
         client: &Client,
         reply: CursorReply,
         batch_size: Option<u32>,
@@ -66,14 +71,33 @@ impl State {
             failed: false,
             interrupted: false,
             unreported: None,
+            is_change_stream: false,
+            refused_by: None,
             backoff: Backoff::default(),
             kill_after_error: false,
         }
     }
 
+    /// The state of a change stream's cursor.
+    pub(in crate::api) fn of_change_stream(mut self) -> Self {
+        self.is_change_stream = true;
+        self
+    }
+
+    /// Gives up the cursor of a change stream whose getMore failed, and returns its implicit session
+    /// for the resume ("the resume attempt MUST use the same session"). Without the session, the
+    /// cursor is killed in the background: its server may not be available. Its pinned connection
+    /// returns to the pool.
+    pub(in crate::api) fn give_up(mut self, kills_cursor: bool) -> Option<ServerSession> {
+        if !kills_cursor {
+            self.reply.id = 0;
+        }
+        self.reply.session.take()
+    }
+
     /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
     /// the cursor has failed. Returns an error once if the last getMore was interrupted.
-    pub(super) fn advance_in_batch(&mut self) -> Result<bool> {
+    pub(in crate::api) fn advance_in_batch(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
             // Without an error, the caller could not know that documents are missing.
@@ -101,7 +125,7 @@ impl State {
     }
 
     /// Whether there are no further documents and no error to return.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(in crate::api) fn is_exhausted(&self) -> bool {
         !self.interrupted
             && self.unreported.is_none()
             && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
@@ -109,7 +133,7 @@ impl State {
 
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
-    pub(super) async fn fetch(&mut self) -> Result<()> {
+    pub(in crate::api) async fn fetch(&mut self) -> Result<()> {
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
             && let Some(delay) = self.backoff.delay(Instant::now())
@@ -146,6 +170,7 @@ impl State {
             comment: self.comment.as_ref(),
             transaction: self.transaction,
             is_freed: None,
+            wire_version: 0,
         };
         let next = self
             .client
@@ -153,10 +178,15 @@ impl State {
             .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
             .await;
         let is_freed = operation.is_freed;
+        self.refused_by = is_freed.map(|_| operation.wire_version);
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
             Err(error) => {
+                if self.is_change_stream {
+                    self.keep_for_resume(&error);
+                    return Err(error);
+                }
                 if error.is_network() {
                     // The server may still be running the command.
                     self.abandon_session();
@@ -176,6 +206,7 @@ impl State {
         self.reply.id = next.id;
         self.reply.namespace = next.namespace;
         self.reply.batch = next.batch;
+        self.reply.post_batch_resume_token = next.post_batch_resume_token;
         self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
@@ -204,8 +235,22 @@ impl State {
         )
     }
 
+    /// After a failed getMore of a change stream. The session is used by the resume. After a network
+    /// error it is dirty, so that it does not return to the session pool.
+    #[cold]
+    fn keep_for_resume(&mut self, error: &Error) {
+        if error.is_network()
+            && let Some(session) = &mut self.reply.session
+        {
+            session.mark_dirty();
+        }
+        if self.is_pinned && self.is_lost_after(error, None) {
+            self.reply.id = 0;
+        }
+    }
+
     /// Closes the cursor on the server if it is open.
-    pub(super) async fn free(&mut self) {
+    pub(in crate::api) async fn free(&mut self) {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }

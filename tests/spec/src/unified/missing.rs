@@ -28,14 +28,6 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns whether an operation is not supported, by entity type.
-pub(crate) fn operation(object: &str, name: &str) -> bool {
-    match object {
-        "client" | "database" | "collection" => name == "createChangeStream",
-        _ => false,
-    }
-}
-
 /// The reason why an operation is omitted deliberately.
 pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -63,7 +55,6 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
                 | "runCursorCommand"
                 | "createCommandCursor"
         ),
-        "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,
         _ => false,
