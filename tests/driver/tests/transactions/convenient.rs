@@ -143,7 +143,7 @@ async fn a_commit_with_an_unknown_result_is_repeated_with_majority() {
     bank.fail(
         "commitTransaction",
         2,
-        doc! { "errorCode": 91, "errorLabels": ["RetryableWriteError"] },
+        doc! { "errorCode": 6, "errorLabels": ["RetryableWriteError"] },
     )
     .await;
     bank.client

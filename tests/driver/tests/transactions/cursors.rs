@@ -14,7 +14,7 @@ async fn filled() -> Bank {
 
 async fn fill(bank: &Bank) {
     let all: Vec<_> = (0..9).map(|id| doc! { "_id": id }).collect();
-    bank.accounts.insert_many(&all).await.unwrap();
+    bank.accounts.insert_many(&all).await.expect("documents");
     let _ = bank.names();
 }
 

@@ -8,7 +8,7 @@ use std::{
 use futures_util::FutureExt;
 use marula_driver::{Result, TRANSIENT_TRANSACTION_ERROR, TransactionState, bson::doc};
 use marula_driver_tests::{
-    PoolTally,
+    Counts, PoolTally,
     polling::{Gate, Held, poll_times},
     replica_set,
 };
@@ -150,7 +150,7 @@ struct Unheld;
 
 impl Gate for Unheld {
     async fn release(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
@@ -190,5 +190,5 @@ async fn a_run_can_be_dropped_at_every_poll() {
     .unwrap();
     assert!(polls > 3, "{polls}");
     bank.client.shutdown().await;
-    tally.wait_until(|counts| counts.is_at_rest()).await;
+    tally.wait_until(Counts::is_at_rest).await;
 }

@@ -17,7 +17,11 @@ use super::Bank;
 
 /// A client of a cluster with two mongos, after one transaction on one of them.
 async fn pinned() -> (Bank, ClientSession) {
-    let server = TestServer::builder().sharded().start().await.unwrap();
+    let server = TestServer::builder()
+        .sharded()
+        .start()
+        .await
+        .expect("a transaction on a mongos");
     let bank = Bank::with(Deployment::of(server, "").await, |options| {
         options.local_threshold = Duration::from_secs(1);
     });
@@ -28,15 +32,28 @@ async fn pinned() -> (Bank, ClientSession) {
         mongos.count() == 2
     })
     .await;
-    bank.accounts.insert_one(&doc! {}).await.unwrap();
-    let mut session = bank.client.start_session().await.unwrap();
-    session.start_transaction().await.unwrap();
+    bank.accounts
+        .insert_one(&doc! {})
+        .await
+        .expect("a transaction on a mongos");
+    let mut session = bank
+        .client
+        .start_session()
+        .await
+        .expect("a transaction on a mongos");
+    session
+        .start_transaction()
+        .await
+        .expect("a transaction on a mongos");
     bank.accounts
         .insert_one(&doc! {})
         .session(&mut session)
         .await
-        .unwrap();
-    session.commit_transaction().await.unwrap();
+        .expect("a transaction on a mongos");
+    session
+        .commit_transaction()
+        .await
+        .expect("a transaction on a mongos");
     let _ = bank.commands.take();
     (bank, session)
 }

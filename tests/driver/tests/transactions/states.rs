@@ -37,9 +37,9 @@ async fn the_commands_of_a_transaction_have_its_fields() {
     for command in [insert, find, commit] {
         assert_eq!(command.get_document("lsid").unwrap(), &session.id().unwrap());
         assert_eq!(command.get_i64("txnNumber").unwrap(), 1);
-        assert_eq!(command.get_bool("autocommit").unwrap(), false);
+        assert!(!command.get_bool("autocommit").unwrap());
     }
-    assert_eq!(insert.get_bool("startTransaction").unwrap(), true);
+    assert!(insert.get_bool("startTransaction").unwrap());
     assert_eq!(
         insert.get_document("readConcern").unwrap(),
         &doc! { "level": "majority" }
