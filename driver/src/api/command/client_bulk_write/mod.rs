@@ -136,10 +136,17 @@ impl<'a> ClientBulkWrite<'a> {
     async fn run(&mut self) -> Result<ClientBulkWriteResult> {
         self.options.deferred.take_result()?;
         let options = &self.options;
-        let write_concern = options
-            .write_concern
-            .as_deref()
-            .unwrap_or(&self.client.concerns().write_concern);
+        let none = WriteConcern::default();
+        let is_in_transaction = self
+            .session
+            .is_some_and(|session| session.lock().open_transaction().is_some());
+        // The commands of a transaction have no write concern.
+        let inherited = if is_in_transaction {
+            &none
+        } else {
+            &self.client.concerns().write_concern
+        };
+        let write_concern = options.write_concern.as_deref().unwrap_or(inherited);
         check_unacknowledged(options, write_concern)?;
         let mut writes = encode(std::mem::take(&mut self.models))?;
         let executor = self.client.executor();
