@@ -257,6 +257,7 @@ impl Executor {
             session.settle_pin();
             return Ok(());
         }
+        session.span.end(result.as_ref().err());
         result
     }
 }

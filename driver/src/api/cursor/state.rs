@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession,
+    proto::session::ServerSession, telemetry::OperationScope,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -175,7 +175,7 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), &mut operation)
             .await;
         let is_freed = operation.is_freed;
         self.refused_by = is_freed.map(|_| operation.wire_version);
@@ -302,7 +302,11 @@ impl State {
                 !in_background && session.lock().open_transaction() == self.transaction
             }),
             transaction: self.transaction,
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
             in_background,
@@ -340,7 +344,7 @@ struct KillOnDrop {
     explicit: Option<Arc<ExplicitSession>>,
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
-    operation_id: i64,
+    scope: OperationScope,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -363,9 +367,7 @@ impl KillOnDrop {
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
-        let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
-            .await;
+        let freed = executor.run_in_scope(&self.scope, explicit, &mut operation).await;
         self.id = 0;
         drop(self.pin.take());
         if freed.is_err_and(|error| error.is_network())
@@ -394,7 +396,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             transaction: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
             in_background: true,
