@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bson::{RawDocument, RawDocumentBuf};
+use crate::bson::{RawDocument, RawDocumentBuf, decode_document};
 
 /// The position of a change stream, from which another stream can continue.
 ///
@@ -76,6 +76,10 @@ impl From<ResumeToken> for RawDocumentBuf {
 
 impl fmt::Debug for ResumeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResumeToken").field(&self.0).finish()
+        let mut debug = f.debug_tuple("ResumeToken");
+        match decode_document(self.0.as_bytes()) {
+            Ok(token) => debug.field(&format_args!("{token}")).finish(),
+            Err(_) => debug.field(&self.0).finish(),
+        }
     }
 }
