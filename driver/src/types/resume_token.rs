@@ -17,7 +17,6 @@ use crate::bson::{RawDocument, RawDocumentBuf, decode_document};
 ///
 /// ```no_run
 /// # use marula_driver::{Collection, Result, bson::{Document, doc}};
-/// # async fn run(orders: Collection<Document>, tokens: Collection<Stored>) -> Result<()> {
 /// use marula_driver::ResumeToken;
 ///
 /// #[derive(serde::Serialize, serde::Deserialize)]
@@ -26,6 +25,7 @@ use crate::bson::{RawDocument, RawDocumentBuf, decode_document};
 ///     token: ResumeToken,
 /// }
 ///
+/// # async fn run(orders: Collection<Document>, tokens: Collection<Stored>) -> Result<()> {
 /// let stored = tokens.find_one(doc! { "_id": "orders" }).await?;
 /// let mut watch = orders.watch();
 /// if let Some(stored) = stored {
