@@ -25,6 +25,7 @@ use crate::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
     },
+    telemetry::OperationScope,
 };
 pub use raw_batch::RawBatch;
 use state::State;
@@ -101,7 +102,7 @@ impl<T> Cursor<T> {
             post_batch_resume_token: None,
             address: crate::ServerAddress::tcp("", 0),
             session: None,
-            operation_id: 0,
+            scope: OperationScope::default(),
             pin: None,
         };
         Self::new(client, reply, None, None)

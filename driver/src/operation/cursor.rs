@@ -18,6 +18,7 @@ use crate::{
         session::ServerSession,
         wire::ReplyBuffer,
     },
+    telemetry::OperationScope,
     types::resume_token::ResumeToken,
 };
 
@@ -35,8 +36,8 @@ pub(crate) struct CursorReply {
     pub(crate) address: ServerAddress,
     /// The implicit session for getMore.
     pub(crate) session: Option<ServerSession>,
-    /// The `operationId` that the events of the cursor's commands share.
-    pub(crate) operation_id: i64,
+    /// What the cursor's commands share.
+    pub(crate) scope: OperationScope,
     /// The connection for getMore in load-balanced mode, where another connection may lead to
     /// another server (Load Balancer Support, "Connection Pinning").
     pub(crate) pin: Option<Box<PooledConnection>>,
@@ -191,7 +192,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
         post_batch_resume_token,
         address: context.address.clone(),
         session: None,
-        operation_id: 0,
+        scope: OperationScope::default(),
         pin: None,
     })
 }

@@ -284,6 +284,10 @@ impl Operation for FindOperation<'_> {
         self.scope.properties("find")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }
@@ -316,6 +320,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn properties(&self) -> Properties<'_> {
         self.find.properties()
+    }
+
+    fn collection(&self) -> Option<&str> {
+        self.find.collection()
     }
 
     fn overrides(&self) -> OperationOverrides {

@@ -50,6 +50,10 @@ impl Operation for GetMore<'_> {
         Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn cursor_transaction(&self) -> Option<Option<i64>> {
         Some(self.transaction)
     }

@@ -287,6 +287,10 @@ impl Operation for ChangeStreamAggregate<'_> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        (self.target == Target::Collection).then_some(&self.scope.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         self.wire_version = server.max_wire_version;
         self.refused_by = None;

@@ -20,6 +20,7 @@ use crate::{
     operation::cursor::{Batch, CursorReply},
     pool::PooledConnection,
     proto::session::ServerSession,
+    telemetry::OperationScope,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -195,7 +196,7 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), &mut operation)
             .await;
         let is_freed = operation.is_freed;
         self.refused_by = is_freed.map(|_| operation.wire_version);
@@ -322,7 +323,11 @@ impl State {
                 !in_background && session.lock().open_transaction() == self.transaction
             }),
             transaction: self.transaction,
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
             in_background,
@@ -360,7 +365,7 @@ struct KillOnDrop {
     explicit: Option<Arc<ExplicitSession>>,
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
-    operation_id: i64,
+    scope: OperationScope,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -383,9 +388,7 @@ impl KillOnDrop {
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
-        let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
-            .await;
+        let freed = executor.run_in_scope(&self.scope, explicit, &mut operation).await;
         self.id = 0;
         drop(self.pin.take());
         if freed.is_err_and(|error| error.is_network())
@@ -414,7 +417,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             transaction: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
             in_background: true,

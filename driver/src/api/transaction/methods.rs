@@ -110,7 +110,9 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
-        self.shared().start_transaction(options)
+        self.shared().start_transaction(options)?;
+        self.client().executor().trace_transaction(self.shared());
+        Ok(())
     }
 
     /// Commits the transaction.

@@ -7,8 +7,6 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-Use Encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectTracingMessages`.
-pub(crate) const TRACING: &str = "tracing";
 /// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
