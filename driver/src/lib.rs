@@ -130,7 +130,7 @@ mod types;
 
 pub use api::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
-    Cursor, Database, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
+    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
