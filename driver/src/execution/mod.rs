@@ -99,7 +99,7 @@ impl Executor {
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
     /// pool otherwise. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
-        self.run_in_scope(self.untraced_scope(), None, Timeout::Unset, operation)
+        self.run_in_scope(self.untraced_scope(), None, Timeout::UNSET, operation)
     }
 
     /// Runs `operation` within the time limit, in a session of the application if one is given, and

@@ -256,6 +256,7 @@ impl Executor {
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
+            session.span.end(None);
             return Ok(());
         }
         session.span.end(result.as_ref().err());

@@ -19,6 +19,17 @@ pub(crate) enum MaxTime {
     Await(Duration),
 }
 
+impl MaxTime {
+    /// The rule of an operation that sends `maxTimeMS` or does not.
+    pub(crate) fn of_operation(has_max_time: bool) -> Self {
+        if has_max_time {
+            Self::Remaining
+        } else {
+            Self::ByDriver
+        }
+    }
+}
+
 /// The time left is not longer than the round trip time, so the command must not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLate;

@@ -3,44 +3,60 @@
 //! [Client Side Operations Timeout]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-operations-timeout/client-side-operations-timeout.md
 
-use std::time::Duration;
+use std::{
+    fmt,
+    sync::LazyLock,
+    time::{Duration, Instant as StdInstant},
+};
 
 use tokio::time::Instant;
 
 use super::deadline::Deadline;
 
-/// The time limit of one operation. As large as a [`Deadline`], and copied to whatever needs it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Timeout {
+/// The time limit of one operation, in 8 bytes: it is part of the future of every operation.
+///
+/// The default is [`UNSET`](Self::UNSET).
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timeout(u64);
+
+const _: () = assert!(size_of::<Timeout>() <= size_of::<Deadline>());
+
+/// The origin of the times in [`Timeout`]. A day before its first use: a clock that tokio has paused
+/// is behind.
+static ORIGIN: LazyLock<Instant> = LazyLock::new(|| {
+    let now = StdInstant::now();
+    Instant::from_std(now.checked_sub(Duration::from_secs(86_400)).unwrap_or(now))
+});
+
+impl Timeout {
     /// `timeoutMS` is not set. The older options apply (`socketTimeoutMS`, `waitQueueTimeoutMS`,
     /// `wTimeoutMS`, `maxTimeMS`), retryable operations are retried once, and errors keep their
     /// kinds.
-    #[default]
-    Unset,
+    pub const UNSET: Self = Self(0);
     /// `timeoutMS=0`. The older options are ignored, the number of retries is not limited, and only
     /// server selection and the establishment of connections have time limits.
-    Infinite,
-    /// The operation must have ended at this time.
-    At(Instant),
-}
+    pub const INFINITE: Self = Self(u64::MAX);
 
-const _: () = assert!(size_of::<Timeout>() == size_of::<Deadline>());
+    /// The operation must have ended at this time. No limit if it is centuries away.
+    pub fn at(at: Instant) -> Self {
+        let nanos = at.saturating_duration_since(*ORIGIN).as_nanos();
+        u64::try_from(nanos).map_or(Self::INFINITE, |nanos| Self(nanos.max(1)))
+    }
 
-impl Timeout {
     /// The time limit of an operation that begins now. Zero means no limit, and so does a time too
     /// long for an `Instant`. Reads the clock only if there is a limit.
     pub fn start(option: Option<Duration>) -> Self {
         match option {
-            None => Self::Unset,
-            Some(Duration::ZERO) => Self::Infinite,
-            Some(limit) => Instant::now().checked_add(limit).map_or(Self::Infinite, Self::At),
+            None => Self::UNSET,
+            Some(Duration::ZERO) => Self::INFINITE,
+            Some(limit) => Instant::now().checked_add(limit).map_or(Self::INFINITE, Self::at),
         }
     }
 
     /// Whether `timeoutMS` is set, so that the older options are ignored.
     #[inline]
     pub fn is_set(self) -> bool {
-        self != Self::Unset
+        self != Self::UNSET
     }
 
     /// The deadline of one step. `older`: the option that limits the step if `timeoutMS` is not
@@ -48,9 +64,9 @@ impl Timeout {
     #[inline]
     pub fn deadline(self, older: Option<Duration>) -> Deadline {
         match self {
-            Self::Unset => Deadline::after(older),
-            Self::Infinite => Deadline::NEVER,
-            Self::At(at) => Deadline::at(at),
+            Self::UNSET => Deadline::after(older),
+            Self::INFINITE => Deadline::NEVER,
+            Self(nanos) => Deadline::at(*ORIGIN + Duration::from_nanos(nanos)),
         }
     }
 
@@ -81,16 +97,26 @@ impl Timeout {
     }
 }
 
+impl fmt::Debug for Timeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::UNSET => f.write_str("Timeout(unset)"),
+            Self::INFINITE => f.write_str("Timeout(no limit)"),
+            limited => write!(f, "Timeout({:?} left)", limited.remaining().unwrap_or_default()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn zero_and_very_long_timeouts_are_no_limit() {
-        assert_eq!(Timeout::start(None), Timeout::Unset);
+        assert_eq!(Timeout::start(None), Timeout::UNSET);
         for unlimited in [Duration::ZERO, Duration::MAX] {
             let timeout = Timeout::start(Some(unlimited));
-            assert_eq!(timeout, Timeout::Infinite);
+            assert_eq!(timeout, Timeout::INFINITE);
             assert!(timeout.is_set() && timeout.allows(Duration::MAX) && !timeout.has_expired());
             assert_eq!(timeout.remaining(), None);
             assert_eq!(timeout.deadline(Some(Duration::from_secs(1))), Deadline::NEVER);
@@ -112,15 +138,15 @@ mod tests {
     #[test]
     fn the_older_option_applies_only_without_timeout_ms() {
         let older = Some(Duration::from_secs(1));
-        assert!(Timeout::Unset.deadline(older).remaining() <= older);
-        assert_eq!(Timeout::Unset.deadline(None), Deadline::NEVER);
+        assert!(Timeout::UNSET.deadline(older).remaining() <= older);
+        assert_eq!(Timeout::UNSET.deadline(None), Deadline::NEVER);
         let now = Instant::now();
-        assert_eq!(Timeout::At(now).deadline(older), Deadline::at(now));
+        assert_eq!(Timeout::at(now).deadline(older), Deadline::at(now));
     }
 
     #[test]
     fn retries_are_not_counted_with_timeout_ms() {
-        assert_eq!(Timeout::Unset.retries(), 1);
-        assert_eq!(Timeout::Infinite.retries(), u32::MAX);
+        assert_eq!(Timeout::UNSET.retries(), 1);
+        assert_eq!(Timeout::INFINITE.retries(), u32::MAX);
     }
 }

@@ -195,7 +195,7 @@ impl<'a, T> Aggregate<'a, T> {
             whole_database: self.whole_database,
             pipeline: &self.pipeline,
             writes,
-            max_time: timeout.max_time(),
+            has_max_time: timeout.has_max_time(),
             options,
             write_concern: options
                 .write_concern
@@ -229,7 +229,7 @@ struct AggregateOperation<'a> {
     whole_database: bool,
     pipeline: &'a [RawDocumentBuf],
     writes: bool,
-    max_time: MaxTime,
+    has_max_time: bool,
     options: &'a AggregateOptions,
     write_concern: &'a WriteConcern,
 }
@@ -280,7 +280,7 @@ impl Operation for AggregateOperation<'_> {
     }
 
     fn max_time(&self) -> MaxTime {
-        self.max_time
+        MaxTime::of_operation(self.has_max_time)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

@@ -202,7 +202,7 @@ impl<'a, T> Find<'a, T> {
         }
         .start(self.session)?;
         let mut operation = FindOperation::new(inner, &self.filter, &self.options);
-        operation.max_time = timeout.max_time();
+        operation.has_max_time = timeout.has_max_time();
         let reply = inner
             .executor()
             .run_in(self.session, timeout.of_operation(), &mut operation)
@@ -282,7 +282,7 @@ struct FindOperation<'a> {
     scope: ReadScope<'a>,
     filter: &'a RawDocumentBuf,
     options: &'a FindOptions,
-    max_time: MaxTime,
+    has_max_time: bool,
 }
 
 impl<'a> FindOperation<'a> {
@@ -294,7 +294,7 @@ impl<'a> FindOperation<'a> {
             ),
             filter,
             options,
-            max_time: MaxTime::Remaining,
+            has_max_time: true,
         }
     }
 }
@@ -323,7 +323,7 @@ impl Operation for FindOperation<'_> {
     }
 
     fn max_time(&self) -> MaxTime {
-        self.max_time
+        MaxTime::of_operation(self.has_max_time)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

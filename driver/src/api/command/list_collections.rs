@@ -179,7 +179,7 @@ async fn list(
         database: database.name(),
         name_only,
         options: &options,
-        max_time: timeout.max_time(),
+        has_max_time: timeout.has_max_time(),
     };
     let client = database.client();
     let reply = client
@@ -197,7 +197,7 @@ struct ListCollectionsOperation<'a> {
     database: &'a str,
     name_only: bool,
     options: &'a ListCollectionsOptions,
-    max_time: MaxTime,
+    has_max_time: bool,
 }
 
 impl Operation for ListCollectionsOperation<'_> {
@@ -222,7 +222,7 @@ impl Operation for ListCollectionsOperation<'_> {
     }
 
     fn max_time(&self) -> MaxTime {
-        self.max_time
+        MaxTime::of_operation(self.has_max_time)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

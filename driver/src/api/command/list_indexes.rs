@@ -160,7 +160,7 @@ async fn list<T>(
     let mut operation = ListIndexesOperation {
         namespace: collection.namespace(),
         options: &options,
-        max_time: timeout.max_time(),
+        has_max_time: timeout.has_max_time(),
     };
     let reply = collection
         .executor()
@@ -180,7 +180,7 @@ async fn list<T>(
 struct ListIndexesOperation<'a> {
     namespace: &'a Namespace,
     options: &'a ListIndexesOptions,
-    max_time: MaxTime,
+    has_max_time: bool,
 }
 
 impl Operation for ListIndexesOperation<'_> {
@@ -206,7 +206,7 @@ impl Operation for ListIndexesOperation<'_> {
     }
 
     fn max_time(&self) -> MaxTime {
-        self.max_time
+        MaxTime::of_operation(self.has_max_time)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Option<CursorReply>> {

@@ -134,7 +134,7 @@ impl<'a, T> RunCursorCommand<'a, T> {
                 &self.command,
                 options.read_preference.as_deref(),
             ),
-            max_time: timeout.max_time(),
+            has_max_time: timeout.has_max_time(),
         };
         let client = self.database.client();
         let reply = client
@@ -155,7 +155,7 @@ awaitable!(['a, T: 'a] RunCursorCommand<'a, T> => Cursor<T>);
 /// Runs a command and parses the cursor in its reply.
 struct RunCursorCommandOperation<'a> {
     command: CustomCommand<'a>,
-    max_time: MaxTime,
+    has_max_time: bool,
 }
 
 impl Operation for RunCursorCommandOperation<'_> {
@@ -186,7 +186,7 @@ impl Operation for RunCursorCommandOperation<'_> {
     }
 
     fn max_time(&self) -> MaxTime {
-        self.max_time
+        MaxTime::of_operation(self.has_max_time)
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

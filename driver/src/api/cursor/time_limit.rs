@@ -9,7 +9,6 @@ use super::super::command::InSession;
 use crate::{
     Error, Result,
     execution::start_timeout,
-    proto::timeout::MaxTime,
     types::{cursor_type::CursorType, timeout::Timeout, timeout_mode::TimeoutMode},
 };
 
@@ -33,7 +32,7 @@ pub(crate) struct CursorTimeout {
     /// The time limit of the operation, and of the cursor unless the mode is `ITERATION`.
     operation: Timeout,
     is_per_iteration: bool,
-    max_time: MaxTime,
+    has_max_time: bool,
 }
 
 impl CursorTimeoutOptions {
@@ -74,11 +73,7 @@ impl CursorTimeoutOptions {
             limit,
             operation,
             is_per_iteration: is_per_iteration && !is_of_transaction,
-            max_time: if is_per_iteration && self.cursor_type != CursorType::TailableAwait {
-                MaxTime::ByDriver
-            } else {
-                MaxTime::Remaining
-            },
+            has_max_time: !is_per_iteration || self.cursor_type == CursorType::TailableAwait,
         })
     }
 }
@@ -88,9 +83,9 @@ impl Default for CursorTimeout {
     fn default() -> Self {
         Self {
             limit: None,
-            operation: Timeout::Unset,
+            operation: Timeout::UNSET,
             is_per_iteration: false,
-            max_time: MaxTime::Remaining,
+            has_max_time: true,
         }
     }
 }
@@ -101,9 +96,10 @@ impl CursorTimeout {
         self.operation
     }
 
-    /// `maxTimeMS` of the operation. Not sent if the server would apply it to the whole cursor.
-    pub(in crate::api) fn max_time(&self) -> MaxTime {
-        self.max_time
+    /// Whether the operation sends `maxTimeMS`. Not if the server would apply it to the whole
+    /// cursor.
+    pub(in crate::api) fn has_max_time(&self) -> bool {
+        self.has_max_time
     }
 
     /// The time limit of a call that fetches documents, which begins now.
@@ -182,15 +178,15 @@ mod tests {
         };
         let lifetime = options.start(None).unwrap();
         assert_eq!(lifetime.of_call(), lifetime.of_operation());
-        assert_eq!(lifetime.max_time(), MaxTime::Remaining);
+        assert!(lifetime.has_max_time());
         let options = CursorTimeoutOptions {
             mode: Some(TimeoutMode::Iteration),
             ..options
         };
         let iteration = options.start(None).unwrap();
-        assert_eq!(iteration.max_time(), MaxTime::ByDriver);
+        assert!(!iteration.has_max_time());
         for timeout in [lifetime, iteration] {
-            assert!(matches!(timeout.of_close(), Timeout::At(_)));
+            assert!(timeout.of_close().remaining().is_some());
         }
     }
 }

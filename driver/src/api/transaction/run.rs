@@ -122,7 +122,7 @@ impl Attempts {
 impl Drop for Attempts {
     /// Later operations in the session are not part of the transaction.
     fn drop(&mut self) {
-        self.session.lock().set_timeout(Timeout::Unset);
+        self.session.lock().set_timeout(Timeout::UNSET);
     }
 }
 

@@ -117,7 +117,7 @@ impl SessionState {
             cluster_time: None,
             operation_time: None,
             snapshot_time: options.snapshot_time,
-            timeout: Timeout::Unset,
+            timeout: Timeout::UNSET,
             transaction: None,
         }
     }
@@ -201,7 +201,7 @@ impl SessionState {
         self.timeout
     }
 
-    /// Sets [`timeout`](Self::timeout), and removes it with `Timeout::Unset`.
+    /// Sets [`timeout`](Self::timeout), and removes it with `Timeout::UNSET`.
     pub fn set_timeout(&mut self, timeout: Timeout) {
         self.timeout = timeout;
     }
