@@ -65,7 +65,7 @@ fn kind(error: &Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::CommandError;
+    use crate::{PoolError, ServerAddress, error::CommandError};
 
     #[test]
     fn errors_have_the_attributes_of_exceptions() {
@@ -91,6 +91,10 @@ mod tests {
             ]
         );
         assert_eq!(text(&dropped()).len(), 2, "no reply, so there is no code");
-        assert!(stack(&dropped()).contains("caused by: the operation was dropped"));
+        let cleared = Error::new(ErrorKind::Pool(PoolError::Cleared {
+            address: ServerAddress::parse("db1:27017").expect("a valid address"),
+            cause: Some(Box::new(dropped())),
+        }));
+        assert!(stack(&cleared).contains(&format!("caused by: {}", dropped())));
     }
 }

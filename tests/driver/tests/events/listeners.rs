@@ -115,6 +115,8 @@ async fn work(on_event: &OnEvent, kinds: &Kinds) {
     }
     server.stop_member(0).await;
     kinds.wait_until("ServerHeartbeatFailed").await;
+    // The event precedes the update of the topology, which clears the pool.
+    kinds.wait_until("PoolCleared").await;
     server.restart_member(0).await.expect("the member restarts");
     while let Err(error) = ping(&client).await {
         assert!(error.is_unavailable(), "{error:?}");
