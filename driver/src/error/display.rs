@@ -23,6 +23,7 @@ impl fmt::Display for ErrorKind {
             Self::Write(e) => write!(f, "{e}"),
             Self::BulkWrite(e) => write!(f, "{e}"),
             Self::ClientBulkWrite(e) => write!(f, "{e}"),
+            Self::GridFs(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             Self::Shutdown => f.write_str("the client was shut down"),
         }
@@ -69,6 +70,7 @@ impl std::error::Error for Error {
             ErrorKind::Network(e) => e.source(),
             ErrorKind::ServerSelection(e) => e.source(),
             ErrorKind::Pool(e) => e.source(),
+            ErrorKind::GridFs(e) => e.source(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
             _ => None,
         }

@@ -7,6 +7,7 @@ mod authentication;
 mod client_bulk_write;
 pub(crate) mod code;
 mod command;
+mod gridfs;
 mod display;
 mod network;
 mod pool;
@@ -18,6 +19,7 @@ use std::{fmt, sync::Arc};
 pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
+pub use gridfs::{ChunkFault, GridFsError};
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
 pub use selection::ServerSelectionError;
@@ -127,6 +129,8 @@ pub enum ErrorKind {
     BulkWrite(Box<BulkWriteError>),
     /// A [`Client::bulk_write`](crate::Client::bulk_write) failed in part or in whole.
     ClientBulkWrite(Box<ClientBulkWriteError>),
+    /// A GridFS file does not exist, or its documents are invalid.
+    GridFs(GridFsError),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),
