@@ -104,6 +104,7 @@ pub mod options {
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        cursor::{CursorType, TimeoutMode},
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
@@ -132,7 +133,7 @@ pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
     ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
-    TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+    TRANSIENT_TRANSACTION_ERROR, TimeoutError, WriteConcernError, WriteError, WriteFailure,
 };
 pub use types::{
     address::{AddressError, ServerAddress},

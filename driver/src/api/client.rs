@@ -2,15 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Database, Environment, StartSession, command::EndSessions, database::Concerns, settings};
+use super::{
+    Database, Environment, StartSession,
+    command::{EndSessions, InSession},
+    database::Concerns,
+    settings,
+};
 use crate::{
     Error, Result,
     connection::SharedMetadata,
-    execution::Executor,
+    execution::{Executor, start_timeout},
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,
-    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
+    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED, timeout::Timeout},
 };
 
 /// The maximum number of session IDs in one `endSessions` command (Driver Sessions, "endSessions").
@@ -122,6 +127,7 @@ impl Client {
                     read_concern: options.read_concern,
                     write_concern: options.write_concern,
                     read_preference: options.read_preference,
+                    timeout: options.timeout,
                 },
             }),
         })
@@ -145,6 +151,16 @@ impl Client {
 
     pub(crate) fn executor(&self) -> &Executor {
         &self.inner.executor
+    }
+
+    /// `timeoutMS` of the client.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.inner.concerns.timeout
+    }
+
+    /// Starts the time limit of an operation whose own option is `own`.
+    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        start_timeout(own, session, self.timeout())
     }
 
     /// The concerns and the read preference of the options.
@@ -243,7 +259,7 @@ async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
                 return;
             }
             let mut operation = EndSessions { ids: batch };
-            let _ = executor.run(&mut operation).await;
+            let _ = executor.run_in(None, Timeout::Unset, &mut operation).await;
         }
     };
     let _ = deadline.run(all).await;

@@ -1,15 +1,20 @@
 //! [`Collection`].
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use super::database::{Concerns, Database};
+use super::{
+    command::InSession,
+    cursor::CursorTimeoutOptions,
+    database::{Concerns, Database},
+};
 use crate::{
-    Client, Namespace,
-    execution::Executor,
+    Client, Namespace, Result,
+    execution::{Executor, start_timeout},
     operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
+        timeout::Timeout,
     },
 };
 
@@ -83,6 +88,20 @@ impl CollectionInner {
 
     pub(crate) fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// The time limits of a cursor, whose operation has the option `own`.
+    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
+        CursorTimeoutOptions {
+            own,
+            inherited: self.concerns.timeout,
+            ..CursorTimeoutOptions::default()
+        }
+    }
+
+    /// Starts the time limit of an operation whose own option is `own`.
+    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        start_timeout(own, session, self.concerns.timeout)
     }
 
     /// The namespace for a value that outlives the handle.
@@ -191,6 +210,14 @@ impl<T> Collection<T> {
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
+    }
+
+    /// Returns a handle to the same collection with this timeout (`timeoutMS`) of each operation;
+    /// see [`ClientOptions::timeout`](crate::options::ClientOptions::timeout). `Duration::ZERO` means
+    /// no limit. Default: that of the database.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        self.with(|concerns| concerns.timeout = Some(timeout))
     }
 }
 

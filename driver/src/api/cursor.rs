@@ -2,6 +2,7 @@
 
 mod backoff;
 mod state;
+mod time_limit;
 
 use std::{
     fmt,
@@ -26,6 +27,7 @@ use crate::{
     },
 };
 use state::State;
+pub(super) use time_limit::{CursorTimeout, CursorTimeoutOptions};
 
 /// The results of a query, fetched from the server in batches and deserialized one by one.
 ///
@@ -52,6 +54,13 @@ use state::State;
 /// }
 /// # Ok(()) }
 /// ```
+///
+/// # Timeouts
+///
+/// With `timeoutMS`, one time limit includes the operation that returns the cursor and all getMore
+/// commands, unless [`timeout_mode`](crate::action::Find::timeout_mode) is
+/// [`Iteration`](crate::options::TimeoutMode::Iteration) or the cursor is tailable. Documents that
+/// have been received are returned also after the time limit has expired.
 ///
 /// # Tailable cursors
 ///
@@ -105,6 +114,14 @@ impl<T> Cursor<T> {
     pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
         if let Some(state) = &mut self.state {
             state.session = session.cloned();
+        }
+        self
+    }
+
+    /// Sets the time limits of the operation that returned the cursor.
+    pub(super) fn with_time_limit(mut self, timeout: CursorTimeout) -> Self {
+        if let Some(state) = &mut self.state {
+            state.timeout = timeout;
         }
         self
     }
@@ -172,12 +189,16 @@ impl<T> Cursor<T> {
         let Some(state) = &mut self.state else {
             return Ok(false);
         };
+        let mut has_fetched = false;
         loop {
             if state.advance_in_batch()? {
                 return Ok(true);
             }
             if state.is_exhausted() {
                 return Ok(false);
+            }
+            if !std::mem::replace(&mut has_fetched, true) {
+                state.begin_call();
             }
             // Boxed to keep the futures that read from a cursor small. It happens once per batch.
             Box::pin(state.fetch()).await?;
@@ -208,6 +229,7 @@ impl<T> Cursor<T> {
                 return Ok(false);
             }
             asked = true;
+            state.begin_call();
             Box::pin(state.fetch()).await?;
         }
     }
@@ -249,6 +271,9 @@ impl<T> Cursor<T> {
     /// unless that session has ended. Nothing is sent if the cursor is exhausted. Errors are
     /// ignored: the server closes idle cursors after 10 minutes.
     ///
+    /// With `timeoutMS`, the time limit begins anew for `killCursors`, also after the time limit of
+    /// the cursor has expired. [`close_within`](Self::close_within) sets another.
+    ///
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
@@ -262,6 +287,21 @@ impl<T> Cursor<T> {
     }
 
     /// The bytes of the current document.
+    /// As [`close`](Self::close), with this time limit (`timeoutMS`) for `killCursors`. Zero means no
+    /// limit.
+    ///
+    /// # Cancel safety
+    /// As [`close`](Self::close).
+    pub async fn close_within(mut self, timeout: Duration) {
+        if let Some(fetching) = self.fetching.take() {
+            self.state = Some(fetching.await.0);
+        }
+        if let Some(state) = &mut self.state {
+            state.timeout.set_close(timeout);
+        }
+        self.close().await;
+    }
+
     pub(crate) fn current_bytes(&self) -> Result<&[u8]> {
         Ok(self.state_with_document()?.reply.batch.current())
     }

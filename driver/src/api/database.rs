@@ -1,17 +1,23 @@
 //! [`Database`].
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use super::{Client, Collection};
-use crate::types::{
-    concern::{ReadConcern, WriteConcern},
-    read_preference::ReadPreference,
+use super::{Client, Collection, command::InSession, cursor::CursorTimeoutOptions};
+use crate::{
+    Result,
+    execution::start_timeout,
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        read_preference::ReadPreference,
+        timeout::Timeout,
+    },
 };
 
 /// A handle to a database. Clones are cheap. Creating a handle sends nothing.
 ///
-/// [Actions](crate::action) use the concerns and the read preference of the handle unless they set
-/// their own. Commands run with [`run_command`](Self::run_command) do not use them.
+/// [Actions](crate::action) use the concerns, the read preference and the timeout of the handle
+/// unless they set their own. Commands run with [`run_command`](Self::run_command) use only the
+/// timeout.
 ///
 /// ```no_run
 /// # async fn run() -> marula_driver::Result<()> {
@@ -32,13 +38,15 @@ struct DatabaseInner {
     concerns: Concerns,
 }
 
-/// The concerns and the read preference of operations that do not set their own. Databases inherit
+/// The concerns, the read preference and the timeout of operations that do not set their own. Databases inherit
 /// them from the client, collections from the database.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Concerns {
     pub(crate) read_concern: ReadConcern,
     pub(crate) write_concern: WriteConcern,
     pub(crate) read_preference: ReadPreference,
+    /// `timeoutMS`.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Database {
@@ -54,6 +62,20 @@ impl Database {
 
     pub(crate) fn concerns(&self) -> &Concerns {
         &self.inner.concerns
+    }
+
+    /// The time limits of a cursor, whose operation has the option `own`.
+    pub(super) fn cursor_timeout(&self, own: Option<Duration>) -> CursorTimeoutOptions {
+        CursorTimeoutOptions {
+            own,
+            inherited: self.inner.concerns.timeout,
+            ..CursorTimeoutOptions::default()
+        }
+    }
+
+    /// Starts the time limit of an operation whose own option is `own`.
+    pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        start_timeout(own, session, self.inner.concerns.timeout)
     }
 
     /// The name of the database.
@@ -104,5 +126,14 @@ impl Database {
     #[must_use]
     pub fn with_read_preference(&self, preference: ReadPreference) -> Self {
         self.with(|concerns| concerns.read_preference = preference)
+    }
+
+    /// Returns a handle to the same database with this timeout (`timeoutMS`) of each operation; see
+    /// [`ClientOptions::timeout`](crate::options::ClientOptions::timeout). `Duration::ZERO` means no
+    /// limit. Default: that of the client. Collections that were created from this handle do not
+    /// change.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        self.with(|concerns| concerns.timeout = Some(timeout))
     }
 }

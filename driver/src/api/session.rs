@@ -3,7 +3,7 @@
 //! [Driver Sessions]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/driver-sessions.md
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::Client;
 use crate::{
@@ -61,7 +61,17 @@ impl<'a> StartSession<'a> {
         self
     }
 
-    async fn run(self) -> Result<ClientSession> {
+    /// `defaultTimeoutMS`: the time limit of committing and of aborting a transaction, and of a
+    /// transaction of the convenient API. Default: the [timeout](crate::options::ClientOptions::timeout) of the
+    /// client. Other operations in the session do not use it.
+    pub fn default_timeout(mut self, value: Duration) -> Self {
+        self.options.default_timeout = Some(value);
+        self
+    }
+
+    async fn run(mut self) -> Result<ClientSession> {
+        let options = &mut self.options;
+        options.default_timeout = options.default_timeout.or(self.client.timeout());
         let session = self.client.executor().start_session(self.options)?;
         Ok(ClientSession {
             client: self.client.clone(),

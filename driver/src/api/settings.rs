@@ -52,6 +52,7 @@ pub(super) fn execution(
         server_api: options.server_api,
         command_listener: listeners.command.clone(),
         selection_log: listeners.selection.clone(),
+        server_selection_timeout: options.server_selection_timeout,
         socket_timeout: options.socket_timeout,
     }
 }
@@ -101,6 +102,7 @@ pub(super) fn topology(
             dns: environment.dns(),
             proxy: options.proxy.clone(),
             login: options.identity()?.map(LoginSettings::new),
+            command_timeout: options.timeout,
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
         pool: PoolSettings {

@@ -35,6 +35,10 @@ pub struct ConnectionSettings {
     /// `connectTimeoutMS`: bounds resolving, connecting, the handshake and the login together; zero
     /// means no limit.
     pub connect_timeout: Duration,
+    /// `timeoutMS` of the client: bounds each command of the login (Client Side Operations Timeout,
+    /// "Background Connection Pooling"). Its tests require that a hello that takes longer succeeds,
+    /// so only `connect_timeout` bounds the hello.
+    pub command_timeout: Option<Duration>,
     /// The `client` document of the handshake.
     pub metadata: SharedMetadata,
     /// How connections are encrypted; `None`: not at all.
@@ -69,6 +73,7 @@ impl ConnectionSettings {
     pub fn new(connect_timeout: Duration, metadata: impl Into<SharedMetadata>) -> Self {
         Self {
             connect_timeout,
+            command_timeout: None,
             metadata: metadata.into(),
             tls: None,
             load_balanced: false,
@@ -100,7 +105,8 @@ impl Handshaken {
     /// Logs the user in, if there is one.
     pub async fn log_in(mut self, settings: &ConnectionSettings) -> Result<Connection> {
         if let (Some(login), Some(user)) = (self.login, &settings.login) {
-            let logged_in = self.deadline.run(self.connection.log_in(login, user)).await;
+            let logging_in = self.connection.log_in(login, user, settings.command_timeout);
+            let logged_in = self.deadline.run(logging_in).await;
             let outcome = match logged_in {
                 Ok(outcome) => outcome.map_err(as_login_error),
                 Err(_) => Err(timed_out(NetworkPhase::Authentication, settings.connect_timeout)),

@@ -1,7 +1,7 @@
 //! Authentication on a connection after its handshake: runs the conversations of
 //! [`proto::auth`](crate::proto::auth).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{Connection, ConnectionSettings, keys::KeyCache};
 use crate::{
@@ -56,24 +56,30 @@ fn nonce() -> std::result::Result<Nonce, AuthenticationFailure> {
 impl Connection {
     /// Continues the authentication that the reply to the hello began. Arbiters have no users:
     /// connections to them are not authenticated.
-    pub(super) async fn log_in(&mut self, login: Login, settings: &LoginSettings) -> Result<()> {
+    pub(super) async fn log_in(
+        &mut self,
+        login: Login,
+        settings: &LoginSettings,
+        command_timeout: Option<Duration>,
+    ) -> Result<()> {
         if self.hello.is_replica_set_member() && self.hello.arbiter_only {
             return Ok(());
         }
         let fresh = nonce().map_err(|failure| settings.error(failure))?;
         let step = login.handle_hello(&Offer::parse(self.hello_reply()), fresh)?;
-        self.converse(step, settings).await
+        self.converse(step, settings, command_timeout).await
     }
 
     /// Authenticates an established connection again, without a handshake and so without
-    /// speculative authentication. Does nothing on a connection without a user.
-    pub async fn reauthenticate(&mut self, settings: &ConnectionSettings) -> Result<()> {
+    /// speculative authentication, until the deadline and within `connectTimeoutMS`. Does nothing on
+    /// a connection without a user.
+    pub async fn reauthenticate(&mut self, settings: &ConnectionSettings, deadline: Deadline) -> Result<()> {
         let Some(user) = &settings.login else {
             return Ok(());
         };
         let step = user.begin()?.begin(self.mechanism);
-        let limit = Deadline::after(Some(settings.connect_timeout));
-        let outcome = match limit.run(self.converse(step, user)).await {
+        let limit = Deadline::after(Some(settings.connect_timeout)).min(deadline);
+        let outcome = match limit.run(self.converse(step, user, None)).await {
             Ok(outcome) => outcome.map_err(as_login_error),
             Err(_) => Err(Error::network(
                 NetworkPhase::Authentication,
@@ -84,15 +90,21 @@ impl Connection {
         outcome.map_err(|error| self.fail(error))
     }
 
-    /// Takes the steps of a conversation to its end.
-    async fn converse(&mut self, mut step: Step, settings: &LoginSettings) -> Result<()> {
+    /// Takes the steps of a conversation to its end. `command_timeout` limits each command.
+    async fn converse(
+        &mut self,
+        mut step: Step,
+        settings: &LoginSettings,
+        command_timeout: Option<Duration>,
+    ) -> Result<()> {
         loop {
             step = match step {
                 Step::Done => return Ok(()),
                 Step::Send(request, awaiting) => {
                     let mechanism = awaiting.mechanism();
                     self.mechanism = Some(mechanism);
-                    let body = self.exchange(&request).await?;
+                    let limit = Deadline::after(command_timeout);
+                    let body = self.exchange(&request, limit).await?;
                     let reply = self.reply(body);
                     parse_reply(reply).map_err(|error| refused(mechanism, &error))?;
                     awaiting.handle_reply(reply)?
@@ -107,7 +119,7 @@ impl Connection {
         }
     }
 
-    async fn exchange(&mut self, request: &Request) -> Result<std::ops::Range<usize>> {
+    async fn exchange(&mut self, request: &Request, limit: Deadline) -> Result<std::ops::Range<usize>> {
         let api = self.server_api;
         let (message, _) = self.begin();
         let mut command = CommandBuilder::new(message.buffer);
@@ -117,8 +129,8 @@ impl Connection {
         }
         command.finish(request.database())?;
         message.finish()?;
-        self.send(Deadline::NEVER).await?;
-        self.receive(Deadline::NEVER).await
+        self.send(limit).await?;
+        self.receive(limit).await
     }
 }
 

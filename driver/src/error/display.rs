@@ -26,6 +26,7 @@ impl fmt::Display for ErrorKind {
             Self::GridFs(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             Self::Shutdown => f.write_str("the client was shut down"),
+            Self::Timeout(e) => e.fmt(f),
         }
     }
 }
@@ -34,12 +35,14 @@ impl fmt::Display for ErrorKind {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.kind.fmt(f)?;
-        // The error that interrupted a bulk write contains the address itself.
-        let is_named_by_source = self.interruption().is_some_and(|e| e.address().is_some());
-        if let Some(address) = self.0.address.as_ref().filter(|_| !is_named_by_source) {
+        // The error that interrupted a bulk write contains the address itself, and the cause of a
+        // timeout all of it.
+        let is_timeout_with_cause = matches!(&self.0.kind, ErrorKind::Timeout(e) if e.cause().is_some());
+        let has_address = is_timeout_with_cause || self.interruption().is_some_and(|e| e.address().is_some());
+        if let Some(address) = self.0.address.as_ref().filter(|_| !has_address) {
             write!(f, " (server {address})")?;
         }
-        if !self.0.labels.is_empty() {
+        if !self.0.labels.is_empty() && !is_timeout_with_cause {
             write!(f, " [{}]", self.0.labels.join(", "))?;
         }
         match self.source().filter(|_| f.alternate()) {
@@ -60,8 +63,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The text of an error never contains that of its source, so the chain can be printed without
-/// repetition.
+/// The text of an error does not contain that of its source, so the chain can be printed without
+/// repetition. The exception is [`ErrorKind::Timeout`], as its specification demands.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
@@ -72,6 +75,7 @@ impl std::error::Error for Error {
             ErrorKind::Pool(e) => e.source(),
             ErrorKind::GridFs(e) => e.source(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
+            ErrorKind::Timeout(timeout) => timeout.cause().map(|e| e as _),
             _ => None,
         }
     }

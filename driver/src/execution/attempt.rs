@@ -18,7 +18,7 @@ use crate::{
         server_selection::Criteria,
     },
     topology::SelectedServer,
-    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
+    types::{read_preference::PRIMARY_PREFERRED, timeout::Timeout},
 };
 
 /// The maximum nesting depth of documents that the server accepts.
@@ -33,6 +33,7 @@ pub(super) struct Attempt<'a> {
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
+    timeout: Timeout,
 }
 
 /// What the rules for commands distinguish servers by.
@@ -83,6 +84,7 @@ impl<'a> Attempt<'a> {
             },
             transaction_number: None,
             kind: Kind::of(server, hello),
+            timeout: state.timeout,
         };
         let numbered = executor.settings.retry.writes
             && properties.retry == Retry::Write
@@ -196,7 +198,7 @@ impl<'a> Attempt<'a> {
         expects_reply: bool,
         connection: &mut Connection,
     ) -> Result<Option<Range<usize>>> {
-        let deadline = Deadline::after(self.executor.settings.socket_timeout);
+        let deadline = self.timeout.deadline(self.executor.settings.socket_timeout);
         connection.send(deadline).await?;
         if expects_reply {
             return connection.receive(deadline).await.map(Some);
@@ -210,6 +212,10 @@ impl<'a> Attempt<'a> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
+        let has_timeout = self.timeout.is_set();
+        if has_timeout {
+            command.omit_time_limits();
+        }
         if let Some(explicit) = self.explicit {
             let rule = operation.properties().read_time;
             command.set_read_time(explicit.lock().read_time(rule, has_clock));
@@ -237,12 +243,18 @@ impl<'a> Attempt<'a> {
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
+        if has_timeout && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)? {
+            command.i64("maxTimeMS", limit);
+        }
         command.finish(database)?;
         operation.build_sequences(&mut message, hello)?;
         if !expects_reply {
             message.expect_no_reply();
         }
         message.finish()?;
+        if has_timeout {
+            self.timeout.check(self.server)?;
+        }
         Ok(expects_reply)
     }
 

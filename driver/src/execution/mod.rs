@@ -12,6 +12,7 @@ mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
+mod time_limit;
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -35,7 +36,7 @@ use crate::{
     },
     telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
-    types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
+    types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi, timeout::Timeout},
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
@@ -43,6 +44,7 @@ pub(crate) use explicit::ExplicitSession;
 pub(crate) use jitter::Jitter;
 use selection::Wanted;
 use sessions::SessionPool;
+pub(crate) use time_limit::{report, start_timeout};
 
 /// The options of the executor.
 #[derive(Clone, Debug)]
@@ -55,7 +57,9 @@ pub(crate) struct ExecutionSettings {
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     pub(crate) selection_log: SelectionLog,
-    /// `socketTimeoutMS`: the time limit of a reply. `None`: no limit.
+    /// `serverSelectionTimeoutMS`, also for the check-out of an operation with `timeoutMS`.
+    pub(crate) server_selection_timeout: Duration,
+    /// `socketTimeoutMS`: the time limit of a reply without `timeoutMS`. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
 }
 
@@ -85,21 +89,18 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` in an implicit session.
+    /// Runs `operation` within the time limit: in a session of the application if one is given, or
+    /// else in an implicit session.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
     /// pool otherwise. The operation's own session is not returned to the session pool.
-    pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
-        self.run_in(None, operation)
-    }
-
-    /// As [`run`](Self::run), in a session of the application if one is given.
     pub(crate) fn run_in<O: Operation>(
         &self,
         explicit: Option<&Arc<ExplicitSession>>,
+        timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        self.run_with_id(self.next_operation_id(), explicit, operation)
+        self.run_with_id(self.next_operation_id(), explicit, timeout, operation)
     }
 
     /// A new `operationId` for an operation that sends several commands, each with
@@ -111,57 +112,90 @@ impl Executor {
     /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
     /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
     /// Writes").
-    pub(crate) async fn run_with_id<O: Operation>(
+    pub(crate) fn run_with_id<O: Operation>(
         &self,
         operation_id: i64,
         explicit: Option<&Arc<ExplicitSession>>,
+        timeout: Timeout,
         operation: &mut O,
-    ) -> Result<O::Output> {
-        if let Some(concern) = operation.properties().write_concern {
-            concern.validate().map_err(Error::invalid_argument)?;
-        }
-        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
-        let mut retry_policy = None;
-        loop {
-            let failure = match self.run_once(operation, &mut state).await {
-                Ok(mut output) => {
-                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
-                        Some(cursor) => {
-                            cursor.session = state.session.take();
-                            cursor.operation_id = operation_id;
+    ) -> impl Future<Output = Result<O::Output>> {
+        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session), timeout);
+        // Not an `async fn`, whose future would contain the arguments in addition to the state.
+        async move {
+            if let Some(concern) = operation.properties().write_concern {
+                concern.validate().map_err(Error::invalid_argument)?;
+            }
+            loop {
+                let failure = match self.run_once(operation, &mut state).await {
+                    Ok(mut output) => {
+                        match O::cursor(&mut output).and_then(CursorReply::if_open) {
+                            Some(cursor) => {
+                                cursor.session = state.session.take();
+                                cursor.operation_id = state.operation_id;
+                            }
+                            None => self.give_back_fresh(state.session.take()),
                         }
-                        None => self.give_back_fresh(state.session.take()),
+                        return Ok(output);
                     }
-                    return Ok(output);
-                }
-                Err(failure) => failure,
-            };
-            if failure.error.is_network() {
-                state.mark_dirty();
-            }
-            // Created here: which statements the command of a bulk write holds, and so whether it
-            // is retryable, is decided when the connection is known.
-            let retry_policy = retry_policy.get_or_insert_with(|| {
-                let properties = operation.properties();
-                let repeatable = properties.retry != Retry::No;
-                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
-            });
-            match retry_policy.next(failure.error, self.settings.jitter.next()) {
-                Next::Again { pause } => {
-                    let retargeted = pause.is_some() && self.settings.overload_retargeting;
-                    let Origin { address, router } = failure.origin;
-                    state.avoid.extend(address.filter(|_| router || retargeted));
-                    if let Some(pause) = pause {
-                        // Boxed, so that the future contains a pointer instead of a timer: most
-                        // operations do not pause.
-                        Box::pin(tokio::time::sleep(pause)).await;
+                    Err(failure) => failure,
+                };
+                match self.decide(operation, &mut state, failure) {
+                    Next::Again { pause: None } => {}
+                    // Boxed, so that the future contains a pointer instead of a timer: most
+                    // operations do not pause.
+                    Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
+                    Next::Report(error) => {
+                        self.give_back_fresh(state.session.take());
+                        return operation
+                            .recover(error)
+                            .map_err(|error| state.timeout.report(error));
                     }
                 }
-                Next::Report(error) => {
-                    self.give_back_fresh(state.session.take());
-                    return operation.recover(error);
-                }
             }
+        }
+    }
+
+    /// Decides about the next attempt after a failed one.
+    #[cold]
+    fn decide<O: Operation>(
+        &self,
+        operation: &O,
+        state: &mut OperationState<'_>,
+        Failure { error, origin }: Failure,
+    ) -> Next {
+        if error.is_network() {
+            state.mark_dirty();
+        }
+        let timeout = state.timeout;
+        // Created here: which statements the command of a bulk write holds, and so whether it is
+        // retryable, is decided when the connection is known.
+        let Retries { policy, avoid } = &mut **state.retries.get_or_insert_with(|| {
+            let properties = operation.properties();
+            let repeatable = properties.retry != Retry::No;
+            let policy = RetryPolicy::new(self.settings.retry, properties.intent, repeatable);
+            Box::new(Retries {
+                policy: policy.with_limit(timeout.retries()),
+                avoid: Vec::new(),
+            })
+        });
+        let has_timed_out = timeout.is_set() && error.is_timeout();
+        match policy.next(error, self.settings.jitter.next()) {
+            // No attempt can begin after the end of the time limit.
+            Next::Again { .. } if timeout.has_expired() => Next::Report(policy.give_up().into_timeout()),
+            // A pause that would end too late is not begun (Client Backpressure).
+            Next::Again { pause: Some(pause) } if !timeout.allows(pause) => Next::Report(policy.give_up()),
+            Next::Again { pause } => {
+                let retargeted = pause.is_some() && self.settings.overload_retargeting;
+                if let Some(address) = origin.address.filter(|_| origin.router || retargeted)
+                    && !avoid.contains(&address)
+                {
+                    avoid.push(address);
+                }
+                Next::Again { pause }
+            }
+            // The reported error may be that of an earlier attempt.
+            Next::Report(error) if has_timed_out => Next::Report(error.into_timeout()),
+            report @ Next::Report(_) => report,
         }
     }
 
@@ -172,18 +206,23 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
+        let mut selection = None;
+        let server = match self.select_at_once(operation.properties().criteria, state.avoid()) {
             Some(server) => server,
             None => {
+                let deadline = self.selection_deadline(state.timeout);
+                selection = deadline;
                 let properties = operation.properties();
                 let wanted = Wanted {
                     operation: properties.name,
                     operation_id: state.operation_id,
                     criteria: properties.criteria,
-                    avoid: &state.avoid,
+                    avoid: state.avoid(),
                 };
                 // Boxed to keep the future of an operation that need not wait small.
-                Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
+                Box::pin(self.select(wanted, deadline.unwrap_or(Deadline::NEVER)))
+                    .await
+                    .map_err(Failure::nowhere)?
             }
         };
         // Read once for connection and session: reading the clock is a measurable part of an
@@ -196,7 +235,8 @@ impl Executor {
                 None => {
                     // Boxed to keep the future of an operation that finds an available connection
                     // small.
-                    let connection = Box::pin(self.check_out(operation, &server)).await?;
+                    let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
+                    let connection = Box::pin(self.check_out(operation, &server, deadline)).await?;
                     now = Instant::now();
                     (connection, false)
                 }
@@ -218,7 +258,8 @@ impl Executor {
                 Err(error) if is_reauthentication_required(&error) => {}
                 outcome => break 'done outcome,
             }
-            if let Err(error) = Box::pin(connection.reauthenticate()).await {
+            let deadline = state.timeout.deadline(None);
+            if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
                 let error = if attempt.is_numbered() {
                     retry::label_write_failure(error)
                 } else {
@@ -257,6 +298,7 @@ impl Executor {
         &self,
         operation: &O,
         server: &SelectedServer,
+        deadline: Option<Deadline>,
     ) -> Result<PooledConnection, Failure> {
         // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
@@ -264,7 +306,7 @@ impl Executor {
             && properties.retry == Retry::Write
             && properties.expects_reply
             && !self.topology.is_standalone(server);
-        server.check_out(Deadline::NEVER).await.map_err(|error| {
+        server.check_out(deadline).await.map_err(|error| {
             let error = if is_retryable {
                 retry::label_write_failure(error)
             } else {
@@ -327,6 +369,13 @@ fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
 }
 
+/// The state of an operation after a failed attempt.
+struct Retries {
+    policy: RetryPolicy,
+    /// Deprioritized servers.
+    avoid: Vec<ServerAddress>,
+}
+
 /// What the attempts of one operation share.
 struct OperationState<'a> {
     operation_id: i64,
@@ -336,8 +385,9 @@ struct OperationState<'a> {
     session: Option<ServerSession>,
     /// `txnNumber` of a retryable write.
     number: Option<i64>,
-    /// Deprioritized servers.
-    avoid: Vec<ServerAddress>,
+    timeout: Timeout,
+    /// Created after the first failed attempt.
+    retries: Option<Box<Retries>>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
@@ -345,16 +395,22 @@ struct OperationState<'a> {
 }
 
 impl<'a> OperationState<'a> {
-    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
+    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>, timeout: Timeout) -> Self {
         Self {
             operation_id,
             explicit,
             session: None,
             number: None,
-            avoid: Vec::new(),
+            timeout,
+            retries: None,
             in_flight: false,
             has_entered: false,
         }
+    }
+
+    /// Deprioritized servers.
+    fn avoid(&self) -> &[ServerAddress] {
+        self.retries.as_ref().map_or(&[], |retries| &retries.avoid)
     }
 
     /// The transaction number: a retry has that of the first attempt.

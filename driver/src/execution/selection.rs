@@ -33,22 +33,23 @@ impl Executor {
         self.topology.try_select(criteria, avoid)
     }
 
-    /// A suitable server. Waits for one for at most `serverSelectionTimeoutMS`.
-    pub(super) async fn select(&self, wanted: Wanted<'_>) -> Result<SelectedServer> {
+    /// A suitable server. Waits for one until the deadline.
+    pub(super) async fn select(&self, wanted: Wanted<'_>, deadline: Deadline) -> Result<SelectedServer> {
         let log = &self.settings.selection_log;
         match log.begin(wanted.operation, wanted.operation_id, wanted.criteria) {
-            Some(logged) => self.select_with_events(&logged, wanted).await,
-            None => self.wait_for_server(wanted, |_| {}).await,
+            Some(logged) => self.select_with_events(&logged, wanted, deadline).await,
+            None => self.wait_for_server(wanted, deadline, |_| {}).await,
         }
     }
 
     async fn wait_for_server(
         &self,
         wanted: Wanted<'_>,
+        deadline: Deadline,
         on_wait: impl FnOnce(Option<Duration>),
     ) -> Result<SelectedServer> {
         self.topology
-            .select(wanted.criteria, wanted.avoid, Deadline::NEVER, on_wait)
+            .select(wanted.criteria, wanted.avoid, deadline, on_wait)
             .await
     }
 
@@ -56,14 +57,15 @@ impl Executor {
         &self,
         logged: &LoggedSelection,
         wanted: Wanted<'_>,
+        deadline: Deadline,
     ) -> Result<SelectedServer> {
         let topology = || self.topology.description();
         logged.started(&topology());
         let selected = match self.topology.try_select(wanted.criteria, wanted.avoid) {
             Some(server) => Ok(server),
             None => {
-                self.wait_for_server(wanted, |remaining| logged.waiting(&topology(), remaining))
-                    .await
+                let on_wait = |remaining| logged.waiting(&topology(), remaining);
+                self.wait_for_server(wanted, deadline, on_wait).await
             }
         };
         match &selected {

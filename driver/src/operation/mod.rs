@@ -14,6 +14,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        timeout::MaxTime,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter},
     },
     types::{concern::ReadConcern, read_preference::ReadPreference},
@@ -51,6 +52,12 @@ pub(crate) trait Operation {
 
     /// Writes the fields of the command, beginning with its name. Called for each attempt.
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()>;
+
+    /// What the command sends as `maxTimeMS` if the operation has a time limit (`timeoutMS`). The
+    /// executor writes it.
+    fn max_time(&self) -> MaxTime {
+        MaxTime::Remaining
+    }
 
     /// Parses a reply with `ok: 1`.
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Self::Output>;

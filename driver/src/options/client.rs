@@ -107,11 +107,16 @@ pub struct ClientOptions {
     /// `socketTimeoutMS`: the time limit for the exchange of one command, from the first byte sent
     /// to the last byte of the reply. If it expires, the operation fails with a
     /// [`Network`](crate::ErrorKind::Network) error and its connection is closed; the server may
-    /// continue to run the command. Default: no limit, as zero. Deprecated by the specifications in
-    /// favor of `timeoutMS`.
+    /// continue to run the command. Default: no limit, as zero. Ignored with `timeoutMS`, in favor of
+    /// which the specifications deprecate it.
     pub socket_timeout: Option<Duration>,
-    /// `timeoutMS`: the time limit for an operation including its retries. Not supported by this
-    /// version: creating a client with a value other than zero fails. Default: none.
+    /// `timeoutMS`: the time limit for an operation: server selection, check-out, establishing a
+    /// connection, all commands, and retries. Default: not set. Zero means no limit. Databases,
+    /// collections and actions can set their own.
+    ///
+    /// If it is set, also to zero: `socketTimeoutMS`, `waitQueueTimeoutMS`, `wTimeoutMS` and
+    /// `maxTimeMS` are ignored, an operation is retried as often as the time allows, and an expired
+    /// time limit is an error of the kind [`Timeout`](crate::ErrorKind::Timeout).
     pub timeout: Option<Duration>,
     /// `serverSelectionTimeoutMS`: how long an operation waits for a suitable server. Default: 30
     /// s. Zero means no limit here; in a connection string, the least value is 1.
@@ -138,7 +143,7 @@ pub struct ClientOptions {
     /// `waitQueueTimeoutMS`: how long an operation waits for a connection of the pool. If it
     /// expires, the operation fails with
     /// [`PoolError::WaitQueueTimeout`](crate::PoolError::WaitQueueTimeout). Default: no limit, as
-    /// zero.
+    /// zero. Ignored with `timeoutMS`, in favor of which the specifications deprecate it.
     pub wait_queue_timeout: Option<Duration>,
     /// `readPreference`, `readPreferenceTags` and `maxStalenessSeconds` of operations that do not
     /// set their own. Default: `primary`.
@@ -362,11 +367,6 @@ impl ClientOptions {
         if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {
             return Err(Error::unsupported(
                 "tls=true cannot be used with a Unix domain socket",
-            ));
-        }
-        if self.timeout.is_some_and(|timeout| !timeout.is_zero()) {
-            return Err(Error::unsupported(
-                "timeoutMS is not available in this version of marula-driver",
             ));
         }
         Ok(())

@@ -26,12 +26,13 @@ impl Pool {
         Some(PooledConnection::new(Arc::clone(self), key, connection))
     }
 
-    /// Checks out a connection. Waits in the WaitQueue until `deadline`, and for at most
-    /// `waitQueueTimeoutMS` unless a connection is then being established for this request.
+    /// Checks out a connection. Waits in the WaitQueue until `deadline`, if `timeoutMS` set one.
+    /// Otherwise waits for at most `waitQueueTimeoutMS`, unless a connection is then being
+    /// established for this request.
     ///
     /// The future can be dropped at any time: its connection goes to another request, and a timed
     /// out check-out is emitted.
-    pub async fn check_out(self: &Arc<Self>, deadline: Deadline) -> Result<PooledConnection> {
+    pub async fn check_out(self: &Arc<Self>, deadline: Option<Deadline>) -> Result<PooledConnection> {
         match self.request()? {
             Answer::Now(connection) => Ok(connection),
             Answer::Later(request) => request.wait(deadline).await,
@@ -79,18 +80,18 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn wait(mut self, deadline: Deadline) -> Result<PooledConnection> {
+    async fn wait(mut self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         let started = Instant::now();
-        let wait_queue_timeout = self.pool.settings.wait_queue_timeout.unwrap_or_default();
-        let limit = Deadline::after(Some(wait_queue_timeout)).min(deadline);
+        let wait_queue_timeout = self.pool.settings.wait_queue_timeout;
+        let limit = deadline.unwrap_or_else(|| Deadline::after(wait_queue_timeout));
         if let Some(answer) = self.answer_until(limit).await {
             return answer;
         }
-        if limit != deadline {
+        if deadline.is_none() {
             if !self.pool.lock().machine.is_being_served(self.id) {
-                return Err(self.too_late(wait_queue_timeout));
+                return Err(self.too_late(wait_queue_timeout.unwrap_or_default()));
             }
-            if let Some(answer) = self.answer_until(deadline).await {
+            if let Some(answer) = self.answer_until(Deadline::NEVER).await {
                 return answer;
             }
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::Pool;
-use crate::{Result, connection::Connection, proto::cmap::ConnectionKey};
+use crate::{Result, connection::Connection, proto::cmap::ConnectionKey, types::deadline::Deadline};
 
 /// Why a connection is checked out (Load Balancer specification, "Connection Pooling": wait queue
 /// timeout errors state the counts).
@@ -76,10 +76,11 @@ impl PooledConnection {
         }
     }
 
-    /// Authenticates the connection again (Authentication, "Reauthentication").
-    pub async fn reauthenticate(&mut self) -> Result<()> {
+    /// Authenticates the connection again, until the deadline (Authentication,
+    /// "Reauthentication").
+    pub async fn reauthenticate(&mut self, deadline: Deadline) -> Result<()> {
         let pool = Arc::clone(&self.pool);
-        Connection::reauthenticate(self, &pool.connection).await
+        Connection::reauthenticate(self, &pool.connection, deadline).await
     }
 
     /// The id, generation and service.

@@ -67,7 +67,7 @@ async fn until(pool: &Pool, mut condition: impl FnMut(Counts) -> bool) {
 }
 
 async fn check_out(pool: &Arc<Pool>) -> Result<PooledConnection> {
-    pool.check_out(Deadline::NEVER).await
+    pool.check_out(None).await
 }
 
 /// A check-out in a task of its own, which is in the queue when this returns.

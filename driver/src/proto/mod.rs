@@ -18,4 +18,5 @@ pub mod server_selection;
 pub mod session;
 pub mod socks5;
 pub mod srv;
+pub(crate) mod timeout;
 pub mod wire;

@@ -67,8 +67,8 @@ impl Topology {
         self.shared.try_select(criteria, avoid)
     }
 
-    /// Waits for a suitable server for at most `serverSelectionTimeoutMS`. `on_wait` is called at
-    /// most once, with the remaining time. The future can be dropped at any time.
+    /// Waits for a suitable server until the deadline, for at most `serverSelectionTimeoutMS`.
+    /// `on_wait` is called at most once, with the remaining time. The future can be dropped at any time.
     pub(crate) async fn select(
         &self,
         criteria: Criteria<'_>,
@@ -78,6 +78,7 @@ impl Topology {
     ) -> Result<SelectedServer> {
         let settings = &self.shared.settings;
         let deadline = Deadline::after(Some(settings.server_selection_timeout)).min(deadline);
+        let timeout = deadline.remaining().unwrap_or_default();
         let mut on_wait = Some(on_wait);
         // Subscribed before the first selection, so that no change is missed.
         let mut changes = self.shared.changes.subscribe();
@@ -106,7 +107,7 @@ impl Topology {
             match deadline.run(changes.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return Err(Error::new(ErrorKind::Shutdown)),
-                Err(_) => return Err(self.not_found(criteria, settings.server_selection_timeout)),
+                Err(_) => return Err(self.not_found(criteria, timeout)),
             }
         }
     }

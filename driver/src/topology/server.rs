@@ -14,7 +14,7 @@ use super::watch::Watch;
 use crate::{
     Result, ServerAddress,
     pool::{Pool, PooledConnection},
-    proto::description::{HelloReply, TopologyType},
+    proto::description::{HelloReply, ServerDescription, TopologyType},
     types::deadline::Deadline,
 };
 
@@ -73,20 +73,42 @@ impl Drop for Server {
     }
 }
 
+/// A round trip time in whole microseconds: small enough to be part of every selection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundTripMicros(u32);
+
+impl RoundTripMicros {
+    /// The minimum round trip time of the server.
+    pub(super) fn minimum_of(server: &ServerDescription) -> Self {
+        let micros = server.minimum_round_trip_time.unwrap_or_default().as_micros();
+        Self(u32::try_from(micros).unwrap_or(u32::MAX))
+    }
+}
+
 /// A selected server. The operation counts as in progress while the value lives.
 #[derive(Debug)]
 pub(crate) struct SelectedServer {
     server: Arc<Server>,
+    /// In microseconds.
+    min_round_trip: u32,
     topology: TopologyType,
 }
 
 impl SelectedServer {
-    pub(super) fn new(server: &Arc<Server>, topology: TopologyType) -> Self {
+    /// `min_round_trip`: of the server's description in the same snapshot.
+    pub(super) fn new(server: &Arc<Server>, min_round_trip: RoundTripMicros, topology: TopologyType) -> Self {
         server.running.fetch_add(1, Ordering::Relaxed);
         Self {
             server: Arc::clone(server),
+            min_round_trip: min_round_trip.0,
             topology,
         }
+    }
+
+    /// The minimum round trip time, at the time of the selection (Client Side Operations Timeout,
+    /// "Command Execution"). Zero if it is not known.
+    pub(crate) fn min_round_trip(&self) -> Duration {
+        Duration::from_micros(self.min_round_trip.into())
     }
 
     pub(crate) fn address(&self) -> &ServerAddress {
@@ -125,8 +147,9 @@ impl SelectedServer {
         self.server.pool.try_check_out(now)
     }
 
-    /// Checks out a connection; waits in the WaitQueue if needed.
-    pub(crate) async fn check_out(&self, deadline: Deadline) -> Result<PooledConnection> {
+    /// Checks out a connection; waits in the WaitQueue if needed, until `deadline`, or for
+    /// `waitQueueTimeoutMS` without one.
+    pub(crate) async fn check_out(&self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         self.server.pool.check_out(deadline).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::server::{SelectedServer, Server};
+use super::server::{RoundTripMicros, SelectedServer, Server};
 use crate::{
     ServerAddress,
     proto::{
@@ -18,7 +18,7 @@ pub(super) struct Snapshot {
     pub(super) servers: BTreeMap<ServerAddress, Arc<Server>>,
     /// The one server for operations that need the primary. Computed once, since most operations
     /// do.
-    primary: Option<Arc<Server>>,
+    primary: Option<(Arc<Server>, RoundTripMicros)>,
 }
 
 impl Snapshot {
@@ -33,7 +33,10 @@ impl Snapshot {
                 .find(|server| !server.kind.is_unknown()),
             _ => description.primary(),
         };
-        let primary = primary.and_then(|server| servers.get(&server.address)).cloned();
+        let primary = primary.and_then(|server| {
+            let handle = servers.get(&server.address)?;
+            Some((Arc::clone(handle), RoundTripMicros::minimum_of(server)))
+        });
         Self {
             description,
             servers,
@@ -61,8 +64,12 @@ impl Snapshot {
             }
             _ => self.has_one_server() || criteria.needs_primary(),
         };
-        let primary = self.primary.as_ref().filter(|_| fits)?;
-        Some(SelectedServer::new(primary, self.description.kind))
+        let (primary, min_round_trip) = self.primary.as_ref().filter(|_| fits)?;
+        Some(SelectedServer::new(
+            primary,
+            *min_round_trip,
+            self.description.kind,
+        ))
     }
 
     /// The search of the specification (Server Selection, "Multi-threaded or asynchronous server
@@ -83,8 +90,13 @@ impl Snapshot {
                 .and_then(|server| handle(server))
                 .map_or(usize::MAX, |server| server.running())
         })?;
-        let server = handle(suitable.get(chosen)?)?;
-        Some(SelectedServer::new(server, self.description.kind))
+        let chosen = suitable.get(chosen)?;
+        let min_round_trip = RoundTripMicros::minimum_of(chosen);
+        Some(SelectedServer::new(
+            handle(chosen)?,
+            min_round_trip,
+            self.description.kind,
+        ))
     }
 }
 

@@ -24,6 +24,11 @@ impl Deadline {
     /// No limit.
     pub const NEVER: Self = Self(None);
 
+    /// The deadline at this time.
+    pub fn at(at: Instant) -> Self {
+        Self(Some(at))
+    }
+
     /// The deadline at the end of `timeout`, which starts now. `None` and zero mean no limit, as in
     /// the timeout options of the specifications, and so does a timeout too long for an `Instant`.
     pub fn after(timeout: Option<Duration>) -> Self {

@@ -11,8 +11,8 @@ use super::{
     wire::WriteOptions,
 };
 use crate::{
-    Collection, Cursor, Database, Result,
-    api::collection::CollectionInner,
+    Collection, Cursor, Database, Error, Result,
+    api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
         Operation, Properties, ReadScope, ReplyContext, Retry,
@@ -24,14 +24,18 @@ use crate::{
         description::HelloReply,
         retry::Intent,
         server_selection::Criteria,
+        timeout::MaxTime,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, cursor::TimeoutMode},
 };
 
 /// The options of `aggregate`. See `api/command/declare.rs`.
 macro_rules! aggregate_options {
     ($then:path { $($arguments:tt)* }) => {
         crate::__query_options! { $then { $($arguments)* }
+            /// How the timeout applies to the cursor. An error without a timeout. Default:
+            /// `CursorLifetime`; `Iteration` is an error with `$out` and `$merge`.
+            timeout_mode: plain crate::options::TimeoutMode;
             /// The number of documents per batch. 0 requests an empty first batch, and is not sent
             /// with `$out` and `$merge`. Default: the server's, 101 documents in the first batch
             /// and 16 MiB in each later batch.
@@ -170,6 +174,18 @@ impl<'a, T> Aggregate<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let writes = writes(&self.pipeline);
+        if writes && options.timeout_mode == Some(TimeoutMode::Iteration) {
+            return Err(Error::invalid_argument(
+                "the timeout mode of a pipeline with $out or $merge cannot be Iteration: its cursor is empty",
+            ));
+        }
+        let timeout = CursorTimeoutOptions {
+            mode: options.timeout_mode,
+            max_await_time: options.max_await_time,
+            ..self.collection.cursor_timeout(options.timeout)
+        }
+        .start(self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = AggregateOperation {
             scope: self.collection.read_scope(
@@ -178,7 +194,8 @@ impl<'a, T> Aggregate<'a, T> {
             ),
             whole_database: self.whole_database,
             pipeline: &self.pipeline,
-            writes: writes(&self.pipeline),
+            writes,
+            max_time: timeout.max_time(),
             options,
             write_concern: options
                 .write_concern
@@ -186,10 +203,13 @@ impl<'a, T> Aggregate<'a, T> {
                 .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
-        let reply = executor.run_in(self.session, &mut operation).await?;
+        let reply = executor
+            .run_in(self.session, timeout.of_operation(), &mut operation)
+            .await?;
         let comment = options.comment.take().map(|comment| *comment);
         let mut cursor = Cursor::new(self.collection.client(), reply, options.batch_size, comment)
-            .in_session(self.session);
+            .in_session(self.session)
+            .with_time_limit(timeout);
         cursor.max_await_time(options.max_await_time);
         Ok(cursor)
     }
@@ -209,6 +229,7 @@ struct AggregateOperation<'a> {
     whole_database: bool,
     pipeline: &'a [RawDocumentBuf],
     writes: bool,
+    max_time: MaxTime,
     options: &'a AggregateOptions,
     write_concern: &'a WriteConcern,
 }
@@ -248,6 +269,10 @@ impl Operation for AggregateOperation<'_> {
             command.write_concern(self.write_concern);
         }
         Ok(())
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_time
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

@@ -7,29 +7,34 @@ use crate::{
     api::collection::CollectionInner,
     bson::Bson,
     error::BulkWriteError,
+    execution::report,
     operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
-    types::{concern::WriteConcern, write_result::BulkWriteResult},
+    types::{concern::WriteConcern, timeout::Timeout, write_result::BulkWriteResult},
 };
 
 /// Sends the only statement of a call. Returns the number of statements in the command and its
 /// result.
 ///
 /// If `write_concern` is `None`, that of the collection is used. Failures are errors of kind
-/// [`ErrorKind::Write`].
+/// [`ErrorKind::Write`], and of kind [`ErrorKind::Timeout`] if a time limit expired.
 pub(super) fn send_single<'a, S: Statements>(
     collection: &'a CollectionInner,
     write_concern: Option<&'a WriteConcern>,
     session: InSession<'a>,
+    timeout: Timeout,
     statements: &'a mut S,
 ) -> impl Future<Output = Result<(usize, WriteOutcome)>> + use<'a, S> {
     let write_concern = write_concern.unwrap_or(collection.write_concern());
     let mut command = WriteCommand::new(collection.namespace(), statements, write_concern);
-    let executor = collection.executor();
+    let (executor, has_timeout) = (collection.executor(), timeout.is_set());
     // Not an `async fn`, whose future would contain the arguments in addition to the command.
     async move {
-        executor.run_in(session, &mut command).await?;
+        executor.run_in(session, timeout, &mut command).await?;
         let (count, outcome) = command.into_outcome();
-        Ok((count, outcome.into_single()?))
+        let outcome = outcome
+            .into_single()
+            .map_err(|error| report(has_timeout, error))?;
+        Ok((count, outcome))
     }
 }
 
@@ -38,6 +43,8 @@ pub(super) struct Batcher<'a> {
     collection: &'a CollectionInner,
     write_concern: &'a WriteConcern,
     session: InSession<'a>,
+    /// The time limit of the whole call.
+    timeout: Timeout,
     /// The `operationId` that the events of the commands share.
     operation_id: i64,
     ordered: bool,
@@ -58,12 +65,14 @@ impl<'a> Batcher<'a> {
         collection: &'a CollectionInner,
         write_concern: Option<&'a WriteConcern>,
         session: InSession<'a>,
+        timeout: Timeout,
         ordered: bool,
     ) -> Self {
         Self {
             collection,
             write_concern: write_concern.unwrap_or(collection.write_concern()),
             session,
+            timeout,
             operation_id: collection.executor().next_operation_id(),
             ordered,
             has_run: false,
@@ -89,7 +98,7 @@ impl<'a> Batcher<'a> {
                 WriteCommand::new(self.collection.namespace(), &mut *statements, self.write_concern);
             self.collection
                 .executor()
-                .run_with_id(self.operation_id, self.session, &mut command)
+                .run_with_id(self.operation_id, self.session, self.timeout, &mut command)
                 .await?;
             let (count, outcome) = command.into_outcome();
             if !self.record(statements, count, outcome) {
@@ -153,18 +162,25 @@ impl<'a> Batcher<'a> {
                 self.result.inserted_ids = self.inserted_ids.into_iter().collect();
                 Ok(self.result)
             }
-            Some((failures, error)) => Err(self.with_failures(error, failures)),
+            Some((failures, error)) => {
+                let timeout = self.timeout;
+                Err(timeout.report(self.with_failures(error, failures)))
+            }
         }
     }
 
     /// The error of a command that failed as a whole, with the results of the preceding commands.
     pub(super) fn into_error(mut self, error: Error) -> Error {
+        let is_timeout = matches!(error.kind(), ErrorKind::Timeout(_));
+        let error = error.reported().clone();
         let mut failures = self
             .failures
             .take()
             .map_or_else(BulkWriteError::default, |(all, _)| all);
         failures.interrupted_by = Some(error.clone());
-        self.with_failures(error, failures)
+        let error = self.with_failures(error, failures);
+        // A timeout is the kind of the whole error.
+        if is_timeout { error.into_timeout() } else { error }
     }
 
     fn with_failures(self, error: Error, mut failures: BulkWriteError) -> Error {

@@ -91,6 +91,7 @@ impl<'a> ModifyCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.database.start_timeout(options.timeout, self.session)?;
         let mut operation = CollMod {
             namespace: &self.namespace,
             options,
@@ -100,7 +101,7 @@ impl<'a> ModifyCollection<'a> {
                 .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

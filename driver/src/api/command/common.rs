@@ -23,6 +23,10 @@ macro_rules! __read_options {
             /// MongoDB's own tools.
             #[doc(hidden)]
             [driver] raw_data: plain bool = "rawData" since is_8_2;
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection or database.
+            timeout: plain std::time::Duration;
             /// The read concern of this operation. Default: that of the collection or database. In
             /// a snapshot session, an error unless the level is `snapshot`.
             read_concern: read_concern;
@@ -57,6 +61,10 @@ macro_rules! administration_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection or database.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: that of the collection or database.
             write_concern: write_concern;
         }

@@ -71,6 +71,7 @@ impl<'a> EstimatedDocumentCount<'a> {
     async fn run(mut self) -> Result<u64> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = Count {
             scope: self.collection.read_scope(
@@ -80,7 +81,7 @@ impl<'a> EstimatedDocumentCount<'a> {
             options,
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

@@ -119,6 +119,7 @@ impl<'a> CreateCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.database.start_timeout(options.timeout, self.session)?;
         let mut operation = Create {
             namespace: &self.namespace,
             options,
@@ -128,7 +129,7 @@ impl<'a> CreateCollection<'a> {
                 .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

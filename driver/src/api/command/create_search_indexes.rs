@@ -3,11 +3,11 @@
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
-use std::slice;
+use std::{slice, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{InSession, awaitable, session_setter};
+use super::{InSession, awaitable, session_setter, timeout_setter};
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
@@ -76,6 +76,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             model,
             session: None,
+            timeout: None,
         }
     }
 
@@ -89,6 +90,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             models: models.into_iter().collect(),
             session: None,
+            timeout: None,
         }
     }
 }
@@ -100,13 +102,22 @@ pub struct CreateSearchIndex<'a> {
     collection: &'a CollectionInner,
     model: SearchIndexModel,
     session: InSession<'a>,
+    timeout: Option<Duration>,
 }
 
 impl<'a> CreateSearchIndex<'a> {
     session_setter!();
 
+    timeout_setter!();
+
     async fn run(self) -> Result<String> {
-        let mut names = create(self.collection, slice::from_ref(&self.model), self.session).await?;
+        let mut names = create(
+            self.collection,
+            slice::from_ref(&self.model),
+            self.session,
+            self.timeout,
+        )
+        .await?;
         Ok(names.pop().unwrap_or_default())
     }
 }
@@ -120,13 +131,16 @@ pub struct CreateSearchIndexes<'a> {
     collection: &'a CollectionInner,
     models: Vec<SearchIndexModel>,
     session: InSession<'a>,
+    timeout: Option<Duration>,
 }
 
 impl<'a> CreateSearchIndexes<'a> {
     session_setter!();
 
+    timeout_setter!();
+
     async fn run(self) -> Result<Vec<String>> {
-        create(self.collection, &self.models, self.session).await
+        create(self.collection, &self.models, self.session, self.timeout).await
     }
 }
 
@@ -136,12 +150,17 @@ async fn create(
     collection: &CollectionInner,
     models: &[SearchIndexModel],
     session: InSession<'_>,
+    timeout: Option<Duration>,
 ) -> Result<Vec<String>> {
+    let timeout = collection.start_timeout(timeout, session)?;
     let mut operation = CreateSearchIndexesOperation {
         namespace: collection.namespace(),
         models,
     };
-    collection.executor().run_in(session, &mut operation).await
+    collection
+        .executor()
+        .run_in(session, timeout, &mut operation)
+        .await
 }
 
 /// `createSearchIndexes`. Returns the names of the indexes.

@@ -134,7 +134,7 @@ macro_rules! write_option {
         if let Some(value) = &$options.$name
             $(&& $server.$since())?
         {
-            $crate::api::command::wire::WriteOption::write(value, $wire, $command);
+            $crate::api::command::wire::WriteOption::write_in_command(value, $wire, $command);
         }
     };
 }

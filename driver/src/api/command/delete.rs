@@ -41,6 +41,10 @@ macro_rules! __delete_options {
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
         }
@@ -111,7 +115,17 @@ impl<'a> Delete<'a> {
             options: &self.options,
         };
         let write_concern = self.options.write_concern.as_deref();
-        let (_, outcome) = send_single(self.collection, write_concern, self.session, &mut statement).await?;
+        let timeout = self
+            .collection
+            .start_timeout(self.options.timeout, self.session)?;
+        let (_, outcome) = send_single(
+            self.collection,
+            write_concern,
+            self.session,
+            timeout,
+            &mut statement,
+        )
+        .await?;
         Ok(DeleteResult {
             deleted_count: outcome.n,
         })

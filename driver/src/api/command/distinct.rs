@@ -79,6 +79,7 @@ impl<'a> Distinct<'a> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         check_read_concern(self.session, options.read_concern.as_deref())?;
         let mut operation = DistinctOperation {
             scope: self.collection.read_scope(
@@ -90,7 +91,7 @@ impl<'a> Distinct<'a> {
             options,
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

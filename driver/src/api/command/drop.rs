@@ -63,6 +63,7 @@ impl<'a> DropCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         let mut operation = DropOperation {
             namespace: self.collection.namespace(),
             options,
@@ -72,7 +73,7 @@ impl<'a> DropCollection<'a> {
                 .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

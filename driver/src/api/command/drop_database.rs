@@ -60,6 +60,7 @@ impl<'a> DropDatabase<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.database.start_timeout(options.timeout, self.session)?;
         let mut operation = DropDatabaseOperation {
             database: self.database.name(),
             options,
@@ -69,7 +70,7 @@ impl<'a> DropDatabase<'a> {
                 .unwrap_or(&self.database.concerns().write_concern),
         };
         let executor = self.database.client().executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

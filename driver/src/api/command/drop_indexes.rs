@@ -95,6 +95,7 @@ impl<'a> DropIndex<'a> {
         };
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         let mut operation = DropIndexes {
             namespace: self.collection.namespace(),
             index,
@@ -105,7 +106,7 @@ impl<'a> DropIndex<'a> {
                 .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

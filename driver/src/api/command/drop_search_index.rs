@@ -2,7 +2,9 @@
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
-use super::{InSession, awaitable, session_setter};
+use std::time::Duration;
+
+use super::{InSession, awaitable, session_setter, timeout_setter};
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
@@ -23,6 +25,7 @@ impl<T> Collection<T> {
             collection: self.inner(),
             name: name.into(),
             session: None,
+            timeout: None,
         }
     }
 }
@@ -34,18 +37,22 @@ pub struct DropSearchIndex<'a> {
     collection: &'a CollectionInner,
     name: String,
     session: InSession<'a>,
+    timeout: Option<Duration>,
 }
 
 impl<'a> DropSearchIndex<'a> {
     session_setter!();
 
+    timeout_setter!();
+
     async fn run(self) -> Result<()> {
+        let timeout = self.collection.start_timeout(self.timeout, self.session)?;
         let mut operation = DropSearchIndexOperation {
             namespace: self.collection.namespace(),
             name: &self.name,
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Collection, Cursor, Result,
-    api::collection::CollectionInner,
+    api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     bson::{IntoDocument, RawDocumentBuf},
     operation::{
         Operation, Properties, ReadScope, ReplyContext,
@@ -26,6 +26,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        timeout::MaxTime,
     },
 };
 
@@ -46,6 +47,9 @@ macro_rules! __find_options {
             /// The maximum number of documents to return. A negative number returns at most its
             /// absolute value, in a single batch, and closes the cursor. Default: 0, no limit.
             [cursor driver] limit: plain i64 => write_limits;
+            /// How the timeout applies to the cursor. An error without a timeout. Default:
+            /// `CursorLifetime`.
+            [cursor] timeout_mode: plain $crate::options::TimeoutMode;
             /// The number of documents per batch. 0 requests an empty first batch. Default: the
             /// server's, 101 documents in the first batch and 16 MiB in each later batch.
             [cursor] batch_size: plain u32;
@@ -171,15 +175,25 @@ impl<'a, T> Find<'a, T> {
         self.options.deferred.take_result()?;
         check_read_concern(self.session, self.options.read_concern.as_deref())?;
         let inner = self.collection.inner();
+        let timeout = CursorTimeoutOptions {
+            mode: self.options.timeout_mode,
+            ..inner.cursor_timeout(self.options.timeout)
+        }
+        .start(self.session)?;
         let mut operation = FindOperation::new(inner, &self.filter, &self.options);
-        let reply = inner.executor().run_in(self.session, &mut operation).await?;
+        operation.max_time = timeout.max_time();
+        let reply = inner
+            .executor()
+            .run_in(self.session, timeout.of_operation(), &mut operation)
+            .await?;
         let mut cursor = Cursor::new(
             inner.client(),
             reply,
             self.options.batch_size,
             self.options.comment.take().map(|comment| *comment),
         )
-        .in_session(self.session);
+        .in_session(self.session)
+        .with_time_limit(timeout);
         cursor.limit_total(self.options.limit);
         Ok(cursor)
     }
@@ -223,11 +237,15 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         self.options.batch_size = None;
         self.options.no_cursor_timeout = None;
         let inner = self.collection;
+        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let mut operation = FindOneOperation {
             find: FindOperation::new(inner, &self.filter, &self.options),
             document: PhantomData,
         };
-        inner.executor().run_in(self.session, &mut operation).await
+        inner
+            .executor()
+            .run_in(self.session, timeout, &mut operation)
+            .await
     }
 }
 
@@ -239,6 +257,7 @@ struct FindOperation<'a> {
     scope: ReadScope<'a>,
     filter: &'a RawDocumentBuf,
     options: &'a FindOptions,
+    max_time: MaxTime,
 }
 
 impl<'a> FindOperation<'a> {
@@ -250,6 +269,7 @@ impl<'a> FindOperation<'a> {
             ),
             filter,
             options,
+            max_time: MaxTime::Remaining,
         }
     }
 }
@@ -267,6 +287,10 @@ impl Operation for FindOperation<'_> {
         self.options.write(command, server);
         command.read_concern(self.scope.read_concern);
         Ok(())
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_time
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

@@ -62,6 +62,10 @@ macro_rules! __find_one_and_delete_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
             $($more)*
@@ -224,6 +228,7 @@ macro_rules! find_and_modify_action {
                     modification.validate()?;
                 }
                 let inner = self.collection.inner();
+                let timeout = inner.start_timeout(self.options.timeout, self.session)?;
                 let write_concern = self.options.write_concern.as_deref();
                 let mut operation = FindAndModify {
                     namespace: inner.namespace(),
@@ -234,7 +239,7 @@ macro_rules! find_and_modify_action {
                     write_concern: write_concern.unwrap_or(inner.write_concern()),
                     document: PhantomData,
                 };
-                inner.executor().run_in(self.session, &mut operation).await
+                inner.executor().run_in(self.session, timeout, &mut operation).await
             }
         }
 

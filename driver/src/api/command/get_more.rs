@@ -18,6 +18,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         session::ServerSession,
+        timeout::MaxTime,
     },
 };
 
@@ -65,6 +66,10 @@ impl Operation for GetMore<'_> {
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {
         cursor::parse(reply, context)
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_await_time.map_or(MaxTime::ByDriver, MaxTime::Await)
     }
 
     fn refused(&mut self, error: &Error) {

@@ -35,6 +35,10 @@ macro_rules! __insert_one_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed $crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
             $($more)*
@@ -133,14 +137,10 @@ impl<'a, T: Serialize> InsertOne<'a, T> {
     async fn run(&mut self) -> Result<InsertOneResult> {
         self.options.deferred.take_result()?;
         let mut documents = Documents::single(self.document, &self.options);
+        let inner = self.collection.inner();
+        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let write_concern = self.options.write_concern.as_deref();
-        let (count, _) = send_single(
-            self.collection.inner(),
-            write_concern,
-            self.session,
-            &mut documents,
-        )
-        .await?;
+        let (count, _) = send_single(inner, write_concern, self.session, timeout, &mut documents).await?;
         Ok(InsertOneResult {
             inserted_id: documents.advance(count).pop().map_or(Bson::Null, |(_, id)| id),
         })
@@ -162,7 +162,8 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         let inner = self.collection.inner();
         let write_concern = self.options.write_concern.as_deref();
         let ordered = self.options.ordered.unwrap_or(true);
-        let mut batcher = Batcher::new(inner, write_concern, self.session, ordered);
+        let timeout = inner.start_timeout(self.options.timeout, self.session)?;
+        let mut batcher = Batcher::new(inner, write_concern, self.session, timeout, ordered);
         let mut documents = Documents::new(self.documents, ordered, &self.options);
         match batcher.send(&mut documents).await {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Cursor, Database, Result,
+    api::cursor::CursorTimeoutOptions,
     bson::Document,
     operation::{
         Operation, Properties, ReplyContext,
@@ -19,6 +20,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        timeout::MaxTime,
     },
     types::read_preference::PRIMARY,
 };
@@ -57,9 +59,16 @@ macro_rules! list_collections_options {
             authorized_collections: plain bool = "authorizedCollections";
             /// The number of collections per batch. Default: the server's.
             [cursor] batch_size: plain u32;
+            /// How the timeout applies to the cursor. An error without a timeout. Default:
+            /// `CursorLifetime`.
+            [cursor] timeout_mode: plain crate::options::TimeoutMode;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the database.
+            timeout: plain std::time::Duration;
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
             #[doc(hidden)]
@@ -161,15 +170,26 @@ async fn list(
     session: InSession<'_>,
 ) -> Result<Cursor<CollectionSpecification>> {
     options.deferred.take_result()?;
+    let timeout = CursorTimeoutOptions {
+        mode: options.timeout_mode,
+        ..database.cursor_timeout(options.timeout)
+    }
+    .start(session)?;
     let mut operation = ListCollectionsOperation {
         database: database.name(),
         name_only,
         options: &options,
+        max_time: timeout.max_time(),
     };
     let client = database.client();
-    let reply = client.executor().run_in(session, &mut operation).await?;
+    let reply = client
+        .executor()
+        .run_in(session, timeout.of_operation(), &mut operation)
+        .await?;
     let comment = options.comment.map(|comment| *comment);
-    Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
+    Ok(Cursor::new(client, reply, options.batch_size, comment)
+        .in_session(session)
+        .with_time_limit(timeout))
 }
 
 /// `listCollections` on the primary (Enumerating Collections, "Replica Sets").
@@ -177,6 +197,7 @@ struct ListCollectionsOperation<'a> {
     database: &'a str,
     name_only: bool,
     options: &'a ListCollectionsOptions,
+    max_time: MaxTime,
 }
 
 impl Operation for ListCollectionsOperation<'_> {
@@ -194,6 +215,10 @@ impl Operation for ListCollectionsOperation<'_> {
         cursor::write_cursor(command, self.options.batch_size);
         self.options.write(command, server);
         Ok(())
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_time
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

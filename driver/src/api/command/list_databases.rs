@@ -50,6 +50,10 @@ macro_rules! list_databases_options {
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the client.
+            timeout: plain std::time::Duration;
         }
     };
 }
@@ -135,11 +139,12 @@ async fn list(
     session: InSession<'_>,
 ) -> Result<Vec<DatabaseSpecification>> {
     options.deferred.take_result()?;
+    let timeout = client.start_timeout(options.timeout, session)?;
     let mut operation = ListDatabasesOperation {
         name_only,
         options: &options,
     };
-    client.executor().run_in(session, &mut operation).await
+    client.executor().run_in(session, timeout, &mut operation).await
 }
 
 /// `listDatabases` on the primary.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Collection, Cursor, Error, IndexModel, Namespace, Result,
-    api::collection::CollectionInner,
+    api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     error::code::NAMESPACE_NOT_FOUND,
     operation::{
         Operation, Properties, ReplyContext,
@@ -22,6 +22,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        timeout::MaxTime,
     },
     types::read_preference::PRIMARY,
 };
@@ -32,9 +33,16 @@ macro_rules! list_indexes_options {
         $then! { { $($arguments)* }
             /// The number of indexes per batch. Default: the server's.
             [cursor] batch_size: plain u32;
+            /// How the timeout applies to the cursor. An error without a timeout. Default:
+            /// `CursorLifetime`.
+            [cursor] timeout_mode: plain crate::options::TimeoutMode;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
             comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// Read the raw storage of the collection (MongoDB 8.2+; ignored by older servers). For
             /// MongoDB's own tools.
             #[doc(hidden)]
@@ -144,23 +152,35 @@ async fn list<T>(
     session: InSession<'_>,
 ) -> Result<Cursor<T>> {
     options.deferred.take_result()?;
+    let timeout = CursorTimeoutOptions {
+        mode: options.timeout_mode,
+        ..collection.cursor_timeout(options.timeout)
+    }
+    .start(session)?;
     let mut operation = ListIndexesOperation {
         namespace: collection.namespace(),
         options: &options,
+        max_time: timeout.max_time(),
     };
-    let reply = collection.executor().run_in(session, &mut operation).await?;
+    let reply = collection
+        .executor()
+        .run_in(session, timeout.of_operation(), &mut operation)
+        .await?;
     let client = collection.client();
     let Some(reply) = reply else {
         return Ok(Cursor::empty(client, collection.namespace().clone()));
     };
     let comment = options.comment.map(|comment| *comment);
-    Ok(Cursor::new(client, reply, options.batch_size, comment).in_session(session))
+    Ok(Cursor::new(client, reply, options.batch_size, comment)
+        .in_session(session)
+        .with_time_limit(timeout))
 }
 
 /// `listIndexes` on the primary. `None` if the collection does not exist.
 struct ListIndexesOperation<'a> {
     namespace: &'a Namespace,
     options: &'a ListIndexesOptions,
+    max_time: MaxTime,
 }
 
 impl Operation for ListIndexesOperation<'_> {
@@ -175,6 +195,10 @@ impl Operation for ListIndexesOperation<'_> {
         cursor::write_cursor(command, self.options.batch_size);
         self.options.write(command, server);
         Ok(())
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_time
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Option<CursorReply>> {

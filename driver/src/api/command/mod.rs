@@ -172,6 +172,20 @@ macro_rules! session_setter {
 }
 pub(crate) use session_setter;
 
+/// The `timeout` setter of an action without other options.
+macro_rules! timeout_setter {
+    () => {
+        /// `timeoutMS`: the time limit for the whole operation, including server selection and
+        /// retries. It replaces all other time limits of the operation. Zero means no limit.
+        /// Default: that of the collection.
+        pub fn timeout(mut self, value: std::time::Duration) -> Self {
+            self.timeout = Some(value);
+            self
+        }
+    };
+}
+pub(crate) use timeout_setter;
+
 /// The explicit session of an action, if any.
 pub(crate) type InSession<'a> = Option<&'a std::sync::Arc<crate::execution::ExplicitSession>>;
 

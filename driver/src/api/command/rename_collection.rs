@@ -72,6 +72,7 @@ impl<'a> RenameCollection<'a> {
     async fn run(mut self) -> Result<()> {
         let options = &mut self.options;
         options.deferred.take_result()?;
+        let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         let mut operation = Rename {
             from: self.collection.namespace(),
             to: &self.to,
@@ -82,7 +83,7 @@ impl<'a> RenameCollection<'a> {
                 .unwrap_or(self.collection.write_concern()),
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

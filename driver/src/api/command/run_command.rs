@@ -29,6 +29,12 @@ use crate::{
 macro_rules! run_command_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the database.
+            /// If it is set and the command contains `maxTimeMS`, the command has the field twice,
+            /// and the server rejects it.
+            timeout: plain std::time::Duration;
             /// The read preference of the command. Default: primary; the read preference of the
             /// database is not used.
             read_preference: read_preference;
@@ -118,6 +124,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
     async fn run(&mut self) -> Result<T> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
+        let timeout = self.database.start_timeout(self.options.timeout, self.session)?;
         let mut operation = RunCommandOperation {
             command: CustomCommand::new(
                 self.database.name(),
@@ -127,7 +134,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
             reply: PhantomData,
         };
         let executor = self.database.client().executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

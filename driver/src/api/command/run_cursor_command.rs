@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Cursor, Database, Result,
+    api::cursor::CursorTimeoutOptions,
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
         Operation, Properties, ReplyContext,
@@ -21,6 +22,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        timeout::MaxTime,
     },
 };
 
@@ -33,12 +35,23 @@ macro_rules! run_cursor_command_options {
             /// of the first batch is an option of the command itself. Default: the server's, 16 MiB
             /// per batch.
             batch_size: plain u32;
+            /// Whether the cursor of the command is tailable, which determines how the timeout applies to
+            /// it. The driver does not read the command. Default: `NonTailable`.
+            cursor_type: plain crate::options::CursorType;
+            /// How the timeout applies to the cursor. An error without a timeout, and
+            /// `CursorLifetime` is one for a tailable cursor. Default: `CursorLifetime`; `Iteration` for
+            /// a tailable cursor.
+            timeout_mode: plain crate::options::TimeoutMode;
             /// `maxTimeMS` of getMore: how long the server waits for documents of a tailable cursor
             /// with `awaitData`, sent in whole milliseconds (at least 1). The server rejects it for
             /// other cursors. Default: the server's, 1 second.
             max_await_time: plain std::time::Duration;
             /// `comment` of getMore (MongoDB 4.4+; not sent to older servers). Default: none.
             comment: boxed crate::bson::Bson;
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the database.
+            timeout: plain std::time::Duration;
             /// The read preference of the command. Default: primary; the read preference of the
             /// database is not used.
             read_preference: read_preference;
@@ -108,15 +121,30 @@ impl<'a, T> RunCursorCommand<'a, T> {
         self.deferred.take_result()?;
         let options = &mut self.options;
         options.deferred.take_result()?;
-        let mut operation = RunCursorCommandOperation(CustomCommand::new(
-            self.database.name(),
-            &self.command,
-            options.read_preference.as_deref(),
-        ));
+        let timeout = CursorTimeoutOptions {
+            mode: options.timeout_mode,
+            cursor_type: options.cursor_type.unwrap_or_default(),
+            max_await_time: options.max_await_time,
+            ..self.database.cursor_timeout(options.timeout)
+        }
+        .start(self.session)?;
+        let mut operation = RunCursorCommandOperation {
+            command: CustomCommand::new(
+                self.database.name(),
+                &self.command,
+                options.read_preference.as_deref(),
+            ),
+            max_time: timeout.max_time(),
+        };
         let client = self.database.client();
-        let reply = client.executor().run_in(self.session, &mut operation).await?;
+        let reply = client
+            .executor()
+            .run_in(self.session, timeout.of_operation(), &mut operation)
+            .await?;
         let comment = options.comment.take().map(|comment| *comment);
-        let mut cursor = Cursor::new(client, reply, options.batch_size, comment).in_session(self.session);
+        let mut cursor = Cursor::new(client, reply, options.batch_size, comment)
+            .in_session(self.session)
+            .with_time_limit(timeout);
         cursor.max_await_time(options.max_await_time);
         Ok(cursor)
     }
@@ -125,21 +153,28 @@ impl<'a, T> RunCursorCommand<'a, T> {
 awaitable!(['a, T: 'a] RunCursorCommand<'a, T> => Cursor<T>);
 
 /// Runs a command and parses the cursor in its reply.
-struct RunCursorCommandOperation<'a>(CustomCommand<'a>);
+struct RunCursorCommandOperation<'a> {
+    command: CustomCommand<'a>,
+    max_time: MaxTime,
+}
 
 impl Operation for RunCursorCommandOperation<'_> {
     type Output = CursorReply;
 
     fn properties(&self) -> Properties<'_> {
-        self.0.properties()
+        self.command.properties()
     }
 
     fn is_sensitive(&self) -> bool {
-        self.0.is_sensitive()
+        self.command.is_sensitive()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
-        self.0.build(command)
+        self.command.build(command)
+    }
+
+    fn max_time(&self) -> MaxTime {
+        self.max_time
     }
 
     fn parse(&mut self, reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<CursorReply> {

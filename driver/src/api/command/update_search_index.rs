@@ -2,7 +2,9 @@
 //!
 //! [Index Management]: https://github.com/mongodb/specifications/blob/master/source/index-management/index-management.md
 
-use super::{Deferred, InSession, awaitable, session_setter};
+use std::time::Duration;
+
+use super::{Deferred, InSession, awaitable, session_setter, timeout_setter};
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
@@ -30,6 +32,7 @@ impl<T> Collection<T> {
             definition: deferred.document("definition", definition),
             deferred,
             session: None,
+            timeout: None,
         }
     }
 }
@@ -43,20 +46,24 @@ pub struct UpdateSearchIndex<'a> {
     definition: RawDocumentBuf,
     deferred: Deferred,
     session: InSession<'a>,
+    timeout: Option<Duration>,
 }
 
 impl<'a> UpdateSearchIndex<'a> {
     session_setter!();
 
+    timeout_setter!();
+
     async fn run(self) -> Result<()> {
         self.deferred.into_result()?;
+        let timeout = self.collection.start_timeout(self.timeout, self.session)?;
         let mut operation = UpdateSearchIndexOperation {
             namespace: self.collection.namespace(),
             name: &self.name,
             definition: &self.definition,
         };
         let executor = self.collection.executor();
-        executor.run_in(self.session, &mut operation).await
+        executor.run_in(self.session, timeout, &mut operation).await
     }
 }
 

@@ -25,6 +25,11 @@ pub(crate) trait WriteOptions {
 pub(crate) trait WriteOption {
     /// Writes the field.
     fn write(&self, key: &str, writer: &mut DocumentWriter<'_>);
+
+    /// Writes the field into the body of a command.
+    fn write_in_command(&self, key: &str, command: &mut CommandBuilder<'_>) {
+        self.write(key, command);
+    }
 }
 
 impl WriteOption for bool {
@@ -47,10 +52,17 @@ impl WriteOption for u64 {
     }
 }
 
-/// `maxTimeMS`: whole milliseconds, at least 1 unless the duration is zero.
+/// `maxTimeMS`: whole milliseconds, at least 1 unless the duration is zero. Not written if
+/// `timeoutMS` is set.
 impl WriteOption for Duration {
     fn write(&self, key: &str, writer: &mut DocumentWriter<'_>) {
         writer.i64(key, max_time_millis(*self));
+    }
+
+    fn write_in_command(&self, key: &str, command: &mut CommandBuilder<'_>) {
+        if !command.omits_time_limits() {
+            self.write(key, command);
+        }
     }
 }
 

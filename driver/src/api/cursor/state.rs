@@ -12,11 +12,12 @@ use super::{
         command::{GetMore, KillCursors},
     },
     backoff::Backoff,
+    time_limit::CursorTimeout,
 };
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession,
+    proto::session::ServerSession, types::timeout::Timeout,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -39,6 +40,10 @@ pub(super) struct State {
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
     backoff: Backoff,
+    pub(super) timeout: CursorTimeout,
+    /// The time limit of the running call, which may send several getMore commands on a tailable
+    /// cursor. `None` until it sends the first.
+    call: Option<Timeout>,
     /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
     /// usually closed the cursor.
     pub(super) kill_after_error: bool,
@@ -64,6 +69,8 @@ impl State {
             interrupted: false,
             unreported: None,
             backoff: Backoff::default(),
+            timeout: CursorTimeout::default(),
+            call: None,
             kill_after_error: false,
         }
     }
@@ -104,20 +111,35 @@ impl State {
             && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
     }
 
+    /// Begins a call, whose time limit starts with its first getMore.
+    pub(super) fn begin_call(&mut self) {
+        self.call = None;
+    }
+
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
     pub(super) async fn fetch(&mut self) -> Result<()> {
+        let timeout = *self.call.get_or_insert_with(|| self.timeout.of_call());
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
             && let Some(delay) = self.backoff.delay(Instant::now())
         {
-            tokio::time::sleep(delay).await;
+            let left = timeout.remaining().unwrap_or(delay);
+            tokio::time::sleep(delay.min(left)).await;
+            if left < delay {
+                self.call = None;
+                return Err(Error::timed_out("while a tailable cursor had no documents"));
+            }
         }
-        self.fetch_at_once().await
+        let fetched = self.fetch_at_once(timeout).await;
+        if fetched.is_err() {
+            self.call = None;
+        }
+        fetched
     }
 
     /// Fetches the next batch without a delay.
-    async fn fetch_at_once(&mut self) -> Result<()> {
+    async fn fetch_at_once(&mut self, timeout: Timeout) -> Result<()> {
         // Reset when the reply arrives. If the future is dropped before, the batch is lost.
         self.failed = true;
         self.interrupted = true;
@@ -146,7 +168,12 @@ impl State {
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_with_id(
+                self.reply.operation_id,
+                self.session.as_ref(),
+                timeout,
+                &mut operation,
+            )
             .await;
         let is_freed = operation.is_freed;
         self.interrupted = false;
@@ -172,6 +199,9 @@ impl State {
         self.reply.id = next.id;
         self.reply.namespace = next.namespace;
         self.reply.batch = next.batch;
+        if !self.reply.batch.is_empty() {
+            self.call = None;
+        }
         self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
@@ -195,7 +225,7 @@ impl State {
             return is_freed == Some(true) && !self.kill_after_error;
         }
         matches!(
-            error.kind(),
+            error.reported().kind(),
             ErrorKind::Network(_) | ErrorKind::Protocol(_) | ErrorKind::Decode(_)
         )
     }
@@ -238,6 +268,7 @@ impl State {
             session: self.reply.session.take(),
             explicit: self.session.take().filter(|_| !in_background),
             operation_id: self.reply.operation_id,
+            timeout: self.timeout.of_close(),
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
             in_background,
@@ -273,6 +304,8 @@ struct KillOnDrop {
     /// at the same time.
     explicit: Option<Arc<ExplicitSession>>,
     operation_id: i64,
+    /// Starts when killCursors is sent.
+    timeout: Timeout,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -295,7 +328,7 @@ impl KillOnDrop {
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
+            .run_with_id(self.operation_id, explicit, self.timeout, &mut operation)
             .await;
         self.id = 0;
         drop(self.pin.take());
@@ -323,6 +356,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             operation_id: self.operation_id,
+            timeout: self.timeout,
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
             in_background: true,

@@ -209,7 +209,7 @@ async fn waiting_ends_at_the_deadline() {
     let server = Server::start_silent().await;
     let pool = ready_pool(&server, SETTINGS);
     let error = pool
-        .check_out(Deadline::after(Some(Duration::from_millis(1))))
+        .check_out(Some(Deadline::after(Some(Duration::from_millis(1)))))
         .await
         .unwrap_err();
     assert!(error.is_timeout());

@@ -21,6 +21,7 @@ pub struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
     read_time: Option<ReadTime>,
+    has_timeout: bool,
 }
 
 impl<'b> Deref for CommandBuilder<'b> {
@@ -46,7 +47,19 @@ impl<'b> CommandBuilder<'b> {
             writer,
             body,
             read_time: None,
+            has_timeout: false,
         }
+    }
+
+    /// Omits `maxTimeMS` and `wtimeout` of the options from now on: `timeoutMS` is set and replaces
+    /// them (Client Side Operations Timeout, "Validation and Overrides").
+    pub fn omit_time_limits(&mut self) {
+        self.has_timeout = true;
+    }
+
+    /// Whether [`omit_time_limits`](Self::omit_time_limits) was called.
+    pub fn omits_time_limits(&self) -> bool {
+        self.has_timeout
     }
 
     /// Sets what the session adds to the read concern (`afterClusterTime` or `atClusterTime`). It
@@ -85,7 +98,7 @@ impl<'b> CommandBuilder<'b> {
     /// Writes `maxTimeMS` in whole milliseconds, at least 1. Zero is written as 0, which disables
     /// the limit of the cluster parameter `defaultMaxTimeMS`.
     pub fn max_time(&mut self, value: Option<Duration>) {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|_| !self.has_timeout) {
             self.i64("maxTimeMS", max_time_millis(value));
         }
     }
@@ -131,7 +144,10 @@ impl<'b> CommandBuilder<'b> {
 
     /// Writes `writeConcern`, unless it is the server's default.
     pub fn write_concern(&mut self, concern: &WriteConcern) {
-        if concern.is_server_default() {
+        let w_timeout = concern.w_timeout.filter(|_| !self.has_timeout);
+        if concern.is_server_default()
+            || (w_timeout.is_none() && concern.w.is_none() && concern.journal.is_none())
+        {
             return;
         }
         let start = self.begin_document("writeConcern");
@@ -142,7 +158,7 @@ impl<'b> CommandBuilder<'b> {
             None => {}
         }
         self.optional_bool("j", concern.journal);
-        if let Some(timeout) = concern.w_timeout {
+        if let Some(timeout) = w_timeout {
             self.i64("wtimeout", i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX));
         }
         self.end(start);

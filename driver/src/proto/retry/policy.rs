@@ -90,6 +90,11 @@ impl RetryPolicy {
         }
     }
 
+    /// Sets the maximum number of retries before the first overload error. Default: 1.
+    pub fn with_limit(self, limit: u32) -> Self {
+        Self { limit, ..self }
+    }
+
     /// Decides about the next attempt after an error. `jitter` is a random number from 0 to 1, 1
     /// excluded.
     pub fn next(&mut self, error: Error, jitter: f64) -> Next {
@@ -97,7 +102,7 @@ impl RetryPolicy {
         let pause = overload.then(|| pause(&error, self.retries + 1, jitter));
         self.save(error);
         if retryable {
-            self.retries += 1;
+            self.retries = self.retries.saturating_add(1);
             if overload {
                 // The limit applies to all later errors of the operation as well (Client
                 // Backpressure).
@@ -107,9 +112,14 @@ impl RetryPolicy {
                 return Next::Again { pause };
             }
         }
+        Next::Report(self.give_up())
+    }
+
+    /// The error to report if no further attempt is made, after [`next`](Self::next).
+    pub fn give_up(&mut self) -> Error {
         match self.saved.take() {
-            Some(error) => Next::Report(error),
-            None => unreachable!("an error was saved above"),
+            Some(error) => error,
+            None => unreachable!("next saves an error"),
         }
     }
 
@@ -152,7 +162,8 @@ fn was_sent(error: &Error) -> bool {
         | ErrorKind::InvalidArgument(_)
         | ErrorKind::ConnectionString(_)
         | ErrorKind::Unsupported(_)
-        | ErrorKind::Shutdown => false,
+        | ErrorKind::Shutdown
+        | ErrorKind::Timeout(_) => false,
         _ => true,
     }
 }

@@ -9,10 +9,13 @@
 //! [Snapshot Reads]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use super::{ClusterTime, ServerSession};
-use crate::bson::{RawDocument, Timestamp};
+use crate::{
+    bson::{RawDocument, Timestamp},
+    types::timeout::Timeout,
+};
 
 /// `SessionOptions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,9 @@ pub struct SessionOptions {
     pub snapshot: bool,
     /// `snapshotTime`: the `atClusterTime`. Default: that of the first read.
     pub snapshot_time: Option<Timestamp>,
+    /// `defaultTimeoutMS`: the time limit of `commitTransaction`, `abortTransaction`,
+    /// `withTransaction` and the end of the session. Default: that of the client.
+    pub default_timeout: Option<Duration>,
 }
 
 impl SessionOptions {
@@ -95,6 +101,8 @@ pub struct SessionState {
     cluster_time: Option<ClusterTime>,
     operation_time: Option<Timestamp>,
     snapshot_time: Option<Timestamp>,
+    /// The time limit of a running transaction of the convenient API. Unset outside of one.
+    timeout: Timeout,
 }
 
 impl SessionState {
@@ -107,7 +115,32 @@ impl SessionState {
             cluster_time: None,
             operation_time: None,
             snapshot_time: options.snapshot_time,
+            timeout: Timeout::Unset,
         }
+    }
+
+    /// `defaultTimeoutMS`.
+    #[cfg_attr(
+        not(any(test, feature = "internals")),
+        expect(dead_code, reason = "transactions use it")
+    )]
+    pub fn default_timeout(&self) -> Option<Duration> {
+        self.options.default_timeout
+    }
+
+    /// The time limit of the running transaction of the convenient API, which all its operations
+    /// share (Client Side Operations Timeout, "Convenient Transactions API").
+    pub fn timeout(&self) -> Timeout {
+        self.timeout
+    }
+
+    /// Sets [`timeout`](Self::timeout), and removes it with `Timeout::Unset`.
+    #[cfg_attr(
+        not(any(test, feature = "internals")),
+        expect(dead_code, reason = "transactions use it")
+    )]
+    pub fn set_timeout(&mut self, timeout: Timeout) {
+        self.timeout = timeout;
     }
 
     /// A command is about to be sent in the session.
@@ -223,7 +256,7 @@ mod tests {
         let options = SessionOptions {
             causal_consistency: Some(true),
             snapshot: true,
-            snapshot_time: None,
+            ..SessionOptions::default()
         };
         assert!(options.validate().is_err());
         let options = SessionOptions {

@@ -31,7 +31,7 @@ fn one(key: &str, wanted: &Bson, error: &Error, lookup: &dyn Lookup) -> Result<(
     match (key, wanted) {
         ("isError", _) => Ok(()),
         ("isClientError", _) => is(key, is_client_error(error)),
-        ("isTimeoutError", _) => is(key, error.is_timeout()),
+        ("isTimeoutError", _) => is(key, matches!(error.kind(), ErrorKind::Timeout(_))),
         ("errorContains", Bson::String(part)) => {
             let part = part.to_lowercase();
             if texts(error)
@@ -138,6 +138,7 @@ fn top_level(error: &Error) -> Option<&Error> {
 fn is_client_error(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Command(_) | ErrorKind::Write(_) => false,
+        ErrorKind::Timeout(timeout) => timeout.cause().is_none_or(is_client_error),
         ErrorKind::BulkWrite(bulk) => {
             bulk.write_errors.is_empty()
                 && bulk.write_concern_error.is_none()

@@ -56,17 +56,7 @@ pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
 /// Returns whether an argument of the specifications is not supported.
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
     match name {
-        "session" | "timeoutMS" => true,
-        "timeoutMode" => matches!(
-            operation,
-            "find"
-                | "aggregate"
-                | "createFindCursor"
-                | "listCollections"
-                | "listIndexes"
-                | "runCursorCommand"
-                | "createCommandCursor"
-        ),
+        "session" => true,
         "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,
@@ -74,11 +64,10 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
     }
 }
 
-/// The name of an unsupported argument: `session` and `timeoutMS` are the same feature for all
-/// operations.
+/// The name of an unsupported argument: `session` is the same feature for all operations.
 pub(crate) fn argument_name(operation: &str, name: &str) -> String {
     match name {
-        "session" | "timeoutMS" => name.to_owned(),
+        "session" => name.to_owned(),
         _ => format!("{operation}.{name}"),
     }
 }

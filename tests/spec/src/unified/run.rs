@@ -244,7 +244,7 @@ async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
             .partition(|entity| matches!(entity, Entity::Client(_)));
         for entity in others {
             match entity {
-                Entity::Cursor(cursor) => cursor.close().await,
+                Entity::Cursor(cursor) => cursor.close(None).await,
                 Entity::Session(entity) => entity.session.lock().await.end(),
                 _ => {}
             }

@@ -41,6 +41,10 @@ macro_rules! __bulk_write_options {
             /// Variables for expressions in updates and deletes, e.g. `doc! { "least": 5 }`, used
             /// as `$$least` in `$expr` (MongoDB 5.0+). Default: none.
             let_vars: document;
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
         }
@@ -117,7 +121,10 @@ impl<'a> BulkWrite<'a> {
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
         let write_concern = self.options.write_concern.as_deref();
-        let mut batcher = Batcher::new(self.collection, write_concern, self.session, ordered);
+        let timeout = self
+            .collection
+            .start_timeout(self.options.timeout, self.session)?;
+        let mut batcher = Batcher::new(self.collection, write_concern, self.session, timeout, ordered);
         for (kind, positions) in groups(&statements, ordered) {
             let (all, options) = (&statements, &self.options);
             let sent = match kind {

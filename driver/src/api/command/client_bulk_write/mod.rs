@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Client, Cursor, Error, Result,
+    api::cursor::{CursorTimeout, CursorTimeoutOptions},
     proto::bulk_write::ResultMerger,
     types::{concern::WriteConcern, write_result::ClientBulkWriteResult},
 };
@@ -44,6 +45,10 @@ macro_rules! client_bulk_write_options {
             /// [`verbose_results`](crate::ClientBulkWriteResult::verbose_results). Default: `false`,
             /// which is faster.
             verbose_results: plain bool;
+            /// `timeoutMS`: the time limit for the whole operation, including server selection, all
+            /// commands and retries. It replaces all other time limits of the operation. Zero means
+            /// no limit. Default: that of the client.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. An unacknowledged one requires
             /// [`ordered(false)`](Self::ordered) and excludes verbose results. Default: the
             /// client's.
@@ -141,6 +146,12 @@ impl<'a> ClientBulkWrite<'a> {
             .as_deref()
             .unwrap_or(&self.client.concerns().write_concern);
         check_unacknowledged(options, write_concern)?;
+        let timeout = CursorTimeoutOptions {
+            own: options.timeout,
+            inherited: self.client.timeout(),
+            ..CursorTimeoutOptions::default()
+        }
+        .start(self.session)?;
         let mut writes = encode(std::mem::take(&mut self.models))?;
         let executor = self.client.executor();
         let operation_id = executor.next_operation_id();
@@ -149,7 +160,7 @@ impl<'a> ClientBulkWrite<'a> {
             let offset = writes.sent();
             let mut command = BulkWriteCommand::new(&mut writes, options, write_concern);
             let reply = executor
-                .run_with_id(operation_id, self.session, &mut command)
+                .run_with_id(operation_id, self.session, timeout.of_operation(), &mut command)
                 .await;
             let count = command.count();
             let reply = match reply {
@@ -162,7 +173,7 @@ impl<'a> ClientBulkWrite<'a> {
                 if let Some(error) = reply.write_concern_error.take() {
                     merger.write_concern_error(error);
                 }
-                match self.read_results(reply, &writes, &mut merger).await {
+                match self.read_results(reply, timeout, &writes, &mut merger).await {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => return Err(merger.interrupt(error)),
@@ -176,10 +187,13 @@ impl<'a> ClientBulkWrite<'a> {
     async fn read_results(
         &self,
         reply: BulkWriteReply,
+        timeout: CursorTimeout,
         writes: &Writes,
         merger: &mut ResultMerger,
     ) -> Result<bool> {
-        let mut results = Cursor::<()>::new(self.client, reply.cursor, None, None).in_session(self.session);
+        let mut results = Cursor::<()>::new(self.client, reply.cursor, None, None)
+            .in_session(self.session)
+            .with_time_limit(timeout);
         results.kill_after_error();
         let read = async {
             while results.advance().await? {

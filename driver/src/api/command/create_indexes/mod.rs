@@ -141,6 +141,7 @@ async fn create(
     session: InSession<'_>,
 ) -> Result<Vec<String>> {
     options.deferred.take_result()?;
+    let timeout = collection.start_timeout(options.timeout, session)?;
     let mut operation = CreateIndexesOperation {
         namespace: collection.namespace(),
         models,
@@ -150,7 +151,10 @@ async fn create(
             .as_deref()
             .unwrap_or(collection.write_concern()),
     };
-    collection.executor().run_in(session, &mut operation).await
+    collection
+        .executor()
+        .run_in(session, timeout, &mut operation)
+        .await
 }
 
 /// `createIndexes`. Returns the names of the indexes.

@@ -52,6 +52,10 @@ macro_rules! __update_options {
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// and in pipelines (MongoDB 5.0+). Default: none.
             let_vars: document = "let";
+            /// `timeoutMS`: the time limit for the whole operation, including server selection and
+            /// retries. It replaces all other time limits of the operation. Zero means no limit.
+            /// Default: that of the collection.
+            timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
             $($more)*
@@ -236,8 +240,9 @@ macro_rules! update_action {
                     options: &self.options,
                 };
                 let write_concern = self.options.write_concern.as_deref();
+                let timeout = self.collection.start_timeout(self.options.timeout, self.session)?;
                 let (_, outcome) =
-                    send_single(self.collection, write_concern, self.session, &mut statement).await?;
+                    send_single(self.collection, write_concern, self.session, timeout, &mut statement).await?;
                 Ok(UpdateResult::from(outcome))
             }
         }

@@ -4,9 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use marula_driver::{
     Error, ErrorKind, NetworkPhase, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerAddress,
-    internals::{
-        ConnectionSettings, Deadline, Pool, PoolListener, PoolSettings, cmap, handshake::client_metadata,
-    },
+    internals::{ConnectionSettings, Pool, PoolListener, PoolSettings, cmap, handshake::client_metadata},
     options,
 };
 use marula_driver_tests::{
@@ -171,7 +169,7 @@ async fn pool_failure(server: &str, proxy: Option<options::Proxy>) -> Error {
         Arc::downgrade(&listener),
     );
     pool.ready();
-    pool.check_out(Deadline::NEVER).await.expect_err("no connection")
+    pool.check_out(None).await.expect_err("no connection")
 }
 
 #[tokio::test]

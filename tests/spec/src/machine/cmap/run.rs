@@ -11,7 +11,7 @@ use marula_driver::{
     bson::from_extended_json,
     event::TopologyDescription,
     internals::{
-        ConnectionSettings, Deadline, Pool, PoolListener, PoolSettings, PooledConnection,
+        ConnectionSettings, Pool, PoolListener, PoolSettings, PooledConnection,
         cmap::ConnectionKey,
         errors,
         handshake::client_metadata,
@@ -253,11 +253,7 @@ impl TestRun {
             Step::Wait(time) => tokio::time::sleep(*time).await,
             Step::WaitForEvent { event, count } => self.events.wait(*count, |name| name == event).await?,
             Step::CheckOut { label } => {
-                let connection = self
-                    .pool
-                    .check_out(Deadline::NEVER)
-                    .await
-                    .map_err(StepError::Pool)?;
+                let connection = self.pool.check_out(None).await.map_err(StepError::Pool)?;
                 match label {
                     Some(label) => {
                         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);

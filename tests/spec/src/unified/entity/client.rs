@@ -86,7 +86,8 @@ pub(crate) fn connect(options: ClientOptions) -> Step<Client> {
     })
 }
 
-fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
+/// A number of milliseconds; `None` also for a value of another type.
+pub(super) fn milliseconds(value: Option<&Bson>) -> Option<Duration> {
     let number = match value? {
         Bson::Int32(number) => i64::from(*number),
         Bson::Int64(number) => *number,

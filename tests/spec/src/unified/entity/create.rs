@@ -1,14 +1,19 @@
 //! Creates the entities of `createEntities`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use marula_driver::bson::{Bson, Document};
 
-use super::{ClientEntity, Entity, ThreadEntity, client::client, session::session, settings};
+use super::{
+    ClientEntity, Entity, ThreadEntity,
+    client::{client, milliseconds},
+    session::session,
+    settings,
+};
 use crate::unified::{
     missing,
     run::TestRun,
-    stop::{Step, Stop, failed},
+    stop::{Step, failed},
 };
 
 /// Creates an entity and stores it under its ID.
@@ -44,6 +49,9 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
             if let Some(preference) = options.read_preference {
                 database = database.with_read_preference(settings::read_preference(preference)?);
             }
+            if let Some(timeout) = options.timeout {
+                database = database.with_timeout(timeout);
+            }
             Ok(Entity::Database(database))
         }
         "collection" => {
@@ -58,6 +66,9 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
             }
             if let Some(preference) = options.read_preference {
                 collection = collection.with_read_preference(settings::read_preference(preference)?);
+            }
+            if let Some(timeout) = options.timeout {
+                collection = collection.with_timeout(timeout);
             }
             Ok(Entity::Collection(collection))
         }
@@ -95,6 +106,7 @@ struct Options<'a> {
     read_concern: Option<&'a Document>,
     write_concern: Option<&'a Document>,
     read_preference: Option<&'a Document>,
+    timeout: Option<Duration>,
 }
 
 impl<'a> Options<'a> {
@@ -108,7 +120,7 @@ impl<'a> Options<'a> {
                 ("readConcern", Bson::Document(concern)) => options.read_concern = Some(concern),
                 ("writeConcern", Bson::Document(concern)) => options.write_concern = Some(concern),
                 ("readPreference", Bson::Document(preference)) => options.read_preference = Some(preference),
-                ("timeoutMS", _) => return Err(Stop::Pending("timeoutMS".to_owned())),
+                ("timeoutMS", value) => options.timeout = milliseconds(Some(value)),
                 _ => return failed(format!("unknown option {key}.{name}")),
             }
         }

@@ -1,5 +1,7 @@
 //! Cursor entities.
 
+use std::time::Duration;
+
 use marula_driver::{Cursor, Error, bson::Document};
 use tokio::sync::Mutex;
 
@@ -26,9 +28,11 @@ impl CursorEntity {
     }
 
     /// Closes the cursor on the server.
-    pub(crate) async fn close(&self) {
-        if let Some(cursor) = self.0.lock().await.take() {
-            cursor.close().await;
+    pub(crate) async fn close(&self, timeout: Option<Duration>) {
+        match (self.0.lock().await.take(), timeout) {
+            (Some(cursor), Some(timeout)) => cursor.close_within(timeout).await,
+            (Some(cursor), None) => cursor.close().await,
+            (None, _) => {}
         }
     }
 }

@@ -8,11 +8,11 @@ use marula_driver::{
 };
 use tokio::sync::Mutex;
 
-use super::{ClientEntity, Entity};
+use super::{ClientEntity, Entity, client::milliseconds};
 use crate::unified::{
     missing,
     run::TestRun,
-    stop::{Step, Stop, failed},
+    stop::{Step, failed},
 };
 
 /// A session, used by one operation at a time.
@@ -43,7 +43,10 @@ pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &
                     ));
                 }
             },
-            ("defaultTimeoutMS", _) => return Err(Stop::Pending("timeoutMS".to_owned())),
+            ("defaultTimeoutMS", value) => match milliseconds(Some(value)) {
+                Some(timeout) => action.default_timeout(timeout),
+                None => return failed("sessionOptions.defaultTimeoutMS must be a number of milliseconds"),
+            },
             ("defaultTransactionOptions", Bson::Document(_)) => {
                 return Ok(Entity::Unsupported(missing::TRANSACTIONS));
             }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use marula_driver::{
     ClientSession,
     bson::{Bson, Document, from_document},
-    options::{Collation, Hint, ReadConcern, ReadPreference, WriteConcern},
+    options::{Collation, CursorType, Hint, ReadConcern, ReadPreference, TimeoutMode, WriteConcern},
 };
 
 use tokio::sync::OwnedMutexGuard;
@@ -157,6 +157,25 @@ impl Args {
         })
     }
 
+    pub(crate) fn timeout_mode(&mut self, key: &str) -> Step<Option<TimeoutMode>> {
+        match self.string(key)?.as_deref() {
+            None => Ok(None),
+            Some("cursorLifetime") => Ok(Some(TimeoutMode::CursorLifetime)),
+            Some("iteration") => Ok(Some(TimeoutMode::Iteration)),
+            Some(other) => failed(format!("invalid {key} \"{other}\"")),
+        }
+    }
+
+    pub(crate) fn cursor_type(&mut self, key: &str) -> Step<Option<CursorType>> {
+        match self.string(key)?.as_deref() {
+            None => Ok(None),
+            Some("nonTailable") => Ok(Some(CursorType::NonTailable)),
+            Some("tailable") => Ok(Some(CursorType::Tailable)),
+            Some("tailableAwait") => Ok(Some(CursorType::TailableAwait)),
+            Some(other) => failed(format!("invalid {key} \"{other}\"")),
+        }
+    }
+
     pub(crate) fn hint(&mut self, key: &str) -> Step<Option<Hint>> {
         self.typed(key, "an index name or key pattern", |value| match value {
             Bson::String(name) => Some(Hint::from(name.as_str())),
@@ -216,12 +235,15 @@ macro_rules! set {
 }
 pub(crate) use set;
 
-/// Runs an action, with a session if there is one, after checking that all arguments have been
-/// taken.
+/// Completes an action with its session and its timeout, after checking that all arguments have
+/// been taken.
 macro_rules! finish {
     ($action:ident, $args:ident, $session:ident) => {
         if let Some(session) = $session.as_deref_mut() {
             $action = $action.session(session);
+        }
+        if let Some(timeout) = $args.milliseconds("timeoutMS")? {
+            $action = $action.timeout(timeout);
         }
         $args.finish()?;
     };
@@ -245,11 +267,11 @@ mod tests {
             Err(Stop::Failed(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "timeoutMS": 1 }).finish(),
+            Args::new("find", doc! { "oplogReplay": true }).finish(),
             Err(Stop::Pending(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "timeoutMS": 1, "foo": 1 }).finish(),
+            Args::new("find", doc! { "oplogReplay": true, "foo": 1 }).finish(),
             Err(Stop::Failed(_))
         ));
     }

@@ -45,7 +45,8 @@ async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"),
         min <- document("min"), max <- document("max"), return_key <- boolean("returnKey"),
         show_record_id <- boolean("showRecordId"), allow_partial_results <- boolean("allowPartialResults"),
-        allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"));
+        allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"),
+        timeout_mode <- timeout_mode("timeoutMode"));
     finish!(action, args, session);
     Ok(action.await)
 }
@@ -73,7 +74,7 @@ async fn aggregate(
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
-        comment <- bson("comment"), let_vars <- document("let"));
+        comment <- bson("comment"), let_vars <- document("let"), timeout_mode <- timeout_mode("timeoutMode"));
     finish!(action, args, session);
     Ok(action.await)
 }

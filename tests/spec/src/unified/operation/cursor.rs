@@ -6,7 +6,7 @@ use crate::unified::{
     stop::{Step, failed},
 };
 
-pub(super) async fn run(entity: &CursorEntity, name: &str, args: Args) -> Step<Option<Done>> {
+pub(super) async fn run(entity: &CursorEntity, name: &str, mut args: Args) -> Step<Option<Done>> {
     match name {
         "iterateUntilDocumentOrError" => {
             args.finish()?;
@@ -28,8 +28,9 @@ pub(super) async fn run(entity: &CursorEntity, name: &str, args: Args) -> Step<O
             })))
         }
         "close" => {
+            let timeout = args.milliseconds("timeoutMS")?;
             args.finish()?;
-            entity.close().await;
+            entity.close(timeout).await;
             Ok(Some(Ok(Output::Nothing)))
         }
         _ => Ok(None),

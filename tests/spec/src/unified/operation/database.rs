@@ -10,7 +10,7 @@ use super::{
     args::{Args, finish, set},
     collected, documents,
 };
-use crate::unified::stop::{Step, Stop, failed};
+use crate::unified::stop::{Step, failed};
 
 pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
     Ok(Some(match name {
@@ -55,16 +55,8 @@ async fn run_cursor_command(database: &Database, mut args: Args) -> Step<Result<
     let mut action = database.run_cursor_command(command(&mut args)?);
     set!(action, args;
         read_preference <- read_preference("readPreference"), batch_size <- u32("batchSize"),
-        max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
-    // The cursor type only affects how a timeout applies to the cursor.
-    match args.string("cursorType")?.as_deref() {
-        None | Some("nonTailable") => {}
-        Some("tailable" | "tailableAwait") => {
-            args.finish()?;
-            return Err(Stop::Pending("runCursorCommand.cursorType".to_owned()));
-        }
-        Some(other) => return failed(format!("invalid cursorType \"{other}\"")),
-    }
+        max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"),
+        cursor_type <- cursor_type("cursorType"), timeout_mode <- timeout_mode("timeoutMode"));
     finish!(action, args, session);
     Ok(action.await)
 }
@@ -90,7 +82,7 @@ async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
         batch_size <- u32("batchSize"), allow_disk_use <- boolean("allowDiskUse"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
-        comment <- bson("comment"), let_vars <- document("let"));
+        comment <- bson("comment"), let_vars <- document("let"), timeout_mode <- timeout_mode("timeoutMode"));
     finish!(action, args, session);
     Ok(collected(action.await).await)
 }
@@ -100,7 +92,7 @@ async fn list_collections(database: &Database, mut args: Args) -> Step<Done> {
     let mut action = database.list_collections();
     set!(action, args; raw_data <- boolean("rawData"),
         filter <- document("filter"), batch_size <- u32("batchSize"), comment <- bson("comment"),
-        authorized_collections <- boolean("authorizedCollections"));
+        authorized_collections <- boolean("authorizedCollections"), timeout_mode <- timeout_mode("timeoutMode"));
     finish!(action, args, session);
     Ok(match action.await {
         Ok(cursor) => documents(cursor.try_collect().await),

@@ -62,7 +62,8 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
         }
         "listIndexes" => {
             let mut action = collection.list_indexes().with_type::<Document>();
-            set!(action, args; raw_data <- boolean("rawData"), batch_size <- u32("batchSize"), comment <- bson("comment"));
+            set!(action, args; raw_data <- boolean("rawData"), batch_size <- u32("batchSize"), comment <- bson("comment"),
+                timeout_mode <- timeout_mode("timeoutMode"));
             finish!(action, args, session);
             collected(action.await).await
         }

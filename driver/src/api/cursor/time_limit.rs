@@ -1,0 +1,182 @@
+//! The time limits of a cursor ([Client Side Operations Timeout], "Cursors").
+//!
+//! [Client Side Operations Timeout]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-operations-timeout/client-side-operations-timeout.md
+
+use std::time::Duration;
+
+use super::super::command::InSession;
+use crate::{
+    Error, Result,
+    execution::start_timeout,
+    proto::timeout::MaxTime,
+    types::{
+        cursor::{CursorType, TimeoutMode},
+        timeout::Timeout,
+    },
+};
+
+/// The options that determine the time limits of a cursor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::api) struct CursorTimeoutOptions {
+    /// `timeoutMS` of the operation.
+    pub(in crate::api) own: Option<Duration>,
+    /// `timeoutMS` of the collection, the database or the client.
+    pub(in crate::api) inherited: Option<Duration>,
+    pub(in crate::api) mode: Option<TimeoutMode>,
+    pub(in crate::api) cursor_type: CursorType,
+    pub(in crate::api) max_await_time: Option<Duration>,
+}
+
+/// The time limits of a cursor, which begin with the operation that returns it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CursorTimeout {
+    /// `timeoutMS`, for the calls that begin anew.
+    limit: Option<Duration>,
+    /// The time limit of the operation, and of the cursor unless the mode is `ITERATION`.
+    operation: Timeout,
+    is_per_iteration: bool,
+}
+
+impl CursorTimeoutOptions {
+    /// Validates the options and starts the time limit of the operation.
+    ///
+    /// # Errors
+    /// A timeout mode without a timeout, the lifetime mode for a tailable cursor, a maximum await
+    /// time that is not shorter than the timeout, or a timeout of the operation within a transaction
+    /// that has one.
+    pub(in crate::api) fn start(self, session: InSession<'_>) -> Result<CursorTimeout> {
+        let operation = start_timeout(self.own, session, self.inherited)?;
+        let limit = self.own.or(self.inherited);
+        if self.mode.is_some() && !operation.is_set() {
+            return Err(Error::invalid_argument(
+                "a timeout mode requires a timeout (timeoutMS) of the operation, the collection, the database or the \
+                 client",
+            ));
+        }
+        let is_tailable = self.cursor_type.is_tailable();
+        if is_tailable && self.mode == Some(TimeoutMode::CursorLifetime) {
+            return Err(Error::invalid_argument(
+                "the timeout mode of a tailable cursor must be Iteration: the cursor has no end",
+            ));
+        }
+        if let (Some(wait), Some(limit)) = (self.max_await_time, limit)
+            && !limit.is_zero()
+            && wait >= limit
+        {
+            return Err(Error::invalid_argument(format!(
+                "max_await_time ({wait:?}) must be shorter than the timeout ({limit:?}): a getMore without documents \
+                 would always time out"
+            )));
+        }
+        Ok(CursorTimeout {
+            limit,
+            operation,
+            is_per_iteration: is_tailable || self.mode == Some(TimeoutMode::Iteration),
+        })
+    }
+}
+
+impl CursorTimeout {
+    /// The time limit of the operation that returns the cursor.
+    pub(in crate::api) fn of_operation(&self) -> Timeout {
+        self.operation
+    }
+
+    /// `maxTimeMS` of the operation: the server would apply it to the whole cursor.
+    pub(in crate::api) fn max_time(&self) -> MaxTime {
+        if self.is_per_iteration {
+            MaxTime::ByDriver
+        } else {
+            MaxTime::Remaining
+        }
+    }
+
+    /// The time limit of a call that fetches documents, which begins now.
+    pub(super) fn of_call(&self) -> Timeout {
+        if self.is_per_iteration {
+            Timeout::start(self.limit)
+        } else {
+            self.operation
+        }
+    }
+
+    /// The time limit of `killCursors`, which begins now: the cursor is closed also after its time
+    /// limit has expired.
+    pub(super) fn of_close(&self) -> Timeout {
+        Timeout::start(self.limit)
+    }
+
+    /// Replaces the time limit of `killCursors`.
+    pub(super) fn set_close(&mut self, limit: Duration) {
+        self.limit = Some(limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn refused(options: CursorTimeoutOptions) -> String {
+        options.start(None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictory_options_are_rejected() {
+        let options = CursorTimeoutOptions {
+            mode: Some(TimeoutMode::CursorLifetime),
+            ..CursorTimeoutOptions::default()
+        };
+        assert!(refused(options).contains("requires a timeout"));
+        let options = CursorTimeoutOptions {
+            inherited: Some(SECOND),
+            cursor_type: CursorType::Tailable,
+            ..options
+        };
+        assert!(refused(options).contains("must be Iteration"));
+        for wait in [SECOND, Duration::MAX] {
+            let options = CursorTimeoutOptions {
+                own: Some(SECOND),
+                max_await_time: Some(wait),
+                ..CursorTimeoutOptions::default()
+            };
+            assert!(refused(options).contains("must be shorter"));
+        }
+    }
+
+    #[test]
+    fn a_wait_without_a_time_limit_is_accepted() {
+        for own in [None, Some(Duration::ZERO)] {
+            let options = CursorTimeoutOptions {
+                own,
+                cursor_type: CursorType::TailableAwait,
+                max_await_time: Some(SECOND),
+                ..CursorTimeoutOptions::default()
+            };
+            let timeout = options.start(None).unwrap();
+            assert_eq!(timeout.of_call(), Timeout::start(own));
+        }
+    }
+
+    #[test]
+    fn the_mode_determines_whether_calls_share_the_time_limit() {
+        let options = CursorTimeoutOptions {
+            own: Some(SECOND),
+            ..CursorTimeoutOptions::default()
+        };
+        let lifetime = options.start(None).unwrap();
+        assert_eq!(lifetime.of_call(), lifetime.of_operation());
+        assert_eq!(lifetime.max_time(), MaxTime::Remaining);
+        let options = CursorTimeoutOptions {
+            mode: Some(TimeoutMode::Iteration),
+            ..options
+        };
+        let iteration = options.start(None).unwrap();
+        assert_eq!(iteration.max_time(), MaxTime::ByDriver);
+        for timeout in [lifetime, iteration] {
+            assert!(matches!(timeout.of_close(), Timeout::At(_)));
+        }
+    }
+}

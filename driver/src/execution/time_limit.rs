@@ -1,0 +1,93 @@
+//! The time limit of an operation ([Client Side Operations Timeout]).
+//!
+//! [Client Side Operations Timeout]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-operations-timeout/client-side-operations-timeout.md
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Executor, ExplicitSession};
+use crate::{
+    Error, Result,
+    proto::timeout::{MaxTime, max_time_ms},
+    topology::SelectedServer,
+    types::{deadline::Deadline, timeout::Timeout},
+};
+
+/// Starts the time limit of an operation. `own` is the option of the operation, `inherited` that of
+/// its collection, database or client.
+///
+/// # Errors
+/// The session has the time limit of a transaction of the convenient API, which includes the
+/// operation, and the operation sets its own ("Validation and Overrides").
+pub(crate) fn start_timeout(
+    own: Option<Duration>,
+    session: Option<&Arc<ExplicitSession>>,
+    inherited: Option<Duration>,
+) -> Result<Timeout> {
+    if let Some(session) = session {
+        let of_transaction = session.lock().timeout();
+        if of_transaction.is_set() {
+            return match own {
+                Some(_) => Err(Error::invalid_argument(
+                    "the time limit of the transaction includes this operation; remove the timeout of the operation",
+                )),
+                None => Ok(of_transaction),
+            };
+        }
+    }
+    Ok(Timeout::start(own.or(inherited)))
+}
+
+/// As [`Timeout::report`]. `is_set`: whether the operation has `timeoutMS`. The future of an
+/// operation that needs only this is smaller.
+pub(crate) fn report(is_set: bool, error: Error) -> Error {
+    if is_set && error.is_timeout() {
+        error.into_timeout()
+    } else {
+        error
+    }
+}
+
+impl Timeout {
+    /// The error to return: one of the kind [`Timeout`](crate::ErrorKind::Timeout) if `timeoutMS`
+    /// is set and `error` is that of a time limit ("Errors").
+    pub(crate) fn report(self, error: Error) -> Error {
+        report(self.is_set(), error)
+    }
+
+    /// `maxTimeMS` of a command that is written now.
+    ///
+    /// # Errors
+    /// The reply cannot arrive in time.
+    pub(super) fn max_time_ms(self, rule: MaxTime, server: &SelectedServer) -> Result<Option<i64>> {
+        max_time_ms(rule, self.remaining(), server.min_round_trip()).map_err(|_| too_late())
+    }
+
+    /// Checks that the reply to a command can arrive in time.
+    ///
+    /// # Errors
+    /// It cannot. The command must not be sent.
+    pub(super) fn check(self, server: &SelectedServer) -> Result<()> {
+        match self.remaining() {
+            Some(left) if left <= server.min_round_trip() => Err(too_late()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn too_late() -> Error {
+    Error::timed_out(
+        "before the command was sent: the time left is not longer than the round trip time of the server",
+    )
+}
+
+impl Executor {
+    /// `computedServerSelectionTimeout`, which limits server selection and check-out together.
+    /// `None` without `timeoutMS`: both have limits of their own.
+    pub(super) fn selection_deadline(&self, timeout: Timeout) -> Option<Deadline> {
+        timeout
+            .is_set()
+            .then(|| timeout.selection(self.settings.server_selection_timeout))
+    }
+}
