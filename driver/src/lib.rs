@@ -122,6 +122,7 @@ mod telemetry;
 mod topology;
 mod types;
 
+pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
     Client, ClientSession, Collection, Cursor, Database,
     command::model::{
@@ -130,11 +131,12 @@ pub use api::{
     },
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
-    ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
-    RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
+    CommandError, ConnectionsInUse, Error, ErrorKind, GridFsError, NetworkError, NetworkPhase, PoolError,
+    RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
     TRANSIENT_TRANSACTION_ERROR, TimeoutError, WriteConcernError, WriteError, WriteFailure,
 };
+pub use proto::gridfs::GridFsFile;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
@@ -187,7 +189,14 @@ pub use types::{
 /// [Retryable Writes]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
-    pub use crate::api::{StartSession, command::action::*};
+    pub use crate::api::{
+        StartSession,
+        command::action::*,
+        gridfs::{
+            DownloadToStream, DownloadToStreamByName, GridFsDelete, GridFsDrop, GridFsRename,
+            OpenDownloadStream, OpenDownloadStreamByName, OpenUploadStream, UploadFromStream,
+        },
+    };
 }
 
 /// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the

@@ -73,9 +73,14 @@ impl fmt::Display for GridFsError {
                 write!(f, "the file {filename:?} has no revision {revision}")
             }
             Self::InvalidFile { id, reason } => {
-                write!(f, "the files collection document with the _id {id} is invalid: {reason}")
+                write!(
+                    f,
+                    "the files collection document with the _id {id} is invalid: {reason}"
+                )
             }
-            Self::InvalidChunk { id, n, fault } => write!(f, "chunk {n} of the file with the _id {id} {fault}"),
+            Self::InvalidChunk { id, n, fault } => {
+                write!(f, "chunk {n} of the file with the _id {id} {fault}")
+            }
             Self::Stream(_) => f.write_str("the stream of the application failed"),
         }
     }

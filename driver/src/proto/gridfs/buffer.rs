@@ -51,7 +51,9 @@ impl ChunkBuffer {
         writer.i32("n", 0);
         writer.binary("data", BinarySubtype::Generic, &[]);
         writer.end(document);
-        writer.finish().map_err(|error| Error::from(error.in_field("id")))?;
+        writer
+            .finish()
+            .map_err(|error| Error::from(error.in_field("id")))?;
         // The end of the document follows the data.
         header.pop();
         let chunk_size = usize::try_from(chunk_size).unwrap_or(usize::MAX).max(1);
@@ -76,14 +78,23 @@ impl ChunkBuffer {
             return Ok(0);
         }
         if self.partial.is_empty() {
-            let n = i32::try_from(self.next)
-                .map_err(|_| Error::invalid_argument("the file has more than 2³¹ chunks; use larger chunks"))?;
+            let n = i32::try_from(self.next).map_err(|_| {
+                Error::invalid_argument("the file has more than 2³¹ chunks; use larger chunks")
+            })?;
             // The first chunk may be the only one, and small.
-            let room = if self.next == 0 { bytes.len().min(self.chunk_size) } else { self.chunk_size };
+            let room = if self.next == 0 {
+                bytes.len().min(self.chunk_size)
+            } else {
+                self.chunk_size
+            };
             self.partial.reserve_exact(self.header.len() + room + 1);
             self.partial.extend_from_slice(&self.header);
             put(&mut self.partial, ID_AT, &new_id().bytes());
-            put(&mut self.partial, self.header.len() - N_FROM_END, &n.to_le_bytes());
+            put(
+                &mut self.partial,
+                self.header.len() - N_FROM_END,
+                &n.to_le_bytes(),
+            );
             self.next += 1;
         }
         let free = self.chunk_size - (self.partial.len() - self.header.len());
@@ -129,6 +140,11 @@ impl ChunkBuffer {
     /// Whether the complete chunks should be inserted before more bytes are appended.
     pub fn is_full(&self) -> bool {
         self.complete.len() >= self.capacity
+    }
+
+    /// Whether there are complete chunks.
+    pub fn has_complete(&self) -> bool {
+        !self.complete.is_empty()
     }
 
     /// Removes and returns the complete chunks.

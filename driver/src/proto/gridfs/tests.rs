@@ -39,7 +39,11 @@ fn a_sequence_of_chunks_is_checked() {
     assert_eq!(chunks.finish(), Err((2, ChunkFault::Missing)));
     assert_eq!(chunks.check(&chunk(2.0, b"ij")), Ok(0..1));
     assert_eq!(chunks.finish(), Ok(()));
-    assert_eq!(chunks.check(&chunk(3, b"")), Ok(0..0), "an empty chunk at the end is ignored");
+    assert_eq!(
+        chunks.check(&chunk(3, b"")),
+        Ok(0..0),
+        "an empty chunk at the end is ignored"
+    );
     assert_eq!(chunks.check(&chunk(3, b"x")), Err((3, ChunkFault::Extra)));
 }
 
@@ -109,7 +113,10 @@ fn bytes_are_divided_into_chunk_documents() {
             .iter()
             .map(|chunk| crate::bson::decode_document(chunk.as_bytes()).expect("a document"))
             .collect();
-        assert_eq!(found, [expected(0, b"0123"), expected(1, b"4567"), expected(2, b"89")]);
+        assert_eq!(
+            found,
+            [expected(0, b"0123"), expected(1, b"4567"), expected(2, b"89")]
+        );
     }
 }
 
@@ -132,7 +139,10 @@ fn a_buffer_is_full_after_4_mib_or_one_large_chunk() {
     assert!(small.is_full());
     let mut large = ChunkBuffer::new(&Bson::Null, 5 << 20).expect("the id is valid");
     let bytes = vec![0; 5 << 20];
-    assert_eq!(large.push(&bytes, ObjectId::new).expect("few chunks"), bytes.len());
+    assert_eq!(
+        large.push(&bytes, ObjectId::new).expect("few chunks"),
+        bytes.len()
+    );
     assert!(large.is_full());
 }
 
