@@ -1,3 +1,5 @@
+//! Tests of the chunks, the files, the revisions and the indexes.
+
 use super::*;
 use crate::{
     bson::{Binary, BinarySubtype, Bson, Document, ObjectId, RawDocumentBuf, doc, to_raw_document},
