@@ -271,7 +271,7 @@ impl<T> Cursor<T> {
     /// unless that session has ended. Nothing is sent if the cursor is exhausted. Errors are
     /// ignored: the server closes idle cursors after 10 minutes.
     ///
-    /// With `timeoutMS`, the time limit begins anew for `killCursors`, also after the time limit of
+    /// With `timeoutMS`, `killCursors` has the full time limit again, also after the time limit of
     /// the cursor has expired. [`close_within`](Self::close_within) sets another.
     ///
     /// # Cancel safety

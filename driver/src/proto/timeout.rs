@@ -52,7 +52,7 @@ pub(crate) fn max_time_ms(
     Ok(limit.and_then(millis))
 }
 
-/// Whole milliseconds, rounded up and at least 1, if the server accepts so many.
+/// Whole milliseconds, rounded up and at least 1, if the server accepts that number.
 fn millis(time: Duration) -> Option<i64> {
     let millis = time.as_micros().div_ceil(1_000).max(1);
     i32::try_from(millis).ok().map(i64::from)

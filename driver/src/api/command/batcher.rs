@@ -170,7 +170,7 @@ impl<'a> Batcher<'a> {
     }
 
     /// The error of a command that failed as a whole, with the results of the preceding commands.
-    pub(super) fn into_error(mut self, error: Error) -> Error {
+    pub(super) fn into_error(mut self, error: &Error) -> Error {
         let is_timeout = matches!(error.kind(), ErrorKind::Timeout(_));
         let error = error.reported().clone();
         let mut failures = self

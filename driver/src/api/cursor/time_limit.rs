@@ -31,7 +31,7 @@ pub(in crate::api) struct CursorTimeoutOptions {
 /// The time limits of a cursor, which begin with the operation that returns it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CursorTimeout {
-    /// `timeoutMS`, for the calls that begin anew.
+    /// `timeoutMS`, for the calls that have the full time limit again.
     limit: Option<Duration>,
     /// The time limit of the operation, and of the cursor unless the mode is `ITERATION`.
     operation: Timeout,

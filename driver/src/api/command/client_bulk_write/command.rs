@@ -21,6 +21,9 @@ use crate::{
     types::concern::WriteConcern,
 };
 
+/// The size of the kinds, lengths and names of both document sequences.
+const SEQUENCE_FRAMES: usize = 2 * (1 + 4) + "ops\0".len() + "nsInfo\0".len();
+
 /// The reply to a command.
 #[derive(Debug)]
 pub(super) struct BulkWriteReply {
@@ -137,7 +140,8 @@ impl Operation for BulkWriteCommand<'_> {
     }
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
-        message.buffer.reserve(self.batch.bytes);
+        // Beside the documents: the frames and names of both sequences.
+        message.buffer.reserve(self.batch.bytes + SEQUENCE_FRAMES);
         let ops = message.begin_sequence("ops");
         self.writes.append_ops(self.batch.count, message.buffer)?;
         message.end_sequence(ops)?;

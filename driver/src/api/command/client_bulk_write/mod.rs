@@ -165,7 +165,7 @@ impl<'a> ClientBulkWrite<'a> {
             let count = command.count();
             let reply = match reply {
                 Ok(reply) => reply,
-                Err(error) => return Err(merger.interrupt(error)),
+                Err(error) => return Err(timeout.of_operation().report(merger.interrupt(error))),
             };
             writes.advance(count);
             if let Some(mut reply) = reply {
@@ -176,11 +176,13 @@ impl<'a> ClientBulkWrite<'a> {
                 match self.read_results(reply, timeout, &writes, &mut merger).await {
                     Ok(true) => {}
                     Ok(false) => break,
-                    Err(error) => return Err(merger.interrupt(error)),
+                    Err(error) => return Err(timeout.of_operation().report(merger.interrupt(error))),
                 }
             }
         }
-        merger.finish()
+        merger
+            .finish()
+            .map_err(|error| timeout.of_operation().report(error))
     }
 
     /// Reads the results cursor of a command to its end. Returns whether the call continues.
