@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Transactions, change streams, GridFS, encryption, `timeoutMS`,
+//! Transactions, change streams, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
