@@ -178,12 +178,12 @@ impl GridFsDownloadStream {
     }
 
     /// Reads the bytes that are available into `buffer`.
-    fn poll_bytes(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<&[u8]>> {
-        if room > 0 {
+    fn poll_bytes(&mut self, cx: &mut Context<'_>, capacity: usize) -> Poll<io::Result<&[u8]>> {
+        if capacity > 0 {
             ready!(self.poll_available(cx)).map_err(Error::into_io)?;
         }
         let available = self.available();
-        Poll::Ready(Ok(available.get(..room).unwrap_or(available)))
+        Poll::Ready(Ok(available.get(..capacity).unwrap_or(available)))
     }
 
     fn seek_to(&mut self, target: SeekFrom) -> io::Result<()> {

@@ -94,7 +94,8 @@ impl Store {
         let check = self.has_indexes.get_or_try_init(|| self.create_indexes(timeout));
         // The check may be that of another upload, which has another time limit.
         match timeout.deadline(None).run(check).await {
-            Ok(checked) => checked.map(|()| ()),
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(expired()),
         }
     }
@@ -164,7 +165,7 @@ impl Store {
             .find_one(doc! { "_id": id.clone() })
             .with_type::<Document>();
         match within!(timeout, find).await? {
-            Some(file) => Ok(GridFsFile::from_document(file)?),
+            Some(file) => GridFsFile::from_document(file),
             None => Err(GridFsError::IdNotFound(id).into()),
         }
     }
@@ -181,7 +182,7 @@ impl Store {
             .sort(doc! { "uploadDate": revision.direction() })
             .skip(revision.skip());
         if let Some(file) = within!(timeout, find).await? {
-            return Ok(GridFsFile::from_document(file)?);
+            return GridFsFile::from_document(file);
         }
         let any = files.find_one(doc! { "filename": &filename });
         if revision.skip() > 0 && within!(timeout, any).await?.is_some() {

@@ -82,12 +82,12 @@ impl ChunkBuffer {
                 Error::invalid_argument("the file has more than 2³¹ chunks; use larger chunks")
             })?;
             // The first chunk may be the only one, and small.
-            let room = if self.next == 0 {
+            let capacity = if self.next == 0 {
                 bytes.len().min(self.chunk_size)
             } else {
                 self.chunk_size
             };
-            self.partial.reserve_exact(self.header.len() + room + 1);
+            self.partial.reserve_exact(self.header.len() + capacity + 1);
             self.partial.extend_from_slice(&self.header);
             put(&mut self.partial, ID_AT, &new_id().bytes());
             put(

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{number::integer, sequence::Layout};
 use crate::{
+    Error, Result,
     bson::{Bson, DateTime, Document, doc},
     error::GridFsError,
 };
@@ -36,11 +37,13 @@ impl GridFsFile {
     ///
     /// # Errors
     /// [`GridFsError::InvalidFile`] if a field is missing or has an invalid value.
-    pub fn from_document(mut document: Document) -> Result<Self, GridFsError> {
+    pub fn from_document(mut document: Document) -> Result<Self> {
         let id = document.remove("_id").unwrap_or(Bson::Null);
-        let invalid = |reason: String| GridFsError::InvalidFile {
-            id: id.clone(),
-            reason,
+        let invalid = |reason: String| {
+            Error::from(GridFsError::InvalidFile {
+                id: id.clone(),
+                reason,
+            })
         };
         let length = document.remove("length");
         let length = length

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     bson::{Binary, BinarySubtype, Bson, Document, ObjectId, RawDocumentBuf, doc, to_raw_document},
-    error::{ChunkFault, GridFsError},
+    error::{ChunkFault, ErrorKind, GridFsError},
 };
 
 fn layout(length: u64, chunk_size: u32) -> Layout {
@@ -209,9 +209,10 @@ fn invalid_files_are_named() {
     ] {
         let mut file = valid.clone();
         file.insert(field, value);
-        match GridFsFile::from_document(file) {
-            Err(GridFsError::InvalidFile { id, reason }) => {
-                assert_eq!(id, Bson::Int32(1));
+        let error = GridFsFile::from_document(file).expect_err("the file is invalid");
+        match error.kind() {
+            ErrorKind::GridFs(GridFsError::InvalidFile { id, reason }) => {
+                assert_eq!(*id, Bson::Int32(1));
                 assert!(reason.contains(field), "{reason}");
             }
             other => panic!("expected an invalid file, found {other:?}"),
