@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Transactions, change streams, encryption, `timeoutMS`,
+//! Change streams, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -110,6 +110,7 @@ pub mod options {
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
+        transaction_options::TransactionOptions,
     };
     pub use client::{ClientOptions, ServerMonitoringMode};
     pub use credential::{AuthMechanism, Credential};
@@ -124,7 +125,7 @@ mod types;
 
 pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database,
+    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -134,9 +135,11 @@ pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
     CommandError, ConnectionsInUse, Error, ErrorKind, GridFsError, NetworkError, NetworkPhase, PoolError,
     RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
-    TRANSIENT_TRANSACTION_ERROR, TimeoutError, WriteConcernError, WriteError, WriteFailure,
+    TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError,
+    WriteError, WriteFailure,
 };
 pub use proto::gridfs::GridFsFile;
+pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
@@ -189,14 +192,7 @@ pub use types::{
 /// [Retryable Writes]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
-    pub use crate::api::{
-        StartSession,
-        command::action::*,
-        gridfs::{
-            DownloadToStream, DownloadToStreamByName, GridFsDelete, GridFsDrop, GridFsRename,
-            OpenDownloadStream, OpenDownloadStreamByName, OpenUploadStream, UploadFromStream,
-        },
-    };
+    pub use crate::api::{StartSession, command::action::*, gridfs::action::*, transaction::action::*};
 }
 
 /// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the

@@ -14,6 +14,7 @@ pub(crate) mod gridfs;
 mod resolve;
 mod session;
 mod settings;
+pub(crate) mod transaction;
 
 pub use client::Client;
 pub use collection::Collection;
@@ -24,3 +25,4 @@ use environment::Environment;
 #[cfg(feature = "internals")]
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
+pub use transaction::TransactionScope;

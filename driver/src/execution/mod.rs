@@ -12,7 +12,9 @@ mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
+mod state;
 mod time_limit;
+mod transaction;
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -24,7 +26,7 @@ use std::{
 };
 
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
+    Error, ErrorKind, Result,
     error::code,
     operation::{Operation, Retry, cursor::CursorReply},
     pool::{CheckOutReason, PooledConnection},
@@ -32,7 +34,7 @@ use crate::{
         event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
-        session::ServerSession,
+        session::{ServerSession, TransactionCommand},
     },
     telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
@@ -42,8 +44,8 @@ use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
 pub(crate) use jitter::Jitter;
-use selection::Wanted;
 use sessions::SessionPool;
+use state::{Failure, OperationState, PinnedBy, Retries};
 pub(crate) use time_limit::{report, start_timeout};
 
 /// The options of the executor.
@@ -103,6 +105,11 @@ impl Executor {
         self.run_with_id(self.next_operation_id(), explicit, timeout, operation)
     }
 
+    /// The random factor of a pause: from 0 to 1, 1 excluded.
+    pub(crate) fn jitter(&self) -> f64 {
+        self.settings.jitter.next()
+    }
+
     /// A new `operationId` for an operation that sends several commands, each with
     /// [`run_with_id`](Self::run_with_id).
     pub(crate) fn next_operation_id(&self) -> i64 {
@@ -125,9 +132,14 @@ impl Executor {
             if let Some(concern) = operation.properties().write_concern {
                 concern.validate().map_err(Error::invalid_argument)?;
             }
+            if state.may_be_in_transaction(&self.topology, operation) {
+                // Boxed: most operations are not part of a transaction.
+                Box::pin(state.enter_transaction(operation)).await?;
+            }
             loop {
                 let failure = match self.run_once(operation, &mut state).await {
                     Ok(mut output) => {
+                        state.attempt_succeeded();
                         match O::cursor(&mut output).and_then(CursorReply::if_open) {
                             Some(cursor) => {
                                 cursor.session = state.session.take();
@@ -163,40 +175,43 @@ impl Executor {
         state: &mut OperationState<'_>,
         Failure { error, origin }: Failure,
     ) -> Next {
+        let error = state.attempt_failed(error);
         if error.is_network() {
             state.mark_dirty();
         }
         let timeout = state.timeout;
         // Created here: which statements the command of a bulk write holds, and so whether it is
         // retryable, is decided when the connection is known.
-        let Retries { policy, avoid } = &mut **state.retries.get_or_insert_with(|| {
+        let mut retries = state.retries.take().unwrap_or_else(|| {
             let properties = operation.properties();
-            let repeatable = properties.retry != Retry::No;
-            let policy = RetryPolicy::new(self.settings.retry, properties.intent, repeatable);
+            let (options, repeatable) = state.retry_options(self.settings.retry, properties.retry);
+            let policy = RetryPolicy::new(options, properties.intent, repeatable);
             Box::new(Retries {
                 policy: policy.with_limit(timeout.retries()),
                 avoid: Vec::new(),
             })
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
-        match policy.next(error, self.settings.jitter.next()) {
+        let policy = &mut retries.policy;
+        let next = match policy.next(error, self.settings.jitter.next()) {
             // No attempt can begin after the end of the time limit.
             Next::Again { .. } if timeout.has_expired() => Next::Report(policy.give_up().into_timeout()),
             // A pause that would end too late is not begun (Client Backpressure).
             Next::Again { pause: Some(pause) } if !timeout.allows(pause) => Next::Report(policy.give_up()),
-            Next::Again { pause } => {
-                let retargeted = pause.is_some() && self.settings.overload_retargeting;
-                if let Some(address) = origin.address.filter(|_| origin.router || retargeted)
-                    && !avoid.contains(&address)
-                {
-                    avoid.push(address);
-                }
-                Next::Again { pause }
-            }
             // The reported error may be that of an earlier attempt.
             Next::Report(error) if has_timed_out => Next::Report(error.into_timeout()),
-            report @ Next::Report(_) => report,
+            next => next,
+        };
+        if let Next::Again { pause } = &next {
+            let retargeted = pause.is_some() && self.settings.overload_retargeting;
+            if let Some(address) = origin.address.filter(|_| origin.router || retargeted)
+                && !retries.avoid.contains(&address)
+            {
+                retries.avoid.push(address);
+            }
         }
+        state.retries = Some(retries);
+        next
     }
 
     /// One attempt: server selection, check-out, command. Resources are returned before it
@@ -207,20 +222,16 @@ impl Executor {
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
         let mut selection = None;
-        let server = match self.select_at_once(operation.properties().criteria, state.avoid()) {
+        let at_once = match state.transaction {
+            None => self.select_at_once(operation.properties().criteria, state.avoid()),
+            Some(_) => None,
+        };
+        let server = match at_once {
             Some(server) => server,
             None => {
-                let deadline = self.selection_deadline(state.timeout);
-                selection = deadline;
-                let properties = operation.properties();
-                let wanted = Wanted {
-                    operation: properties.name,
-                    operation_id: state.operation_id,
-                    criteria: properties.criteria,
-                    avoid: state.avoid(),
-                };
+                selection = self.selection_deadline(state.timeout);
                 // Boxed to keep the future of an operation that need not wait small.
-                Box::pin(self.select(wanted, deadline.unwrap_or(Deadline::NEVER)))
+                Box::pin(self.select_for(operation, state, selection))
                     .await
                     .map_err(Failure::nowhere)?
             }
@@ -228,18 +239,22 @@ impl Executor {
         // Read once for connection and session: reading the clock is a measurable part of an
         // operation.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
-            Some(connection) => (*connection, true),
-            None => match server.try_check_out(now) {
-                Some(connection) => (connection, false),
-                None => {
-                    // Boxed to keep the future of an operation that finds an available connection
-                    // small.
-                    let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
-                    let connection = Box::pin(self.check_out(operation, &server, deadline)).await?;
-                    now = Instant::now();
-                    (connection, false)
-                }
+        let (mut connection, pinned_by) = match operation.pin().and_then(Option::take) {
+            Some(connection) => (*connection, PinnedBy::Cursor),
+            None => match state.take_pinned_connection() {
+                Some(connection) => (*connection, PinnedBy::Transaction),
+                None => match server.try_check_out(now) {
+                    Some(connection) => (connection, state.pin(&server)),
+                    None => {
+                        let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
+                        // Boxed to keep the future of an operation that finds an available
+                        // connection small.
+                        let checking_out = self.check_out(operation, &server, state.transaction, deadline);
+                        let connection = Box::pin(checking_out).await?;
+                        now = Instant::now();
+                        (connection, state.pin(&server))
+                    }
+                },
             },
         };
         let result = 'done: {
@@ -277,11 +292,18 @@ impl Executor {
             }
             Failure::at(&server, error)
         });
-        if is_pinned {
-            if let Some(place) = operation.pin() {
-                *place = Some(Box::new(connection));
+        match pinned_by {
+            PinnedBy::Nothing => {}
+            PinnedBy::Cursor => {
+                if let Some(place) = operation.pin() {
+                    *place = Some(Box::new(connection));
+                }
+                return result;
             }
-            return result;
+            PinnedBy::Transaction => {
+                state.keep_connection(connection);
+                return result;
+            }
         }
         let mut output = result?;
         if server.is_load_balancer()
@@ -298,14 +320,20 @@ impl Executor {
         &self,
         operation: &O,
         server: &SelectedServer,
+        transaction: Option<TransactionCommand>,
         deadline: Option<Deadline>,
     ) -> Result<PooledConnection, Failure> {
         // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
-        let is_retryable = self.settings.retry.writes
-            && properties.retry == Retry::Write
-            && properties.expects_reply
-            && !self.topology.is_standalone(server);
+        let is_retryable = match transaction {
+            None => {
+                self.settings.retry.writes
+                    && properties.retry == Retry::Write
+                    && properties.expects_reply
+                    && !self.topology.is_standalone(server)
+            }
+            Some(command) => command != TransactionCommand::Operation,
+        };
         server.check_out(deadline).await.map_err(|error| {
             let error = if is_retryable {
                 retry::label_write_failure(error)
@@ -367,115 +395,4 @@ fn random_factor() -> f64 {
 /// command is then sent again, whether or not it is retryable.
 fn is_reauthentication_required(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Command(e) if e.code == code::REAUTHENTICATION_REQUIRED)
-}
-
-/// The state of an operation after a failed attempt.
-struct Retries {
-    policy: RetryPolicy,
-    /// Deprioritized servers.
-    avoid: Vec<ServerAddress>,
-}
-
-/// What the attempts of one operation share.
-struct OperationState<'a> {
-    operation_id: i64,
-    /// The explicit session.
-    explicit: Option<&'a ExplicitSession>,
-    /// The implicit session, if there is no explicit one.
-    session: Option<ServerSession>,
-    /// `txnNumber` of a retryable write.
-    number: Option<i64>,
-    timeout: Timeout,
-    /// Created after the first failed attempt.
-    retries: Option<Box<Retries>>,
-    /// Whether a command may have been sent whose reply has not been read.
-    in_flight: bool,
-    /// Whether [`ExplicitSession::leave`] must be called.
-    has_entered: bool,
-}
-
-impl<'a> OperationState<'a> {
-    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>, timeout: Timeout) -> Self {
-        Self {
-            operation_id,
-            explicit,
-            session: None,
-            number: None,
-            timeout,
-            retries: None,
-            in_flight: false,
-            has_entered: false,
-        }
-    }
-
-    /// Deprioritized servers.
-    fn avoid(&self) -> &[ServerAddress] {
-        self.retries.as_ref().map_or(&[], |retries| &retries.avoid)
-    }
-
-    /// The transaction number: a retry has that of the first attempt.
-    fn number(&mut self, session: &mut ServerSession) -> i64 {
-        *self
-            .number
-            .get_or_insert_with(|| session.next_transaction_number())
-    }
-
-    /// Marks the session as dirty.
-    fn mark_dirty(&mut self) {
-        if let Some(explicit) = self.explicit {
-            explicit.lock().mark_dirty();
-        } else if let Some(session) = &mut self.session {
-            session.mark_dirty();
-        }
-    }
-
-    /// Ends the command in the explicit session. `is_dirty`: the server may still run it.
-    fn leave(&mut self, is_dirty: bool) {
-        if std::mem::take(&mut self.has_entered)
-            && let Some(explicit) = self.explicit
-        {
-            explicit.leave(is_dirty);
-        }
-    }
-}
-
-impl Drop for OperationState<'_> {
-    /// Marks the explicit session as dirty if the future of the operation is dropped while the
-    /// server may still run its command, so that it does not return to the session pool (Driver
-    /// Sessions specification: a session id "MUST NOT be used simultaneously by more than one
-    /// operation"). An implicit session is dropped with this value.
-    fn drop(&mut self) {
-        self.leave(self.in_flight);
-    }
-}
-
-/// The error of an attempt, and the server.
-struct Failure {
-    error: Error,
-    origin: Origin,
-}
-
-#[derive(Default)]
-struct Origin {
-    address: Option<ServerAddress>,
-    router: bool,
-}
-
-impl Failure {
-    fn nowhere(error: Error) -> Self {
-        Self {
-            error,
-            origin: Origin::default(),
-        }
-    }
-
-    fn at(server: &SelectedServer, error: Error) -> Self {
-        Self {
-            error,
-            origin: Origin {
-                address: Some(server.address().clone()),
-                router: server.is_router(),
-            },
-        }
-    }
 }

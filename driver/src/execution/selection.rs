@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::Executor;
+use super::{Executor, OperationState};
 use crate::{
-    Result, ServerAddress, proto::server_selection::Criteria, telemetry::LoggedSelection,
-    topology::SelectedServer, types::deadline::Deadline,
+    Result, ServerAddress, operation::Operation, proto::server_selection::Criteria,
+    telemetry::LoggedSelection, topology::SelectedServer, types::deadline::Deadline,
 };
 
 /// What a server is selected for.
@@ -33,8 +33,38 @@ impl Executor {
         self.topology.try_select(criteria, avoid)
     }
 
-    /// A suitable server. Waits for one until the deadline.
-    pub(super) async fn select(&self, wanted: Wanted<'_>, deadline: Deadline) -> Result<SelectedServer> {
+    /// A server for the next command of an operation. Waits for one until the deadline. A command of
+    /// a transaction is sent to the mongos that its session is pinned to, or else to a writable
+    /// server.
+    pub(super) async fn select_for<O: Operation>(
+        &self,
+        operation: &O,
+        state: &OperationState<'_>,
+        deadline: Option<Deadline>,
+    ) -> Result<SelectedServer> {
+        let properties = operation.properties();
+        let pinned = state.pinned_mongos();
+        let criteria = match (state.transaction, &pinned) {
+            (None, _) => properties.criteria,
+            (Some(_), None) => Criteria::Writable,
+            (Some(_), Some(address)) => Criteria::Address(address),
+        };
+        let wanted = Wanted {
+            operation: properties.name,
+            operation_id: state.operation_id,
+            criteria,
+            avoid: state.avoid(),
+        };
+        if state.transaction.is_some()
+            && let Some(server) = self.select_at_once(criteria, state.avoid())
+        {
+            return Ok(server);
+        }
+        self.select(wanted, deadline.unwrap_or(Deadline::NEVER)).await
+    }
+
+    /// A suitable server. Waits for one until the deadline, for at most `serverSelectionTimeoutMS`.
+    async fn select(&self, wanted: Wanted<'_>, deadline: Deadline) -> Result<SelectedServer> {
         let log = &self.settings.selection_log;
         match log.begin(wanted.operation, wanted.operation_id, wanted.criteria) {
             Some(logged) => self.select_with_events(&logged, wanted, deadline).await,

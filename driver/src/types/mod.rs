@@ -17,5 +17,6 @@ pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod text;
 pub(crate) mod timeout;
+pub(crate) mod transaction_options;
 pub(crate) mod variables;
 pub(crate) mod write_result;

@@ -14,7 +14,7 @@ use crate::{
     api::cursor::CursorTimeoutOptions,
     bson::Document,
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -205,6 +205,10 @@ impl Operation for ListCollectionsOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::read("listCollections", self.database, PRIMARY).without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::{
     api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     error::code::NAMESPACE_NOT_FOUND,
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -188,6 +188,10 @@ impl Operation for ListIndexesOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::read("listIndexes", &self.namespace.database, PRIMARY).without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

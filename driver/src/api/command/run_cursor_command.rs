@@ -16,7 +16,7 @@ use crate::{
     api::cursor::CursorTimeoutOptions,
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -167,6 +167,10 @@ impl Operation for RunCursorCommandOperation<'_> {
 
     fn is_sensitive(&self) -> bool {
         self.command.is_sensitive()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.command.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {

@@ -12,11 +12,17 @@ mod upload_stream;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-pub use change::{GridFsDelete, GridFsDrop, GridFsRename};
-pub use download::{DownloadToStream, DownloadToStreamByName, OpenDownloadStream, OpenDownloadStreamByName};
 pub use download_stream::GridFsDownloadStream;
-pub use upload::{OpenUploadStream, UploadFromStream};
 pub use upload_stream::GridFsUploadStream;
+
+/// Actions, re-exported at `marula_driver::action`.
+pub(crate) mod action {
+    pub use super::{
+        change::{GridFsDelete, GridFsDrop, GridFsRename},
+        download::{DownloadToStream, DownloadToStreamByName, OpenDownloadStream, OpenDownloadStreamByName},
+        upload::{OpenUploadStream, UploadFromStream},
+    };
+}
 
 use super::{
     Database,

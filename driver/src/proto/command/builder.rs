@@ -22,6 +22,10 @@ pub struct CommandBuilder<'b> {
     body: Position,
     read_time: Option<ReadTime>,
     has_timeout: bool,
+    /// The command is part of a transaction: it has no concerns but those of the transaction.
+    omits_concerns: bool,
+    /// The command of the application contains its own read concern.
+    has_read_concern: bool,
 }
 
 impl<'b> Deref for CommandBuilder<'b> {
@@ -48,6 +52,24 @@ impl<'b> CommandBuilder<'b> {
             body,
             read_time: None,
             has_timeout: false,
+            omits_concerns: false,
+            has_read_concern: false,
+        }
+    }
+
+    /// Omits the read concern and the write concern of the operation, because the command is part of
+    /// a transaction.
+    pub fn omit_concerns(&mut self) {
+        self.omits_concerns = true;
+    }
+
+    /// Writes the read concern of a transaction, into its first command. `time` is what the session
+    /// adds.
+    pub fn transaction_read_concern(&mut self, concern: &ReadConcern, time: Option<ReadTime>) {
+        if !self.has_read_concern {
+            self.omits_concerns = false;
+            self.read_time = time;
+            self.read_concern(concern);
         }
     }
 
@@ -111,6 +133,9 @@ impl<'b> CommandBuilder<'b> {
 
     /// Writes `readConcern`, unless it is the server's default and the session adds nothing.
     pub fn read_concern(&mut self, concern: &ReadConcern) {
+        if self.omits_concerns {
+            return;
+        }
         let time = self.read_time.take();
         if concern.level.is_none() && time.is_none() {
             return;
@@ -140,14 +165,14 @@ impl<'b> CommandBuilder<'b> {
     /// concern.
     pub fn discard_read_time(&mut self) {
         self.read_time = None;
+        self.has_read_concern = true;
     }
 
     /// Writes `writeConcern`, unless it is the server's default.
     pub fn write_concern(&mut self, concern: &WriteConcern) {
         let w_timeout = concern.w_timeout.filter(|_| !self.has_timeout);
-        if concern.is_server_default()
-            || (w_timeout.is_none() && concern.w.is_none() && concern.journal.is_none())
-        {
+        let is_empty = w_timeout.is_none() && concern.w.is_none() && concern.journal.is_none();
+        if self.omits_concerns || is_empty || concern.is_server_default() {
             return;
         }
         let start = self.begin_document("writeConcern");

@@ -8,7 +8,7 @@ use crate::{
     Error, ErrorKind, RETRYABLE_WRITE_ERROR, Result,
     error::WriteFailure,
     operation::{
-        Operation, Properties, ReplyContext, Retry,
+        Operation, OperationOverrides, Properties, ReplyContext, Retry,
         cursor::{self, CursorReply},
         message_budget,
     },
@@ -118,6 +118,10 @@ impl Operation for BulkWriteCommand<'_> {
             retry,
             ..Properties::write("bulkWrite", "admin", self.write_concern)
         }
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn prepare(&mut self, server: &HelloReply) {

@@ -8,9 +8,8 @@ use marula_driver::{
 };
 use tokio::sync::Mutex;
 
-use super::{ClientEntity, Entity, client::milliseconds};
+use super::{ClientEntity, Entity, client::milliseconds, settings};
 use crate::unified::{
-    missing,
     run::TestRun,
     stop::{Step, failed},
 };
@@ -47,8 +46,8 @@ pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &
                 Some(timeout) => action.default_timeout(timeout),
                 None => return failed("sessionOptions.defaultTimeoutMS must be a number of milliseconds"),
             },
-            ("defaultTransactionOptions", Bson::Document(_)) => {
-                return Ok(Entity::Unsupported(missing::TRANSACTIONS));
+            ("defaultTransactionOptions", Bson::Document(options)) => {
+                action.default_transaction_options(settings::transaction_options(options)?)
             }
             _ => {
                 return failed(format!(
