@@ -259,7 +259,7 @@ async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
                 return;
             }
             let mut operation = EndSessions { ids: batch };
-            let _ = executor.run_in(None, Timeout::Unset, &mut operation).await;
+            let _ = executor.run(&mut operation).await;
         }
     };
     let _ = deadline.run(all).await;

@@ -1,7 +1,7 @@
 //! [`Cursor`].
 
 mod backoff;
-mod state;
+pub(super) mod state;
 mod time_limit;
 
 use std::{
@@ -25,6 +25,7 @@ use crate::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
     },
+    telemetry::OperationScope,
 };
 use state::State;
 pub(super) use time_limit::{CursorTimeout, CursorTimeoutOptions};
@@ -105,9 +106,10 @@ impl<T> Cursor<T> {
             id: 0,
             namespace,
             batch: Batch::default(),
+            post_batch_resume_token: None,
             address: crate::ServerAddress::tcp("", 0),
             session: None,
-            operation_id: 0,
+            scope: OperationScope::default(),
             pin: None,
         };
         Self::new(client, reply, None, None)

@@ -200,7 +200,7 @@ impl ClientSession {
     pub async fn end(&mut self) {
         if self.in_transaction() {
             // Errors of the command are ignored, and the state permits the abort.
-            let _ = transaction::abort(&self.client, &self.session).await;
+            let _ = transaction::abort(&self.client, &self.session, None).await;
         }
         self.client.executor().end_session(&self.session);
     }
@@ -225,7 +225,7 @@ impl Drop for ClientSession {
         let (client, session) = (self.client.clone(), Arc::clone(&self.session));
         let runtime = client.executor().topology().runtime().clone();
         runtime.spawn(async move {
-            let _ = transaction::abort(&client, &session).await;
+            let _ = transaction::abort(&client, &session, None).await;
             client.executor().end_session(&session);
         });
     }

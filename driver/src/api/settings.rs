@@ -13,7 +13,7 @@ use crate::{
         srv::SrvPolling,
         wire::CompressionSettings,
     },
-    telemetry::{self, Listeners},
+    telemetry::{self, Listeners, Tracing},
     topology::{SrvPollerSettings, TopologySettings},
 };
 
@@ -53,6 +53,7 @@ pub(super) fn execution(
         command_listener: listeners.command.clone(),
         selection_log: listeners.selection.clone(),
         server_selection_timeout: options.server_selection_timeout,
+        tracing: Tracing::new(&options.tracing, &|name| environment.variable(name)),
         socket_timeout: options.socket_timeout,
     }
 }

@@ -48,6 +48,9 @@ pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
 /// Error label: the server did not start the operation, so every operation can be retried. Together
 /// with [`SYSTEM_OVERLOADED_ERROR`] the driver has retried it.
 pub const RETRYABLE_ERROR: &str = "RetryableError";
+/// Error label: a change stream whose getMore failed so resumes (MongoDB 4.4+). The driver has done
+/// that.
+pub(crate) const RESUMABLE_CHANGE_STREAM_ERROR: &str = "ResumableChangeStreamError";
 /// Error label: the write can be retried. If it is retryable, the driver has retried it.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
@@ -142,8 +145,8 @@ pub enum ErrorKind {
     Unsupported(String),
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown).
     Shutdown,
-    /// An operation with `timeoutMS` did not complete in time. Operations without it do not fail
-    /// with this kind. The predicates and codes of the error are those of its
+    /// An operation with `timeoutMS` did not complete in time. Without it, only a transaction of the
+    /// [convenient API](crate::Client::transaction) fails with this kind, after 120 s. The predicates and codes of the error are those of its
     /// [cause](TimeoutError::cause).
     Timeout(TimeoutError),
 }

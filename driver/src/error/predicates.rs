@@ -95,6 +95,14 @@ impl Error {
             || self.write_concern_error().is_some_and(|error| error.code == code)
     }
 
+    /// Whether a change stream cannot start or resume at its position, because the oplog no longer
+    /// contains it (code 286, `ChangeStreamHistoryLost`). The events in between are lost to the
+    /// stream: read the documents themselves, and watch again without a token.
+    #[must_use]
+    pub fn is_change_stream_history_lost(&self) -> bool {
+        self.code() == Some(code::CHANGE_STREAM_HISTORY_LOST)
+    }
+
     /// Whether the connection failed. If a command had been sent, it is unknown whether the server
     /// ran it.
     #[must_use]

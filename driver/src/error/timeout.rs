@@ -60,7 +60,7 @@ impl Error {
 /// alternate (`{:#}`), which appends the sources.
 impl fmt::Display for TimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time limit of the operation (timeoutMS) expired")?;
+        f.write_str("the time limit of the operation expired")?;
         match &self.cause {
             None => write!(f, " {}", self.step),
             Some(cause) if !f.alternate() => write!(f, ": {cause}"),

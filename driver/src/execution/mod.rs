@@ -10,6 +10,7 @@ mod jitter;
 #[path = "jitter_fixed.rs"]
 mod jitter;
 mod monitoring;
+mod scope;
 mod selection;
 mod sessions;
 mod state;
@@ -36,7 +37,7 @@ use crate::{
         server_selection::Criteria,
         session::{ServerSession, TransactionCommand},
     },
-    telemetry::SelectionLog,
+    telemetry::{CommandScope, SelectionLog, Tracing},
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi, timeout::Timeout},
 };
@@ -59,6 +60,7 @@ pub(crate) struct ExecutionSettings {
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     pub(crate) selection_log: SelectionLog,
+    pub(crate) tracing: Tracing,
     /// `serverSelectionTimeoutMS`, also for the check-out of an operation with `timeoutMS`.
     pub(crate) server_selection_timeout: Duration,
     /// `socketTimeoutMS`: the time limit of a reply without `timeoutMS`. `None`: no limit.
@@ -91,18 +93,25 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` within the time limit: in a session of the application if one is given, or
-    /// else in an implicit session.
+    /// Runs `operation` in an implicit session, without a time limit and without a span: it is not
+    /// caused by a call of the application.
     ///
     /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
     /// pool otherwise. The operation's own session is not returned to the session pool.
+    pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
+        self.run_in_scope(self.untraced_scope(), None, Timeout::Unset, operation)
+    }
+
+    /// Runs `operation` within the time limit, in a session of the application if one is given, and
+    /// in an implicit session otherwise. Dropping the future: see [`run`](Self::run).
     pub(crate) fn run_in<O: Operation>(
         &self,
         explicit: Option<&Arc<ExplicitSession>>,
         timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        self.run_with_id(self.next_operation_id(), explicit, timeout, operation)
+        let scope = self.scope_of(explicit, operation);
+        self.run_in_scope(scope, explicit, timeout, operation)
     }
 
     /// The random factor of a pause: from 0 to 1, 1 excluded.
@@ -110,60 +119,64 @@ impl Executor {
         self.settings.jitter.next()
     }
 
-    /// A new `operationId` for an operation that sends several commands, each with
-    /// [`run_with_id`](Self::run_with_id).
-    pub(crate) fn next_operation_id(&self) -> i64 {
-        self.operations.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
-    /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
-    /// Writes").
-    pub(crate) fn run_with_id<O: Operation>(
+    /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
+    /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` would contain the arguments twice"
+    )]
+    pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
-        operation_id: i64,
+        scope: S,
         explicit: Option<&Arc<ExplicitSession>>,
         timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session), timeout);
-        // Not an `async fn`, whose future would contain the arguments in addition to the state.
         async move {
-            if let Some(concern) = operation.properties().write_concern {
-                concern.validate().map_err(Error::invalid_argument)?;
-            }
-            if state.may_be_in_transaction(&self.topology, operation) {
-                // Boxed: most operations are not part of a transaction.
-                Box::pin(state.enter_transaction(operation)).await?;
-            }
-            loop {
-                let failure = match self.run_once(operation, &mut state).await {
-                    Ok(mut output) => {
-                        state.attempt_succeeded();
-                        match O::cursor(&mut output).and_then(CursorReply::if_open) {
-                            Some(cursor) => {
-                                cursor.session = state.session.take();
-                                cursor.operation_id = state.operation_id;
-                            }
-                            None => self.give_back_fresh(state.session.take()),
-                        }
-                        return Ok(output);
-                    }
-                    Err(failure) => failure,
-                };
-                match self.decide(operation, &mut state, failure) {
-                    Next::Again { pause: None } => {}
-                    // Boxed, so that the future contains a pointer instead of a timer: most
-                    // operations do not pause.
-                    Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
-                    Next::Report(error) => {
-                        self.give_back_fresh(state.session.take());
-                        return operation
-                            .recover(error)
-                            .map_err(|error| state.timeout.report(error));
+            let result = 'run: {
+                if let Some(concern) = operation.properties().write_concern
+                    && let Err(why) = concern.validate()
+                {
+                    break 'run Err(Error::invalid_argument(why));
+                }
+                let explicit = explicit.map(|session| &**session);
+                let mut state = OperationState::new(scope.borrow(), explicit, timeout);
+                if state.may_be_in_transaction(&self.topology, operation) {
+                    // Boxed: most operations are not part of a transaction.
+                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
+                        break 'run Err(error);
                     }
                 }
-            }
+                loop {
+                    let failure = match self.run_once(operation, &mut state).await {
+                        Ok(mut output) => {
+                            state.attempt_succeeded();
+                            match O::cursor(&mut output).and_then(CursorReply::if_open) {
+                                Some(cursor) => {
+                                    cursor.session = state.session.take();
+                                    cursor.scope = state.scope.of_cursor();
+                                }
+                                None => self.give_back_fresh(state.session.take()),
+                            }
+                            break 'run Ok(output);
+                        }
+                        Err(failure) => failure,
+                    };
+                    match self.decide(operation, &mut state, failure) {
+                        Next::Again { pause: None } => {}
+                        // Boxed, so that the future contains a pointer instead of a timer: most
+                        // operations do not pause.
+                        Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
+                        Next::Report(error) => {
+                            self.give_back_fresh(state.session.take());
+                            let recovered = operation.recover(error);
+                            break 'run recovered.map_err(|error| state.timeout.report(error));
+                        }
+                    }
+                }
+            };
+            scope.end(&result, || operation.failure());
+            result
         }
     }
 
@@ -222,6 +235,7 @@ impl Executor {
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
         let mut selection = None;
+        state.scope.span.begin_attempt();
         let at_once = match state.transaction {
             None => self.select_at_once(operation.properties().criteria, state.avoid()),
             Some(_) => None,
@@ -369,7 +383,7 @@ impl Executor {
             settings: self.settings.clone(),
             sessions: SessionPool::default(),
             clock: self.clock.copied(),
-            operations: AtomicI64::new(self.next_operation_id()),
+            operations: AtomicI64::new(self.operations.load(Ordering::Relaxed)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::{
         retry::RetryPolicy,
         session::{ServerSession, TransactionCommand},
     },
+    telemetry::OperationScope,
     topology::SelectedServer,
     types::timeout::Timeout,
 };
@@ -20,7 +21,7 @@ pub(super) struct Retries {
 
 /// What the attempts of one operation share.
 pub(super) struct OperationState<'a> {
-    pub(super) operation_id: i64,
+    pub(super) scope: &'a OperationScope,
     /// The explicit session.
     pub(super) explicit: Option<&'a ExplicitSession>,
     /// The implicit session, if there is no explicit one.
@@ -49,9 +50,13 @@ pub(super) enum PinnedBy {
 }
 
 impl<'a> OperationState<'a> {
-    pub(super) fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>, timeout: Timeout) -> Self {
+    pub(super) fn new(
+        scope: &'a OperationScope,
+        explicit: Option<&'a ExplicitSession>,
+        timeout: Timeout,
+    ) -> Self {
         Self {
-            operation_id,
+            scope,
             explicit,
             session: None,
             number: None,

@@ -256,6 +256,7 @@ impl Executor {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
         }
+        session.span.end(result.as_ref().err());
         result
     }
 }

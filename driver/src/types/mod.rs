@@ -3,20 +3,23 @@
 
 pub(crate) mod address;
 pub(crate) mod cancellation;
+pub(crate) mod change_stream;
 pub(crate) mod collation;
 pub(crate) mod compressor;
 pub(crate) mod concern;
-pub(crate) mod cursor;
+pub(crate) mod cursor_type;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod hint;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
+pub(crate) mod resume_token;
 pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod text;
 pub(crate) mod timeout;
+pub(crate) mod timeout_mode;
 pub(crate) mod transaction_options;
 pub(crate) mod variables;
 pub(crate) mod write_result;

@@ -26,7 +26,7 @@ use crate::{
         server_selection::Criteria,
         timeout::MaxTime,
     },
-    types::{concern::WriteConcern, cursor::TimeoutMode},
+    types::{concern::WriteConcern, timeout_mode::TimeoutMode},
 };
 
 /// The options of `aggregate`. See `api/command/declare.rs`.
@@ -250,6 +250,10 @@ impl Operation for AggregateOperation<'_> {
         } else {
             read
         }
+    }
+
+    fn collection(&self) -> Option<&str> {
+        (!self.whole_database).then_some(&self.scope.namespace.collection)
     }
 
     fn overrides(&self) -> OperationOverrides {

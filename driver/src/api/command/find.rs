@@ -28,6 +28,7 @@ use crate::{
         description::HelloReply,
         timeout::MaxTime,
     },
+    types::cursor_type::CursorType,
 };
 
 /// The options of `find`, in the order of the fields of the command.
@@ -49,7 +50,7 @@ macro_rules! __find_options {
             [cursor driver] limit: plain i64 => write_limits;
             /// How the timeout applies to the cursor. An error without a timeout. Default:
             /// `CursorLifetime`.
-            [cursor] timeout_mode: plain $crate::options::TimeoutMode;
+            [cursor driver] timeout_mode: plain $crate::options::TimeoutMode;
             /// The number of documents per batch. 0 requests an empty first batch. Default: the
             /// server's, 101 documents in the first batch and 16 MiB in each later batch.
             [cursor] batch_size: plain u32;
@@ -66,6 +67,13 @@ macro_rules! __find_options {
             /// Do not close the cursor on the server after 10 minutes of inactivity. Default:
             /// `false`.
             [cursor] no_cursor_timeout: plain bool = "noCursorTimeout";
+            /// Whether the cursor stays open at the end of a capped collection and returns later
+            /// documents; see [tailable cursors](crate::Cursor#tailable-cursors). Default: it ends.
+            [cursor driver] cursor_type: plain $crate::options::CursorType => write_cursor_type;
+            /// `maxTimeMS` of getMore: how long the server waits for documents of a cursor of the
+            /// type [`TailableAwait`](crate::options::CursorType::TailableAwait), sent in whole
+            /// milliseconds (at least 1). Other cursors ignore it. Default: the server's, 1 second.
+            [cursor driver] max_await_time: plain std::time::Duration;
             /// On a sharded cluster, return partial results if shards are unavailable. Default:
             /// `false`.
             allow_partial_results: plain bool = "allowPartialResults";
@@ -81,7 +89,7 @@ macro_rules! __find_options {
 
 crate::__find_options! { define_options {
     /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`,
-    /// `batch_size` and `no_cursor_timeout`.
+    /// `batch_size`, `no_cursor_timeout`, `cursor_type` and `max_await_time`.
     ///
     /// ```no_run
     /// # use marula_driver::{Collection, Result, bson::Document};
@@ -99,6 +107,17 @@ impl FindOptions {
     fn write_skip(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
             command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn write_cursor_type(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        match self.cursor_type.unwrap_or_default() {
+            CursorType::NonTailable => {}
+            CursorType::Tailable => command.bool("tailable", true),
+            CursorType::TailableAwait => {
+                command.bool("tailable", true);
+                command.bool("awaitData", true);
+            }
         }
     }
 
@@ -177,6 +196,8 @@ impl<'a, T> Find<'a, T> {
         let inner = self.collection.inner();
         let timeout = CursorTimeoutOptions {
             mode: self.options.timeout_mode,
+            cursor_type: self.options.cursor_type.unwrap_or_default(),
+            max_await_time: self.options.max_await_time,
             ..inner.cursor_timeout(self.options.timeout)
         }
         .start(self.session)?;
@@ -195,6 +216,9 @@ impl<'a, T> Find<'a, T> {
         .in_session(self.session)
         .with_time_limit(timeout);
         cursor.limit_total(self.options.limit);
+        if self.options.cursor_type == Some(CursorType::TailableAwait) {
+            cursor.max_await_time(self.options.max_await_time);
+        }
         Ok(cursor)
     }
 }
@@ -236,6 +260,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         self.options.limit = Some(-1);
         self.options.batch_size = None;
         self.options.no_cursor_timeout = None;
+        self.options.cursor_type = None;
         let inner = self.collection;
         let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let mut operation = FindOneOperation {
@@ -281,6 +306,10 @@ impl Operation for FindOperation<'_> {
         self.scope.properties("find")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }
@@ -317,6 +346,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn properties(&self) -> Properties<'_> {
         self.find.properties()
+    }
+
+    fn collection(&self) -> Option<&str> {
+        self.find.collection()
     }
 
     fn overrides(&self) -> OperationOverrides {

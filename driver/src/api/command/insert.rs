@@ -164,7 +164,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         let write_concern = self.options.write_concern.as_deref();
         let ordered = self.options.ordered.unwrap_or(true);
         let timeout = inner.start_timeout(self.options.timeout, self.session)?;
-        let mut batcher = Batcher::new(inner, write_concern, self.session, timeout, ordered);
+        let mut batcher = Batcher::new("insert", inner, write_concern, self.session, timeout, ordered);
         let mut documents = Documents::new(self.documents, ordered, &self.options);
         match batcher.send(&mut documents).await {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {

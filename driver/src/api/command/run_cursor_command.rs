@@ -165,6 +165,14 @@ impl Operation for RunCursorCommandOperation<'_> {
         self.command.properties()
     }
 
+    fn collection(&self) -> Option<&str> {
+        self.command.collection()
+    }
+
+    fn operation_name(&self) -> &str {
+        "runCursorCommand"
+    }
+
     fn is_sensitive(&self) -> bool {
         self.command.is_sensitive()
     }

@@ -17,19 +17,19 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
     execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession, types::timeout::Timeout,
+    proto::session::ServerSession, telemetry::OperationScope, types::timeout::Timeout,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
-pub(super) struct State {
+pub(in crate::api) struct State {
     client: Client,
-    pub(super) reply: CursorReply,
+    pub(in crate::api) reply: CursorReply,
     /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
-    pub(super) session: Option<Arc<ExplicitSession>>,
+    pub(in crate::api) session: Option<Arc<ExplicitSession>>,
     /// The transaction of that session which the cursor was opened in, by its number.
     pub(super) transaction: Option<i64>,
     batch_size: Option<u32>,
-    pub(super) max_await_time: Option<Duration>,
+    pub(in crate::api) max_await_time: Option<Duration>,
     comment: Option<Bson>,
     /// Number of documents that the cursor can still return, if the query has a limit.
     pub(super) remaining: Option<u64>,
@@ -41,18 +41,23 @@ pub(super) struct State {
     unreported: Option<Error>,
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
+    /// Whether the cursor is that of a change stream, which resumes in the same session after an
+    /// error. [`give_up`](Self::give_up) then decides whether the cursor is killed.
+    is_change_stream: bool,
+    /// If the server replied to the last getMore with an error: `maxWireVersion` of the connection.
+    pub(in crate::api) refused_by: Option<i32>,
     backoff: Backoff,
-    pub(super) timeout: CursorTimeout,
+    pub(in crate::api) timeout: CursorTimeout,
     /// The time limit of the running call, which may send several getMore commands on a tailable
     /// cursor. `None` until it sends the first.
-    call: Option<Timeout>,
+    pub(in crate::api) call: Option<Timeout>,
     /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
     /// usually closed the cursor.
     pub(super) kill_after_error: bool,
 }
 
 impl State {
-    pub(super) fn new(
+    pub(in crate::api) fn new(
         client: &Client,
         reply: CursorReply,
         batch_size: Option<u32>,
@@ -71,6 +76,8 @@ impl State {
             failed: false,
             interrupted: false,
             unreported: None,
+            is_change_stream: false,
+            refused_by: None,
             backoff: Backoff::default(),
             timeout: CursorTimeout::default(),
             call: None,
@@ -78,9 +85,26 @@ impl State {
         }
     }
 
+    /// The state of a change stream's cursor.
+    pub(in crate::api) fn of_change_stream(mut self) -> Self {
+        self.is_change_stream = true;
+        self
+    }
+
+    /// Gives up the cursor of a change stream whose getMore failed, and returns its implicit session
+    /// for the resume ("the resume attempt MUST use the same session"). Without the session, the
+    /// cursor is killed in the background: its server may not be available. Its pinned connection
+    /// returns to the pool.
+    pub(in crate::api) fn give_up(mut self, kills_cursor: bool) -> Option<ServerSession> {
+        if !kills_cursor {
+            self.reply.id = 0;
+        }
+        self.reply.session.take()
+    }
+
     /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
     /// the cursor has failed. Returns an error once if the last getMore was interrupted.
-    pub(super) fn advance_in_batch(&mut self) -> Result<bool> {
+    pub(in crate::api) fn advance_in_batch(&mut self) -> Result<bool> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
             // Without an error, the caller could not know that documents are missing.
@@ -108,7 +132,7 @@ impl State {
     }
 
     /// Whether there are no further documents and no error to return.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(in crate::api) fn is_exhausted(&self) -> bool {
         !self.interrupted
             && self.unreported.is_none()
             && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
@@ -121,7 +145,7 @@ impl State {
 
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
-    pub(super) async fn fetch(&mut self) -> Result<()> {
+    pub(in crate::api) async fn fetch(&mut self) -> Result<()> {
         let timeout = *self.call.get_or_insert_with(|| self.timeout.of_call());
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
@@ -168,22 +192,23 @@ impl State {
             comment: self.comment.as_ref(),
             transaction: self.transaction,
             is_freed: None,
+            wire_version: 0,
         };
         let next = self
             .client
             .executor()
-            .run_with_id(
-                self.reply.operation_id,
-                self.session.as_ref(),
-                timeout,
-                &mut operation,
-            )
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), timeout, &mut operation)
             .await;
         let is_freed = operation.is_freed;
+        self.refused_by = is_freed.map(|_| operation.wire_version);
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
             Err(error) => {
+                if self.is_change_stream {
+                    self.keep_for_resume(&error);
+                    return Err(error);
+                }
                 if error.is_network() {
                     // The server may still be running the command.
                     self.abandon_session();
@@ -206,6 +231,7 @@ impl State {
         if !self.reply.batch.is_empty() {
             self.call = None;
         }
+        self.reply.post_batch_resume_token = next.post_batch_resume_token;
         self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
@@ -234,8 +260,26 @@ impl State {
         )
     }
 
+    /// After a failed getMore of a change stream. The session is used by the resume. After a network
+    /// error it is dirty, so that it does not return to the session pool. After a timeout the server
+    /// may still run the getMore, so the resume has another session.
+    #[cold]
+    fn keep_for_resume(&mut self, error: &Error) {
+        if error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_)) {
+            self.reply.session = None;
+        }
+        if error.is_network()
+            && let Some(session) = &mut self.reply.session
+        {
+            session.mark_dirty();
+        }
+        if self.is_pinned && self.is_lost_after(error, None) {
+            self.reply.id = 0;
+        }
+    }
+
     /// Closes the cursor on the server if it is open.
-    pub(super) async fn free(&mut self) {
+    pub(in crate::api) async fn free(&mut self) {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }
@@ -287,7 +331,11 @@ impl State {
                 !in_background && session.lock().open_transaction() == self.transaction
             }),
             transaction: self.transaction,
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             timeout: self.timeout.of_close(),
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
@@ -326,7 +374,7 @@ struct KillOnDrop {
     explicit: Option<Arc<ExplicitSession>>,
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
-    operation_id: i64,
+    scope: OperationScope,
     /// Starts when killCursors is sent.
     timeout: Timeout,
     is_pinned: bool,
@@ -352,7 +400,7 @@ impl KillOnDrop {
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
-            .run_with_id(self.operation_id, explicit, self.timeout, &mut operation)
+            .run_in_scope(&self.scope, explicit, self.timeout, &mut operation)
             .await;
         self.id = 0;
         drop(self.pin.take());
@@ -382,7 +430,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             transaction: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             timeout: self.timeout,
             is_pinned: self.is_pinned,
             pin: self.pin.take(),

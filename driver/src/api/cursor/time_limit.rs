@@ -10,10 +10,7 @@ use crate::{
     Error, Result,
     execution::start_timeout,
     proto::timeout::MaxTime,
-    types::{
-        cursor::{CursorType, TimeoutMode},
-        timeout::Timeout,
-    },
+    types::{cursor_type::CursorType, timeout::Timeout, timeout_mode::TimeoutMode},
 };
 
 /// The options that determine the time limits of a cursor.
@@ -29,13 +26,14 @@ pub(in crate::api) struct CursorTimeoutOptions {
 }
 
 /// The time limits of a cursor, which begin with the operation that returns it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CursorTimeout {
     /// `timeoutMS`, for the calls that have the full time limit again.
     limit: Option<Duration>,
     /// The time limit of the operation, and of the cursor unless the mode is `ITERATION`.
     operation: Timeout,
     is_per_iteration: bool,
+    max_time: MaxTime,
 }
 
 impl CursorTimeoutOptions {
@@ -54,7 +52,7 @@ impl CursorTimeoutOptions {
                  client",
             ));
         }
-        let is_tailable = self.cursor_type.is_tailable();
+        let is_tailable = self.cursor_type != CursorType::NonTailable;
         if is_tailable && self.mode == Some(TimeoutMode::CursorLifetime) {
             return Err(Error::invalid_argument(
                 "the timeout mode of a tailable cursor must be Iteration: the cursor has no end",
@@ -69,11 +67,31 @@ impl CursorTimeoutOptions {
                  would always time out"
             )));
         }
+        let is_per_iteration = is_tailable || self.mode == Some(TimeoutMode::Iteration);
+        // The time limit of a transaction includes all its commands.
+        let is_of_transaction = session.is_some_and(|session| session.lock().timeout().is_set());
         Ok(CursorTimeout {
             limit,
             operation,
-            is_per_iteration: is_tailable || self.mode == Some(TimeoutMode::Iteration),
+            is_per_iteration: is_per_iteration && !is_of_transaction,
+            max_time: if is_per_iteration && self.cursor_type != CursorType::TailableAwait {
+                MaxTime::ByDriver
+            } else {
+                MaxTime::Remaining
+            },
         })
+    }
+}
+
+impl Default for CursorTimeout {
+    /// No time limit.
+    fn default() -> Self {
+        Self {
+            limit: None,
+            operation: Timeout::Unset,
+            is_per_iteration: false,
+            max_time: MaxTime::Remaining,
+        }
     }
 }
 
@@ -83,17 +101,13 @@ impl CursorTimeout {
         self.operation
     }
 
-    /// `maxTimeMS` of the operation: the server would apply it to the whole cursor.
+    /// `maxTimeMS` of the operation. Not sent if the server would apply it to the whole cursor.
     pub(in crate::api) fn max_time(&self) -> MaxTime {
-        if self.is_per_iteration {
-            MaxTime::ByDriver
-        } else {
-            MaxTime::Remaining
-        }
+        self.max_time
     }
 
     /// The time limit of a call that fetches documents, which begins now.
-    pub(super) fn of_call(&self) -> Timeout {
+    pub(in crate::api) fn of_call(&self) -> Timeout {
         if self.is_per_iteration {
             Timeout::start(self.limit)
         } else {
@@ -108,7 +122,7 @@ impl CursorTimeout {
     }
 
     /// Replaces the time limit of `killCursors`.
-    pub(super) fn set_close(&mut self, limit: Duration) {
+    pub(in crate::api) fn set_close(&mut self, limit: Duration) {
         self.limit = Some(limit);
     }
 }

@@ -1,11 +1,11 @@
 //! The methods of a session that start and end a transaction.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     Client, ClientSession, Error, Result,
     api::command::{EndTransaction, awaitable},
-    execution::ExplicitSession,
+    execution::{ExplicitSession, start_timeout},
     proto::session::{TransactionCommand, TransactionState},
     types::{
         timeout::Timeout,
@@ -67,7 +67,10 @@ impl ClientSession {
     /// If the future is dropped before the command is sent, the transaction remains in progress.
     /// Otherwise its result is unknown, and the commit can be called again.
     pub fn commit_transaction(&mut self) -> CommitTransaction<'_> {
-        CommitTransaction { session: self }
+        CommitTransaction {
+            session: self,
+            timeout: None,
+        }
     }
 
     /// Aborts the transaction. Nothing is sent if no operation was run in it. Errors of the server
@@ -81,7 +84,10 @@ impl ClientSession {
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
     pub fn abort_transaction(&mut self) -> AbortTransaction<'_> {
-        AbortTransaction { session: self }
+        AbortTransaction {
+            session: self,
+            timeout: None,
+        }
     }
 
     /// Whether a transaction was started, and neither committed nor aborted.
@@ -113,23 +119,37 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
-        self.shared().start_transaction(options)
+        self.shared().start_transaction(options)?;
+        self.client().executor().trace_transaction(self.shared());
+        Ok(())
     }
 
-    /// Commits the transaction.
-    pub(super) async fn commit(&self) -> Result<()> {
-        end(self.client(), self.shared(), TransactionCommand::Commit).await
+    /// Commits the transaction. `timeout`: the option of the operation.
+    pub(super) async fn commit(&self, timeout: Option<Duration>) -> Result<()> {
+        let session = self.shared();
+        let inherited = session.lock().default_timeout();
+        // The time limit of the convenient API includes the commit.
+        let timeout = start_timeout(timeout, Some(session), inherited)?;
+        end(self.client(), session, TransactionCommand::Commit, timeout).await
     }
 
-    /// Aborts the transaction.
-    pub(super) async fn abort(&self) -> Result<()> {
-        abort(self.client(), self.shared()).await
+    /// Aborts the transaction. `timeout`: the option of the operation.
+    pub(super) async fn abort(&self, timeout: Option<Duration>) -> Result<()> {
+        abort(self.client(), self.shared(), timeout).await
     }
 }
 
-/// Aborts the transaction of a session, and ignores the errors of the command.
-pub(in crate::api) async fn abort(client: &Client, session: &Arc<ExplicitSession>) -> Result<()> {
-    match end(client, session, TransactionCommand::Abort).await {
+/// Aborts the transaction of a session, and ignores the errors of the command. The abort has the
+/// full time limit, also after that of the convenient API has expired (Client Side Operations
+/// Timeout, "Convenient Transactions API").
+pub(in crate::api) async fn abort(
+    client: &Client,
+    session: &Arc<ExplicitSession>,
+    timeout: Option<Duration>,
+) -> Result<()> {
+    let inherited = session.lock().default_timeout();
+    let timeout = Timeout::start(timeout.or(inherited));
+    match end(client, session, TransactionCommand::Abort, timeout).await {
         Err(error) if session.lock().transaction_state() != TransactionState::Aborted => Err(error),
         _ => Ok(()),
     }
@@ -137,17 +157,14 @@ pub(in crate::api) async fn abort(client: &Client, session: &Arc<ExplicitSession
 
 /// Commits or aborts the transaction of a session. The commands of its cursors take their turn
 /// before.
-async fn end(client: &Client, session: &Arc<ExplicitSession>, command: TransactionCommand) -> Result<()> {
+async fn end(
+    client: &Client,
+    session: &Arc<ExplicitSession>,
+    command: TransactionCommand,
+    timeout: Timeout,
+) -> Result<()> {
     let mut operation = EndTransaction { session, command };
     let executor = client.executor();
-    let timeout = {
-        let session = session.lock();
-        match command {
-            // The time limit of the convenient API includes the commit, but not the abort.
-            TransactionCommand::Commit if session.timeout().is_set() => session.timeout(),
-            _ => Timeout::start(session.default_timeout()),
-        }
-    };
     Box::pin(executor.end_transaction(session, command, timeout, &mut operation)).await
 }
 
@@ -179,12 +196,22 @@ awaitable!(['a] StartTransaction<'a> => ());
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CommitTransaction<'a> {
-    pub(super) session: &'a mut ClientSession,
+    session: &'a mut ClientSession,
+    timeout: Option<Duration>,
 }
 
 impl CommitTransaction<'_> {
+    /// `timeoutMS`: the time limit for the whole operation, including server selection and
+    /// retries. It replaces `max_commit_time` and `wtimeout`. Zero means no limit. Default:
+    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session. An error within a
+    /// transaction of the convenient API that has a time limit.
+    pub fn timeout(mut self, value: Duration) -> Self {
+        self.timeout = Some(value);
+        self
+    }
+
     async fn run(self) -> Result<()> {
-        self.session.commit().await
+        self.session.commit(self.timeout).await
     }
 }
 
@@ -194,12 +221,21 @@ awaitable!(['a] CommitTransaction<'a> => ());
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct AbortTransaction<'a> {
-    pub(super) session: &'a mut ClientSession,
+    session: &'a mut ClientSession,
+    timeout: Option<Duration>,
 }
 
 impl AbortTransaction<'_> {
+    /// `timeoutMS`: the time limit for the whole operation, including server selection and
+    /// retries. Zero means no limit. Default:
+    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session.
+    pub fn timeout(mut self, value: Duration) -> Self {
+        self.timeout = Some(value);
+        self
+    }
+
     async fn run(self) -> Result<()> {
-        self.session.abort().await
+        self.session.abort(self.timeout).await
     }
 }
 

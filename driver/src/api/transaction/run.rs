@@ -2,13 +2,15 @@
 
 use std::{
     any::Any,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use crate::{
     ClientSession, Error, Result, TRANSIENT_TRANSACTION_ERROR,
+    execution::ExplicitSession,
     proto::session::{AfterCommit, TransactionRun, TransactionState},
-    types::transaction_options::TransactionOptions,
+    types::{timeout::Timeout, transaction_options::TransactionOptions},
 };
 
 /// The attempts of one transaction, with their time limit.
@@ -17,13 +19,32 @@ pub(super) struct Attempts {
     run: TransactionRun,
     began: Instant,
     limit: Duration,
+    /// `timeoutMS`, which replaces `limit`. The operations of the transaction share it.
+    timeout: Timeout,
+    /// `timeoutMS` of the run, which an abort has again.
+    full_timeout: Option<Duration>,
+    session: Arc<ExplicitSession>,
     /// The error for which the transaction is run again.
     cause: Option<Error>,
 }
 
 impl Attempts {
-    pub(super) fn new(options: TransactionOptions, limit: Duration) -> Self {
+    /// `limit` is the time limit without `timeoutMS`, `timeout` the option of the operation.
+    pub(super) fn new(
+        session: &ClientSession,
+        options: TransactionOptions,
+        limit: Duration,
+        timeout: Option<Duration>,
+    ) -> Self {
+        let session = Arc::clone(session.shared());
+        let inherited = session.lock().default_timeout();
+        let full_timeout = timeout.or(inherited);
+        let timeout = Timeout::start(full_timeout);
+        session.lock().set_timeout(timeout);
         Self {
+            timeout,
+            full_timeout,
+            session,
             options,
             run: TransactionRun::default(),
             began: Instant::now(),
@@ -34,6 +55,9 @@ impl Attempts {
 
     /// Whether a pause that begins now ends within the time limit.
     fn allows(&self, pause: Duration) -> bool {
+        if self.timeout.is_set() {
+            return self.timeout.allows(pause);
+        }
         self.began.elapsed().saturating_add(pause) < self.limit
     }
 
@@ -43,7 +67,7 @@ impl Attempts {
             && let Some(pause) = self.run.pause(session.client().executor().jitter())
         {
             if !self.allows(pause) {
-                return Err(timed_out(cause));
+                return Err(cause.into_timeout());
             }
             tokio::time::sleep(pause).await;
         }
@@ -66,7 +90,7 @@ impl Attempts {
                 self.cause = transient(session, &error);
                 if session.in_transaction() {
                     // The errors of the command are ignored.
-                    let _ = session.abort().await;
+                    let _ = session.abort(self.full_timeout).await;
                 }
                 return self.cause.is_none().then_some(Err(error));
             }
@@ -75,16 +99,16 @@ impl Attempts {
             return Some(Ok(value));
         }
         loop {
-            let Err(error) = session.commit().await else {
+            let Err(error) = session.commit(None).await else {
                 return Some(Ok(value));
             };
             match TransactionRun::after_commit(&error) {
                 AfterCommit::CommitAgain if self.allows(Duration::ZERO) => {}
-                AfterCommit::CommitAgain => return Some(Err(timed_out(error).into())),
+                AfterCommit::CommitAgain => return Some(Err(error.into_timeout().into())),
                 AfterCommit::RunAgain => {
                     if session.transaction_state() == TransactionState::InProgress {
                         // The commit was not sent.
-                        let _ = session.abort().await;
+                        let _ = session.abort(self.full_timeout).await;
                     }
                     self.cause = Some(error);
                     return None;
@@ -92,6 +116,13 @@ impl Attempts {
                 AfterCommit::Report => return Some(Err(error.into())),
             }
         }
+    }
+}
+
+impl Drop for Attempts {
+    /// Later operations in the session are not part of the transaction.
+    fn drop(&mut self) {
+        self.session.lock().set_timeout(Timeout::Unset);
     }
 }
 
@@ -104,9 +135,4 @@ fn transient<E: 'static>(session: &ClientSession, error: &E) -> Option<Error> {
             .then(|| own.clone()),
         None => session.shared().lock().transaction()?.transient().cloned(),
     }
-}
-
-/// The timeout form of the last error.
-fn timed_out(cause: Error) -> Error {
-    cause
 }

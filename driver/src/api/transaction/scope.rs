@@ -117,7 +117,7 @@ impl TransactionScope {
     /// # Cancel safety
     /// If the future is dropped, the transaction is aborted in the background.
     pub async fn abort(self) -> Result<()> {
-        self.session.abort().await
+        self.session.abort(None).await
     }
 }
 

@@ -35,6 +35,7 @@ impl Client {
             client: self.clone(),
             options: TransactionOptions::default(),
             limit: TransactionRun::TIME_LIMIT,
+            timeout: None,
         }
     }
 }
@@ -59,6 +60,7 @@ impl ClientSession {
             session: self,
             options: TransactionOptions::default(),
             limit: TransactionRun::TIME_LIMIT,
+            timeout: None,
         }
     }
 }
@@ -69,6 +71,17 @@ macro_rules! run_setters {
         /// Replaces all options, also those that setters have set before.
         pub fn with_options(mut self, options: TransactionOptions) -> Self {
             self.options = options;
+            self
+        }
+
+        /// `timeoutMS`: the time limit for the whole run, with all attempts, pauses and commits. The
+        /// operations of the body that are passed the session share it, and setting a timeout for
+        /// one of them is an error; it does not limit other operations and code. An abort has the
+        /// full time limit again. Zero means no limit. Default:
+        /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session, or
+        /// else 120 s, after which the transaction is not run again.
+        pub fn timeout(mut self, value: Duration) -> Self {
+            self.timeout = Some(value);
             self
         }
 
@@ -89,6 +102,7 @@ pub struct TransactionSettings {
     client: Client,
     options: TransactionOptions,
     limit: Duration,
+    timeout: Option<Duration>,
 }
 
 impl TransactionSettings {
@@ -100,7 +114,7 @@ impl TransactionSettings {
     /// If the body or the commit fails with the label
     /// [`TRANSIENT_TRANSACTION_ERROR`](crate::TRANSIENT_TRANSACTION_ERROR), the transaction is
     /// aborted and run again after a pause of at most 500 ms. A commit whose result is unknown is
-    /// repeated. Both end after 120 s. If the body itself commits or aborts, its value is returned.
+    /// repeated. Both end after the [timeout](Self::timeout), or else after 120 s. If the body itself commits or aborts, its value is returned.
     ///
     /// **The body can run several times.** It is cloned for each attempt, so it can capture shared
     /// references and values that can be cloned, but cannot change captured variables. Its effects
@@ -131,7 +145,7 @@ impl TransactionSettings {
         // Boxed: the future of the caller contains a pointer and not the future of the body.
         Box::pin(async move {
             let mut tx = TransactionScope::new(self.client.start_session().await?);
-            let mut attempts = Attempts::new(self.options, self.limit);
+            let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout);
             loop {
                 attempts.begin(&mut tx).await?;
                 let outcome = body.clone()(&mut tx).await;
@@ -152,6 +166,7 @@ pub struct SessionTransaction<'s> {
     session: &'s mut ClientSession,
     options: TransactionOptions,
     limit: Duration,
+    timeout: Option<Duration>,
 }
 
 impl SessionTransaction<'_> {
@@ -172,8 +187,8 @@ impl SessionTransaction<'_> {
         E: From<Error> + 'static,
     {
         Box::pin(async move {
-            let mut attempts = Attempts::new(self.options, self.limit);
             let session = self.session;
+            let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout);
             loop {
                 attempts.begin(session).await?;
                 let outcome = body.clone()(session).await;

@@ -2,8 +2,10 @@
 
 mod builder;
 mod reply;
+mod target;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{CommandBuilder, max_time_millis, write_documents};
 pub use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};
+pub use target::collection_of;

@@ -202,10 +202,6 @@ impl SessionState {
     }
 
     /// Sets [`timeout`](Self::timeout), and removes it with `Timeout::Unset`.
-    #[cfg_attr(
-        not(any(test, feature = "internals")),
-        expect(dead_code, reason = "transactions use it")
-    )]
     pub fn set_timeout(&mut self, timeout: Timeout) {
         self.timeout = timeout;
     }

@@ -124,7 +124,8 @@ impl<'a> BulkWrite<'a> {
         let timeout = self
             .collection
             .start_timeout(self.options.timeout, self.session)?;
-        let mut batcher = Batcher::new(self.collection, write_concern, self.session, timeout, ordered);
+        let (name, session) = ("bulkWrite", self.session);
+        let mut batcher = Batcher::new(name, self.collection, write_concern, session, timeout, ordered);
         for (kind, positions) in groups(&statements, ordered) {
             let (all, options) = (&statements, &self.options);
             let sent = match kind {

@@ -56,7 +56,7 @@ impl Entity {
             Self::Collection(_) => "collection",
             Self::Bucket(_) => "bucket",
             Self::Session(_) => "session",
-            Self::Cursor(_) => "cursor",
+            Self::Cursor(cursor) => cursor.kind(),
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",

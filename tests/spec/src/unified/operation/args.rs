@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use marula_driver::{
-    ClientSession,
-    bson::{Bson, Document, from_document},
+    ClientSession, ResumeToken,
+    bson::{Bson, Document, Timestamp, from_document},
     options::{Collation, CursorType, Hint, ReadConcern, ReadPreference, TimeoutMode, WriteConcern},
 };
 
@@ -166,16 +166,6 @@ impl Args {
         }
     }
 
-    pub(crate) fn cursor_type(&mut self, key: &str) -> Step<Option<CursorType>> {
-        match self.string(key)?.as_deref() {
-            None => Ok(None),
-            Some("nonTailable") => Ok(Some(CursorType::NonTailable)),
-            Some("tailable") => Ok(Some(CursorType::Tailable)),
-            Some("tailableAwait") => Ok(Some(CursorType::TailableAwait)),
-            Some(other) => failed(format!("invalid {key} \"{other}\"")),
-        }
-    }
-
     pub(crate) fn hint(&mut self, key: &str) -> Step<Option<Hint>> {
         self.typed(key, "an index name or key pattern", |value| match value {
             Bson::String(name) => Some(Hint::from(name.as_str())),
@@ -187,6 +177,27 @@ impl Args {
     pub(crate) fn collation(&mut self, key: &str) -> Step<Option<Collation>> {
         self.typed(key, "a collation", |value| {
             from_document(value.as_document()?).ok()
+        })
+    }
+
+    pub(crate) fn timestamp(&mut self, key: &str) -> Step<Option<Timestamp>> {
+        self.typed(key, "a timestamp", Bson::as_timestamp)
+    }
+
+    pub(crate) fn resume_token(&mut self, key: &str) -> Step<Option<ResumeToken>> {
+        self.typed(key, "a document", |value| {
+            from_document(value.as_document()?).ok()
+        })
+    }
+
+    pub(crate) fn cursor_type(&mut self, key: &str) -> Step<Option<CursorType>> {
+        self.typed(key, "a cursor type", |value| {
+            Some(match value.as_str()? {
+                "nonTailable" => CursorType::NonTailable,
+                "tailable" => CursorType::Tailable,
+                "tailableAwait" => CursorType::TailableAwait,
+                _ => return None,
+            })
         })
     }
 

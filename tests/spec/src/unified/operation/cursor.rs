@@ -10,14 +10,9 @@ pub(super) async fn run(entity: &CursorEntity, name: &str, mut args: Args) -> St
     match name {
         "iterateUntilDocumentOrError" => {
             args.finish()?;
-            loop {
-                match entity.iterate_once().await {
-                    Ok(None) if entity.is_exhausted().await => {
-                        return failed("the cursor ended without a document or an error");
-                    }
-                    Ok(None) => {}
-                    other => return Ok(Some(other.map(optional))),
-                }
+            match entity.next().await {
+                Ok(None) => failed("the cursor ended without a document or an error"),
+                other => Ok(Some(other.map(optional))),
             }
         }
         "iterateOnce" => {

@@ -8,7 +8,7 @@ use marula_driver::{
 use super::{
     Done, Output,
     args::{Args, finish, set},
-    collected, documents,
+    change_stream, collected, documents,
 };
 use crate::unified::stop::{Step, failed};
 
@@ -18,6 +18,7 @@ pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Opt
         "runCursorCommand" => collected(run_cursor_command(database, args).await?).await,
         "createCommandCursor" => run_cursor_command(database, args).await?.map(Output::Cursor),
         "modifyCollection" => modify_collection(database, args).await?,
+        "createChangeStream" => change_stream::create(database.watch(), args).await?,
         "aggregate" => aggregate(database, args).await?,
         "listCollections" => list_collections(database, args).await?,
         "listCollectionNames" => list_collection_names(database, args).await?,

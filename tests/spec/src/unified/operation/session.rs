@@ -3,6 +3,7 @@
 use std::{
     mem,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use marula_driver::{
@@ -12,7 +13,11 @@ use marula_driver::{
     options::TransactionOptions,
 };
 
-use super::{Done, Output, args::Args, run_in_callback};
+use super::{
+    Done, Output,
+    args::{Args, set},
+    run_in_callback,
+};
 use crate::unified::{
     entity::SessionEntity,
     run::TestRun,
@@ -46,18 +51,25 @@ pub(super) async fn run(
             session.start_transaction().with_options(options).await
         }
         "commitTransaction" => {
+            let mut session = entity.session.lock().await;
+            let mut action = session.commit_transaction();
+            set!(action, args; timeout <- milliseconds("timeoutMS"));
             args.finish()?;
-            entity.session.lock().await.commit_transaction().await
+            action.await
         }
         "abortTransaction" => {
+            let mut session = entity.session.lock().await;
+            let mut action = session.abort_transaction();
+            set!(action, args; timeout <- milliseconds("timeoutMS"));
             args.finish()?;
-            entity.session.lock().await.abort_transaction().await
+            action.await
         }
         "withTransaction" => {
             let options = transaction_options(&mut args)?;
             let callback = args.required("callback", Args::documents)?;
+            let timeout = args.milliseconds("timeoutMS")?;
             args.finish()?;
-            with_transaction(run, entity, options, &callback).await?
+            with_transaction(run, entity, options, timeout, &callback).await?
         }
         _ => return Ok(None),
     };
@@ -79,6 +91,7 @@ async fn with_transaction(
     run: &Arc<TestRun>,
     entity: &SessionEntity,
     options: TransactionOptions,
+    timeout: Option<Duration>,
     callback: &[Document],
 ) -> Step<Result<(), Error>> {
     let mut session = {
@@ -91,9 +104,11 @@ async fn with_transaction(
         mem::replace(&mut *place, other)
     };
     let stopped = Mutex::new(None);
-    let done = session
-        .with_transaction()
-        .with_options(options)
+    let mut action = session.with_transaction().with_options(options);
+    if let Some(timeout) = timeout {
+        action = action.timeout(timeout);
+    }
+    let done = action
         .run(async |session: &mut ClientSession| {
             mem::swap(session, &mut *entity.session.lock().await);
             let done = run_callback(run, callback).await;

@@ -1,4 +1,4 @@
-//! Options of cursors.
+//! How a timeout applies to a cursor.
 
 /// How the timeout (`timeoutMS`) of an operation applies to the cursor that it returns ([Client Side
 /// Operations Timeout], "Cursors").
@@ -14,25 +14,4 @@ pub enum TimeoutMode {
     /// The time limit applies to the operation, and again to each call that fetches documents. The
     /// server then has no time limit of its own. The default for tailable cursors.
     Iteration,
-}
-
-/// Whether a cursor stays open at the end of its capped collection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CursorType {
-    /// The cursor ends after the last document. The default.
-    #[default]
-    NonTailable,
-    /// The cursor stays open after the last document, and returns documents that are inserted
-    /// later. The server replies at once if there are none.
-    Tailable,
-    /// As [`Tailable`](Self::Tailable), but the server waits for documents (`awaitData`).
-    TailableAwait,
-}
-
-impl CursorType {
-    /// Whether the cursor stays open after the last document.
-    pub(crate) fn is_tailable(self) -> bool {
-        self != Self::NonTailable
-    }
 }
