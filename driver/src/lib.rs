@@ -48,7 +48,7 @@
 //!
 //! # Not supported
 //!
-//! Encryption, `timeoutMS`, and authentication with AWS, OIDC or GSSAPI. Creating a client
+//! Encryption, and authentication with AWS, OIDC or GSSAPI. Creating a client
 //! whose options require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
@@ -132,7 +132,7 @@ mod types;
 pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
-    Cursor, Database, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
+    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -192,8 +192,27 @@ pub use types::{
 /// unless the reply was read completely. `insert_many` and `bulk_write` may have sent a part of
 /// their commands.
 ///
-/// To limit the time of an operation, set `max_time`, which is enforced by the server, or drop the
-/// future, e.g. with `tokio::time::timeout`.
+/// # Timeouts
+///
+/// [`timeoutMS`](crate::options::ClientOptions::timeout) limits the time of a whole operation, with
+/// its retries: set it for the client, a database, a collection, or an action
+/// ([`timeout`](crate::action::Find::timeout)). The innermost setting applies.
+/// An expired time limit is an error of the kind [`Timeout`](crate::ErrorKind::Timeout). With
+/// `timeoutMS`, retryable operations are attempted again as often as the time allows.
+///
+/// ```no_run
+/// # async fn run(orders: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// use std::time::Duration;
+/// use marula_driver::bson::doc;
+/// let orders = orders.with_timeout(Duration::from_secs(2));
+/// match orders.find_one(doc! { "state": "open" }).await {
+///     Err(error) if error.is_timeout() => println!("too slow: {error}"),
+///     other => println!("{:?}", other?),
+/// }
+/// // Another time limit for one operation; zero means none.
+/// orders.count_documents(doc! {}).timeout(Duration::ZERO).await?;
+/// # Ok(()) }
+/// ```
 ///
 /// [Retryable Reads]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md

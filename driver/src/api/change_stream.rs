@@ -104,7 +104,7 @@ use state::{Failed, State};
 /// while let Some(fragment) = fragments.try_next().await? {
 ///     whole.extend(fragment);
 ///     let is_complete = match whole.get_document("splitEvent") {
-///         Ok(position) => position.get_i32("fragment") == position.get_i32("of"),
+///         Ok(position) => position.get_i32("fragment").ok() == position.get_i32("of").ok(),
 ///         Err(_) => true,
 ///     };
 ///     if is_complete {

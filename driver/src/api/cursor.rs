@@ -1,6 +1,7 @@
 //! [`Cursor`].
 
 mod backoff;
+mod raw_batch;
 pub(super) mod state;
 mod time_limit;
 
@@ -27,6 +28,7 @@ use crate::{
     },
     telemetry::OperationScope,
 };
+pub use raw_batch::RawBatch;
 use state::State;
 pub(super) use time_limit::{CursorTimeout, CursorTimeoutOptions};
 
@@ -250,6 +252,46 @@ impl<T> Cursor<T> {
         self.fetching = None;
         self.state = Some(state);
         result.map(|()| true)
+    }
+
+    /// The remaining documents of the current batch, or else the next batch, as the server sent it,
+    /// without copies. `None` at the end. The batch of a tailable cursor is empty if there are no
+    /// documents yet; the [delays](Self#tailable-cursors) apply.
+    ///
+    /// # Cancel safety
+    /// As [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    ///
+    /// ```no_run
+    /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// let mut cursor = books.find(doc! {}).batch_size(1_000).await?;
+    /// while let Some(batch) = cursor.next_batch().await? {
+    ///     for book in batch.documents() {
+    ///         println!("{} bytes", book?.as_bytes().len());
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn next_batch(&mut self) -> Result<Option<RawBatch>> {
+        self.finish_fetching().await?;
+        let Some(state) = &mut self.state else {
+            return Ok(None);
+        };
+        if let Some(batch) = state.take_batch()? {
+            return Ok(Some(RawBatch(batch)));
+        }
+        if state.is_exhausted() {
+            return Ok(None);
+        }
+        Box::pin(state.fetch()).await?;
+        match state.take_batch()? {
+            Some(batch) => Ok(Some(RawBatch(batch))),
+            None if state.is_exhausted() => Ok(None),
+            None => Ok(Some(RawBatch(Batch::default()))),
+        }
     }
 
     /// The current document, without a copy.

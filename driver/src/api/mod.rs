@@ -23,7 +23,7 @@ pub use change_stream::{
 };
 pub use client::Client;
 pub use collection::Collection;
-pub use cursor::Cursor;
+pub use cursor::{Cursor, RawBatch};
 pub use database::Database;
 #[cfg(not(feature = "internals"))]
 use environment::Environment;

@@ -92,15 +92,29 @@ impl Batch {
 
     /// As [`current`](Self::current). The length and the terminator of the document are checked.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
-        RawDocument::from_bytes(self.current()).map_err(|e| {
-            Error::invalid_reply(format!(
-                "a document in the batch of a cursor is not valid BSON: {e}"
-            ))
-        })
+        RawDocument::from_bytes(self.current()).map_err(invalid_document)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+
+    /// The documents that have not been visited. Ends after an error.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<&RawDocument>> {
+        let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
+        let mut elements = Some(RawElements::unframed(rest));
+        std::iter::from_fn(move || {
+            let before = elements.take()?;
+            let mut after = before;
+            let Some(item) = after.take_item() else {
+                return end_of_batch(before).err().map(Err);
+            };
+            let Some(bytes) = document_bytes(item) else {
+                return Some(Err(not_a_document()));
+            };
+            elements = Some(after);
+            Some(RawDocument::from_bytes(bytes).map_err(invalid_document))
+        })
     }
 
     /// Stores the bytes of the reply, unless the batch is empty.
@@ -116,6 +130,13 @@ impl Batch {
 fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
     elements.next_item()?;
     Ok(())
+}
+
+#[cold]
+fn invalid_document(error: impl std::fmt::Display) -> Error {
+    Error::invalid_reply(format!(
+        "a document in the batch of a cursor is not valid BSON: {error}"
+    ))
 }
 
 #[cold]

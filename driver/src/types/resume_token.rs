@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bson::{RawDocument, RawDocumentBuf};
+use crate::bson::{RawDocument, RawDocumentBuf, decode_document};
 
 /// The position of a change stream, from which another stream can continue.
 ///
@@ -17,7 +17,6 @@ use crate::bson::{RawDocument, RawDocumentBuf};
 ///
 /// ```no_run
 /// # use marula_driver::{Collection, Result, bson::{Document, doc}};
-/// # async fn run(orders: Collection<Document>, tokens: Collection<Stored>) -> Result<()> {
 /// use marula_driver::ResumeToken;
 ///
 /// #[derive(serde::Serialize, serde::Deserialize)]
@@ -26,6 +25,7 @@ use crate::bson::{RawDocument, RawDocumentBuf};
 ///     token: ResumeToken,
 /// }
 ///
+/// # async fn run(orders: Collection<Document>, tokens: Collection<Stored>) -> Result<()> {
 /// let stored = tokens.find_one(doc! { "_id": "orders" }).await?;
 /// let mut watch = orders.watch();
 /// if let Some(stored) = stored {
@@ -76,6 +76,10 @@ impl From<ResumeToken> for RawDocumentBuf {
 
 impl fmt::Debug for ResumeToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ResumeToken").field(&self.0).finish()
+        let mut debug = f.debug_tuple("ResumeToken");
+        match decode_document(self.0.as_bytes()) {
+            Ok(token) => debug.field(&format_args!("{token}")).finish(),
+            Err(_) => debug.field(&self.0).finish(),
+        }
     }
 }

@@ -192,6 +192,13 @@ impl<D> Collection<D> {
         Self::from_driver(&self.inner.with_read_preference(preference))
     }
 
+    /// The same collection with another timeout (`timeoutMS`) of each operation, which includes
+    /// server selection and retries. Zero means no limit. Default: the database's.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
+        Self::from_driver(&self.inner.with_timeout(timeout))
+    }
+
     fn not_found(&self) -> Error {
         Error::NotFound {
             collection: self.inner.namespace().to_string(),

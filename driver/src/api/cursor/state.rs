@@ -15,9 +15,14 @@ use super::{
     time_limit::CursorTimeout,
 };
 use crate::{
-    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
-    execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
-    proto::session::ServerSession, telemetry::OperationScope, types::timeout::Timeout,
+    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
+    bson::Bson,
+    execution::ExplicitSession,
+    operation::cursor::{Batch, CursorReply},
+    pool::PooledConnection,
+    proto::session::ServerSession,
+    telemetry::OperationScope,
+    types::timeout::Timeout,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
@@ -102,9 +107,8 @@ impl State {
         self.reply.session.take()
     }
 
-    /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
-    /// the cursor has failed. Returns an error once if the last getMore was interrupted.
-    pub(in crate::api) fn advance_in_batch(&mut self) -> Result<bool> {
+    /// Returns an error once if the last getMore was interrupted.
+    fn take_error(&mut self) -> Result<()> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
             // Without an error, the caller could not know that documents are missing.
@@ -112,9 +116,27 @@ impl State {
                 "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
             ));
         }
-        if let Some(error) = self.unreported.take() {
-            return Err(error);
+        self.unreported.take().map_or(Ok(()), Err)
+    }
+
+    /// The rest of the batch, unless it is empty or the cursor has failed. Fails as
+    /// [`advance_in_batch`](Self::advance_in_batch).
+    pub(super) fn take_batch(&mut self) -> Result<Option<Batch>> {
+        self.take_error()?;
+        if self.failed || self.reply.batch.is_empty() {
+            return Ok(None);
         }
+        let batch = std::mem::take(&mut self.reply.batch);
+        if let Some(remaining) = &mut self.remaining {
+            *remaining = remaining.saturating_sub(batch.documents().count() as u64);
+        }
+        Ok(Some(batch))
+    }
+
+    /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
+    /// the cursor has failed. Returns an error once if the last getMore was interrupted.
+    pub(in crate::api) fn advance_in_batch(&mut self) -> Result<bool> {
+        self.take_error()?;
         if self.failed {
             return Ok(false);
         }

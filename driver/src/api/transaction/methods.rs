@@ -139,7 +139,7 @@ impl ClientSession {
     }
 }
 
-/// Aborts the transaction of a session, and ignores the errors of the command. The abort has the
+/// Aborts the transaction of a session. The errors of the command are ignored. The abort has the
 /// full time limit, also after that of the convenient API has expired (Client Side Operations
 /// Timeout, "Convenient Transactions API").
 pub(in crate::api) async fn abort(
@@ -149,10 +149,7 @@ pub(in crate::api) async fn abort(
 ) -> Result<()> {
     let inherited = session.lock().default_timeout();
     let timeout = Timeout::start(timeout.or(inherited));
-    match end(client, session, TransactionCommand::Abort, timeout).await {
-        Err(error) if session.lock().transaction_state() != TransactionState::Aborted => Err(error),
-        _ => Ok(()),
-    }
+    end(client, session, TransactionCommand::Abort, timeout).await
 }
 
 /// Commits or aborts the transaction of a session. The commands of its cursors take their turn
