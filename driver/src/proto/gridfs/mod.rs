@@ -14,8 +14,8 @@ pub use buffer::ChunkBuffer;
 pub use file::GridFsFile;
 pub use index::has_index;
 pub use revision::Revision;
+pub use sequence::ChunkSequence;
 pub(crate) use sequence::chunk_data;
-pub use sequence::{ChunkSequence, Layout};
 
 /// `chunkSizeBytes` by default: 255 KiB.
 pub const DEFAULT_CHUNK_SIZE: u32 = 255 * 1024;

@@ -1,6 +1,6 @@
 //! Tests of the chunks, the files, the revisions and the indexes.
 
-use super::*;
+use super::{sequence::Layout, *};
 use crate::{
     bson::{Binary, BinarySubtype, Bson, Document, ObjectId, RawDocumentBuf, doc, to_raw_document},
     error::{ChunkFault, ErrorKind, GridFsError},
