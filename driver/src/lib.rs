@@ -48,7 +48,7 @@
 //!
 //! # Not supported
 //!
-//! GridFS, encryption, and authentication with AWS, OIDC or GSSAPI. Creating a client
+//! Encryption, and authentication with AWS, OIDC or GSSAPI. Creating a client
 //! whose options require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
@@ -129,6 +129,7 @@ mod telemetry;
 mod topology;
 mod types;
 
+pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
     Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
@@ -138,12 +139,13 @@ pub use api::{
     },
 };
 pub use error::{
-    AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
-    ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
-    RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
+    CommandError, ConnectionsInUse, Error, ErrorKind, GridFsError, NetworkError, NetworkPhase, PoolError,
+    RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
     TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError,
     WriteError, WriteFailure,
 };
+pub use proto::gridfs::GridFsFile;
 pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
@@ -217,7 +219,7 @@ pub use types::{
 /// [Retryable Writes]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
-    pub use crate::api::{StartSession, command::action::*, transaction::action::*};
+    pub use crate::api::{StartSession, command::action::*, gridfs::action::*, transaction::action::*};
 }
 
 /// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the

@@ -429,23 +429,35 @@ impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(match std::task::ready!(self.poll_advance(cx)) {
+            Ok(true) => Some(self.current_bytes().and_then(decode_owned)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
+}
+
+impl<T> Cursor<T> {
+    /// As [`advance`](Self::advance). The cursor owns a running getMore, so no batch is lost if the
+    /// cursor is not polled again for some time.
+    pub(super) fn poll_advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool>> {
         loop {
             if let Some(fetching) = &mut self.fetching {
                 let (state, result) = std::task::ready!(fetching.as_mut().poll(cx));
                 self.fetching = None;
                 self.state = Some(state);
                 if let Err(error) = result {
-                    return Poll::Ready(Some(Err(error)));
+                    return Poll::Ready(Err(error));
                 }
             }
             let Some(state) = &mut self.state else {
-                return Poll::Ready(None);
+                return Poll::Ready(Ok(false));
             };
-            match state.advance_in_batch() {
-                Ok(true) => return Poll::Ready(Some(decode_owned(state.reply.batch.current()))),
-                Err(error) => return Poll::Ready(Some(Err(error))),
-                Ok(false) if state.is_exhausted() => return Poll::Ready(None),
-                Ok(false) => {}
+            if state.advance_in_batch()? {
+                return Poll::Ready(Ok(true));
+            }
+            if state.is_exhausted() {
+                return Poll::Ready(Ok(false));
             }
             if let Some(mut state) = self.state.take() {
                 self.fetching = Some(Box::pin(async move {

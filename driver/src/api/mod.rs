@@ -11,6 +11,7 @@ mod environment;
 #[cfg(feature = "internals")]
 #[path = "environment_replaced.rs"]
 mod environment;
+pub(crate) mod gridfs;
 mod resolve;
 mod session;
 mod settings;

@@ -8,6 +8,7 @@ mod client_bulk_write;
 pub(crate) mod code;
 mod command;
 mod display;
+mod gridfs;
 mod network;
 mod pool;
 mod predicates;
@@ -20,6 +21,7 @@ use std::{fmt, sync::Arc};
 pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
+pub use gridfs::{ChunkFault, GridFsError};
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
 pub use selection::ServerSelectionError;
@@ -136,6 +138,8 @@ pub enum ErrorKind {
     BulkWrite(Box<BulkWriteError>),
     /// A [`Client::bulk_write`](crate::Client::bulk_write) failed in part or in whole.
     ClientBulkWrite(Box<ClientBulkWriteError>),
+    /// A GridFS file does not exist, or its documents are invalid.
+    GridFs(GridFsError),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),

@@ -9,6 +9,7 @@ pub mod description;
 #[cfg(feature = "dns")]
 pub mod dns;
 pub mod event;
+pub mod gridfs;
 pub mod handshake;
 pub mod happy_eyeballs;
 pub mod monitoring;

@@ -9,13 +9,7 @@ use marula_bench::suites::{
 use marula_bench_shared::harness::{Data, Task, data::Archive, rule::Rule};
 use marula_test_server::TestServer;
 
-const MISSING: [Task; 5] = [
-    Task::GridFsUpload,
-    Task::GridFsDownload,
-    Task::GridFsMultiUpload,
-    Task::GridFsMultiDownload,
-    Task::OdmSmallFindForeignKey,
-];
+const MISSING: [Task; 1] = [Task::OdmSmallFindForeignKey];
 
 /// Data with the structure of the archives, which is removed on drop.
 struct Sample(Data);
@@ -49,6 +43,11 @@ impl Sample {
         for (file, lines) in [("ldjson000.txt", 3), ("ldjson001.txt", 2), ("ldjson002.txt", 4)] {
             let path = data.path(Archive::Parallel, "ldjson_multi").join(file);
             write(&path, &"{\"text\": \"hello\", \"lang\": null}\n".repeat(lines));
+        }
+        let large = data.path(Archive::Documents, "gridfs_large.bin");
+        write(&large, &"large ".repeat(100_000));
+        for file in ["file0.txt", "file1.txt", "file2.txt"] {
+            write(&data.path(Archive::Parallel, "gridfs_multi").join(file), file);
         }
         let fields = |from: u32, to: u32, text: bool| {
             let value = |n: u32| if text { format!("\"s{n}\"") } else { n.to_string() };

@@ -15,6 +15,7 @@ mod crud;
 mod crud_prose;
 mod cursors;
 mod future_sizes;
+mod gridfs;
 mod handle_options;
 mod sessions;
 mod sessions_prose;

@@ -20,7 +20,6 @@ pub(crate) fn mechanism(name: &str) -> bool {
 /// The unsupported feature of an entity type.
 pub(crate) fn entity(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "bucket" => "bucket",
         "clientEncryption" => ENCRYPTION,
         _ => return None,
     })

@@ -3,6 +3,7 @@
 
 mod client_bulk_write;
 mod codec;
+mod gridfs;
 mod multi;
 mod odm;
 mod odm_models;
@@ -18,7 +19,6 @@ fn main() -> ExitCode {
     serve(prepare)
 }
 
-const NO_GRIDFS: Missing = Missing("not supported: GridFS");
 const NO_JOINS: Missing = Missing("not supported: joins");
 
 async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
@@ -51,8 +51,9 @@ async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
         Task::OdmNestedUpdate => odm::nested_update(&assignment).await?,
         Task::OdmNestedFind => odm::nested_find(&assignment).await?,
         Task::OdmNestedFindArray => odm::nested_find_array(&assignment).await?,
-        Task::GridFsUpload | Task::GridFsDownload | Task::GridFsMultiUpload | Task::GridFsMultiDownload => {
-            return Err(NO_GRIDFS.into());
+        Task::GridFsUpload | Task::GridFsMultiUpload => Box::new(gridfs::Upload::new(&assignment).await?),
+        Task::GridFsDownload | Task::GridFsMultiDownload => {
+            Box::new(gridfs::Download::new(&assignment).await?)
         }
         Task::OdmSmallFindForeignKey => return Err(NO_JOINS.into()),
     })

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use marula_driver::bson::{Bson, Document};
+use marula_driver::{
+    Database, GridFsBucket,
+    bson::{Bson, Document},
+};
 
 use super::{
     ClientEntity, Entity, ThreadEntity,
@@ -78,11 +81,44 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
             session(run, &client, description).await
         }
         "bucket" => {
-            entities.database(text(description, "database")?)?;
-            unsupported(kind)
+            let database = entities.database(text(description, "database")?)?;
+            bucket(&database, description).map(Entity::Bucket)
         }
         _ => unsupported(kind),
     }
+}
+
+fn bucket(database: &Database, description: &Document) -> Step<GridFsBucket> {
+    let mut bucket = database.gridfs_bucket();
+    let Ok(given) = description.get_document("bucketOptions") else {
+        return Ok(bucket);
+    };
+    for (name, value) in given {
+        bucket = match (name.as_str(), value) {
+            ("bucketName", Bson::String(name)) => bucket.with_name(name),
+            ("chunkSizeBytes", Bson::Int32(size)) => bucket.with_chunk_size(size.unsigned_abs()),
+            ("chunkSizeBytes", Bson::Int64(size)) => {
+                bucket.with_chunk_size(u32::try_from(*size).unwrap_or(u32::MAX))
+            }
+            ("readConcern", Bson::Document(concern)) => {
+                bucket.with_read_concern(settings::read_concern(concern)?)
+            }
+            ("writeConcern", Bson::Document(concern)) => {
+                bucket.with_write_concern(settings::write_concern(concern)?)
+            }
+            ("readPreference", Bson::Document(preference)) => {
+                bucket.with_read_preference(settings::read_preference(preference)?)
+            }
+            ("timeoutMS", value) => match milliseconds(Some(value)) {
+                Some(timeout) => bucket.with_timeout(timeout),
+                None => return failed("bucketOptions.timeoutMS must be a number"),
+            },
+            // The driver does not calculate MD5 checksums.
+            ("disableMD5", Bson::Boolean(_)) => bucket,
+            _ => return failed(format!("unknown option bucketOptions.{name}")),
+        };
+    }
+    Ok(bucket)
 }
 
 /// An entity that the driver does not support. Only tests that use it are pending.

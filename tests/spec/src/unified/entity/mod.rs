@@ -14,7 +14,7 @@ use std::{
 };
 
 use marula_driver::{
-    Collection, Database,
+    Collection, Database, GridFsBucket,
     bson::{Bson, Document},
     event::TopologyDescription,
 };
@@ -36,6 +36,7 @@ pub(crate) enum Entity {
     Client(Arc<ClientEntity>),
     Database(Database),
     Collection(Collection<Document>),
+    Bucket(GridFsBucket),
     Session(Arc<SessionEntity>),
     Cursor(Arc<CursorEntity>),
     Thread(Arc<ThreadEntity>),
@@ -53,6 +54,7 @@ impl Entity {
             Self::Client(_) => "client",
             Self::Database(_) => "database",
             Self::Collection(_) => "collection",
+            Self::Bucket(_) => "bucket",
             Self::Session(_) => "session",
             Self::Cursor(cursor) => cursor.kind(),
             Self::Thread(_) => "thread",

@@ -2,10 +2,12 @@
 //! the `$$` operators.
 
 mod operators;
+
 #[cfg(test)]
 mod tests;
 
 use marula_driver::bson::{Bson, Document};
+pub(crate) use operators::bytes_of_hex;
 
 /// Access to entities for operators.
 pub(crate) trait Lookup {

@@ -201,7 +201,7 @@ fn hex_bytes(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Res
 }
 
 /// Decodes pairs of hexadecimal digits.
-fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     let digits = digits?;
     if digits.len() % 2 != 0 {

@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 mod assertion;
+mod bucket;
 pub(crate) mod bulk;
 mod change_stream;
 mod client;
@@ -104,6 +105,7 @@ async fn dispatch(run: &Arc<TestRun>, object: &Entity, name: &str, args: Args) -
         Entity::Client(entity) => client::run(entity, name, args).await?,
         Entity::Database(database) => database::run(database, name, args).await?,
         Entity::Collection(collection) => collection::run(collection, name, args).await?,
+        Entity::Bucket(entity) => bucket::run(entity, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
         Entity::Session(entity) => session::run(run, entity, name, args).await?,
         _ => None,

@@ -1,0 +1,53 @@
+//! Futures that are completed although they were dropped.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::runtime::Handle;
+
+use crate::Result;
+
+/// The commands of a call or a stream, which run one after the other.
+pub(super) type Commands<T = ()> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Commands that continue on the runtime of the client if the future is dropped after its first
+/// poll, so that no part of the files or chunks remains.
+pub(super) struct CompleteInBackground<T: Send + 'static> {
+    commands: Option<Commands<T>>,
+    runtime: Handle,
+    has_started: bool,
+}
+
+impl<T: Send + 'static> CompleteInBackground<T> {
+    pub(super) fn new(runtime: &Handle, commands: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        Self {
+            commands: Some(Box::pin(commands)),
+            runtime: runtime.clone(),
+            has_started: false,
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for CompleteInBackground<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        self.has_started = true;
+        let Some(commands) = &mut self.commands else {
+            return Poll::Pending;
+        };
+        let result = std::task::ready!(commands.as_mut().poll(cx));
+        self.commands = None;
+        Poll::Ready(result)
+    }
+}
+
+impl<T: Send + 'static> Drop for CompleteInBackground<T> {
+    fn drop(&mut self) {
+        if let Some(commands) = self.commands.take().filter(|_| self.has_started) {
+            self.runtime.spawn(commands);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The commands on the two collections of a bucket.
+
+use std::{ops::Range, time::Duration};
+
+use tokio::{runtime::Handle, sync::OnceCell};
+
+use crate::{
+    Collection, Cursor, Database, Error, ErrorKind, IndexModel, Result,
+    bson::{Bson, Document, RawDocumentBuf, doc},
+    error::GridFsError,
+    proto::gridfs::{GridFsFile, Revision, has_index},
+    types::{
+        read_preference::{ReadPreference, ReadPreferenceMode},
+        timeout::Timeout,
+    },
+};
+
+/// The maximum number of files that one command deletes.
+const FILES_PER_DELETE: usize = 10_000;
+
+/// The collections of a bucket, and whether its indexes have been checked.
+pub(super) struct Store {
+    pub(super) database: Database,
+    pub(super) name: String,
+    pub(super) chunk_size: u32,
+    pub(super) files: Collection<GridFsFile>,
+    chunks: Collection<RawDocumentBuf>,
+    /// Set when the indexes have been checked. Concurrent uploads wait for one check.
+    has_indexes: OnceCell<()>,
+}
+
+/// The action with what is left of the time limit of the call or the stream.
+macro_rules! within {
+    ($timeout:expr, $action:expr) => {{
+        let action = $action;
+        match time_left($timeout)? {
+            Some(left) => action.timeout(left),
+            None => action,
+        }
+    }};
+}
+
+/// The `timeout` of a command that begins now.
+///
+/// # Errors
+/// The time limit has expired.
+fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
+    match timeout {
+        Timeout::Unset => Ok(None),
+        Timeout::Infinite => Ok(Some(Duration::ZERO)),
+        Timeout::At(_) => match timeout.remaining() {
+            Some(left) if !left.is_zero() => Ok(Some(left)),
+            _ => Err(expired()),
+        },
+    }
+}
+
+fn expired() -> Error {
+    Error::timed_out("before the next command of the GridFS operation was sent")
+}
+
+impl Store {
+    pub(super) fn new(database: Database, name: String, chunk_size: u32) -> Self {
+        Self {
+            files: database.collection(&format!("{name}.files")),
+            chunks: database.collection(&format!("{name}.chunks")),
+            database,
+            name,
+            chunk_size,
+            has_indexes: OnceCell::new(),
+        }
+    }
+
+    /// The runtime of the background tasks of the client.
+    pub(super) fn runtime(&self) -> &Handle {
+        self.database.client().executor().topology().runtime()
+    }
+
+    /// Starts the time limit of a call or a stream.
+    pub(super) fn start_timeout(&self, own: Option<Duration>) -> Result<Timeout> {
+        self.database.start_timeout(own, None)
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        self.database.concerns().write_concern.is_acknowledged()
+    }
+
+    /// Creates the indexes if the bucket is empty ("Before write operations"). Sends nothing if this
+    /// has succeeded before.
+    async fn ensure_indexes(&self, timeout: Timeout) -> Result<()> {
+        if self.has_indexes.initialized() {
+            return Ok(());
+        }
+        let check = self.has_indexes.get_or_try_init(|| self.create_indexes(timeout));
+        // The check may be that of another upload, which has another time limit.
+        match timeout.deadline(None).run(check).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(expired()),
+        }
+    }
+
+    async fn create_indexes(&self, timeout: Timeout) -> Result<()> {
+        let primary = ReadPreference::new(ReadPreferenceMode::Primary);
+        let first = self
+            .files
+            .find_one(doc! {})
+            .with_type::<Document>()
+            .projection(doc! { "_id": 1 })
+            .read_preference(primary);
+        if within!(timeout, first).await?.is_some() {
+            return Ok(());
+        }
+        let of_files = IndexModel::new(doc! { "filename": 1, "uploadDate": 1 });
+        create_index(&self.files, of_files, timeout).await?;
+        let of_chunks = IndexModel::new(doc! { "files_id": 1, "n": 1 }).unique(true);
+        create_index(&self.chunks, of_chunks, timeout).await
+    }
+
+    pub(super) async fn insert_chunks(&self, chunks: Vec<RawDocumentBuf>, timeout: Timeout) -> Result<()> {
+        self.ensure_indexes(timeout).await?;
+        within!(timeout, self.chunks.insert_many(&chunks))
+            .await
+            .map(|_| ())
+    }
+
+    pub(super) async fn insert_file(&self, file: &Document, timeout: Timeout) -> Result<()> {
+        self.ensure_indexes(timeout).await?;
+        let files = self.files.clone_with_type::<Document>();
+        within!(timeout, files.insert_one(file)).await.map(|_| ())
+    }
+
+    pub(super) async fn delete_chunks(&self, filter: Document, timeout: Timeout) -> Result<()> {
+        within!(timeout, self.chunks.delete_many(filter))
+            .await
+            .map(|_| ())
+    }
+
+    /// Opens a cursor of the chunks of a file that contain the bytes.
+    pub(super) async fn find_chunks(
+        &self,
+        file: &GridFsFile,
+        bytes: Range<u64>,
+        timeout: Timeout,
+    ) -> Result<Cursor<RawDocumentBuf>> {
+        let mut filter = doc! { "files_id": file.id.clone() };
+        let chunks = file.layout().chunks_of(&bytes);
+        let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let mut range = Document::new();
+        if chunks.start > 0 {
+            range.insert("$gte", number(chunks.start));
+        }
+        if chunks.end < file.layout().chunk_count() {
+            range.insert("$lt", number(chunks.end));
+        }
+        if !range.is_empty() {
+            filter.insert("n", range);
+        }
+        within!(timeout, self.chunks.find(filter).sort(doc! { "n": 1 })).await
+    }
+
+    pub(super) async fn file_with_id(&self, id: Bson, timeout: Timeout) -> Result<GridFsFile> {
+        let find = self
+            .files
+            .find_one(doc! { "_id": id.clone() })
+            .with_type::<Document>();
+        match within!(timeout, find).await? {
+            Some(file) => GridFsFile::from_document(file),
+            None => Err(GridFsError::IdNotFound(id).into()),
+        }
+    }
+
+    pub(super) async fn file_with_name(
+        &self,
+        filename: String,
+        revision: Revision,
+        timeout: Timeout,
+    ) -> Result<GridFsFile> {
+        let files = self.files.clone_with_type::<Document>();
+        let find = files
+            .find_one(doc! { "filename": &filename })
+            .sort(doc! { "uploadDate": revision.direction() })
+            .skip(revision.skip());
+        if let Some(file) = within!(timeout, find).await? {
+            return GridFsFile::from_document(file);
+        }
+        let any = files.find_one(doc! { "filename": &filename });
+        if revision.skip() > 0 && within!(timeout, any).await?.is_some() {
+            let revision = revision.0;
+            return Err(GridFsError::RevisionNotFound { filename, revision }.into());
+        }
+        Err(GridFsError::NameNotFound(filename).into())
+    }
+
+    /// Deletes the files collection document first, so that the file cannot be read while its chunks
+    /// are deleted.
+    pub(super) async fn delete(&self, id: Bson, timeout: Timeout) -> Result<()> {
+        let deleted = within!(timeout, self.files.delete_one(doc! { "_id": id.clone() })).await?;
+        self.delete_chunks(doc! { "files_id": id.clone() }, timeout)
+            .await?;
+        if deleted.deleted_count == 0 && self.is_acknowledged() {
+            return Err(GridFsError::IdNotFound(id).into());
+        }
+        Ok(())
+    }
+
+    pub(super) async fn delete_by_name(&self, filename: String, timeout: Timeout) -> Result<()> {
+        let files = self.files.clone_with_type::<Document>();
+        let find = files
+            .find(doc! { "filename": &filename })
+            .projection(doc! { "_id": 1 });
+        let found = within!(timeout, find).await?.try_collect().await?;
+        let ids: Vec<Bson> = found
+            .into_iter()
+            .filter_map(|mut file| file.remove("_id"))
+            .collect();
+        if ids.is_empty() {
+            return Err(GridFsError::NameNotFound(filename).into());
+        }
+        for ids in ids.chunks(FILES_PER_DELETE) {
+            let of_files = doc! { "_id": { "$in": ids.to_vec() } };
+            within!(timeout, files.delete_many(of_files)).await?;
+            self.delete_chunks(doc! { "files_id": { "$in": ids.to_vec() } }, timeout)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Renames a file. `filter` selects it by its `_id`.
+    pub(super) async fn rename(&self, id: Bson, new_filename: &str, timeout: Timeout) -> Result<()> {
+        let update = doc! { "$set": { "filename": new_filename } };
+        let rename = self.files.update_one(doc! { "_id": id.clone() }, update);
+        let renamed = within!(timeout, rename).await?;
+        if renamed.matched_count == 0 && self.is_acknowledged() {
+            return Err(GridFsError::IdNotFound(id).into());
+        }
+        Ok(())
+    }
+
+    /// Renames all files with a name.
+    pub(super) async fn rename_by_name(
+        &self,
+        filename: String,
+        new_filename: &str,
+        timeout: Timeout,
+    ) -> Result<()> {
+        let update = doc! { "$set": { "filename": new_filename } };
+        let rename = self.files.update_many(doc! { "filename": &filename }, update);
+        let renamed = within!(timeout, rename).await?;
+        if renamed.matched_count == 0 && self.is_acknowledged() {
+            return Err(GridFsError::NameNotFound(filename).into());
+        }
+        Ok(())
+    }
+
+    pub(super) async fn drop_collections(&self, timeout: Timeout) -> Result<()> {
+        within!(timeout, self.files.drop()).await?;
+        within!(timeout, self.chunks.drop()).await
+    }
+}
+
+/// Creates an index unless there is one with the same keys.
+async fn create_index<T>(collection: &Collection<T>, index: IndexModel, timeout: Timeout) -> Result<()> {
+    let existing = within!(timeout, collection.list_indexes()).await?;
+    let existing: Vec<Document> = existing
+        .try_collect()
+        .await?
+        .into_iter()
+        .map(|index: IndexModel| index.keys)
+        .collect();
+    if has_index(&existing, &index.keys) {
+        return Ok(());
+    }
+    within!(timeout, collection.create_index(index)).await.map(|_| ())
+}
+
+/// The error of an insert of chunks: a command that failed as a whole is the error itself.
+pub(super) fn insert_error(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::BulkWrite(bulk) if bulk.write_errors.is_empty() && bulk.write_concern_error.is_none() => {
+            bulk.interrupted_by.clone().unwrap_or(error)
+        }
+        _ => error,
+    }
+}

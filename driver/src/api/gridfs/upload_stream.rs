@@ -1,0 +1,394 @@
+//! [`GridFsUploadStream`].
+
+use std::{
+    fmt,
+    future::poll_fn,
+    io, mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use super::{
+    background::Commands,
+    store::{Store, insert_error},
+};
+use crate::{
+    Error, ErrorKind, Result,
+    bson::{Bson, DateTime, Document, ObjectId, doc},
+    proto::gridfs::{ChunkBuffer, GridFsFile},
+    types::timeout::Timeout,
+};
+
+/// The fields of a new file that the application sets.
+#[derive(Clone, Debug)]
+pub(super) struct NewFile {
+    pub(super) id: Bson,
+    pub(super) filename: String,
+    pub(super) metadata: Option<Document>,
+}
+
+/// A stream that writes a new file; see
+/// [`GridFsBucket::open_upload_stream`](crate::GridFsBucket::open_upload_stream).
+///
+/// It implements the `AsyncWrite` traits of tokio and of crate `futures-io`. Complete chunks are
+/// inserted in batches of about 4 MiB while the file is written. The file can be found and read
+/// after [`close`](Self::close). The shutdown of tokio's trait and the close of `futures-io` do the
+/// same. Flushing inserts the complete chunks; the last bytes remain in memory.
+///
+/// The errors of the traits contain the [`Error`] of the driver; see
+/// [`std::io::Error::get_ref`]. After an error of the server or the connection, each further call
+/// returns the same error, and the chunks that were inserted remain in the bucket.
+///
+/// # Cancel safety
+///
+/// No bytes are lost if the future of a write or of `close` is dropped; the next call continues.
+/// Dropping the stream before it is closed aborts the upload in the background, unless `close` has
+/// begun to insert the files collection document: the file is then completed in the background.
+pub struct GridFsUploadStream {
+    store: Arc<Store>,
+    file: NewFile,
+    buffer: ChunkBuffer,
+    timeout: Timeout,
+    state: State,
+    chunks: InsertedChunks,
+    /// `close` was called, so the last chunk is complete.
+    is_ending: bool,
+}
+
+enum State {
+    Open,
+    Inserting(Commands),
+    Closing(Commands),
+    Aborting(Commands),
+    Closed,
+    Aborted,
+    Failed(Error),
+}
+
+/// The chunks that an abort deletes.
+#[derive(Clone, Copy, Debug, Default)]
+struct InsertedChunks {
+    /// Whether an insert was started.
+    any: bool,
+    /// The number of chunks that were certainly inserted by this upload.
+    count: u64,
+    /// The number of chunks in the last insert.
+    last: u64,
+    /// Whether a chunk of another file with the same `_id` exists. Only the counted chunks are
+    /// deleted then.
+    has_conflict: bool,
+}
+
+impl InsertedChunks {
+    fn started(&mut self, count: usize) {
+        self.any = true;
+        self.last = count as u64;
+    }
+
+    fn ended(&mut self, result: &Result<()>) {
+        match result {
+            Ok(()) => self.count += mem::take(&mut self.last),
+            Err(error) => {
+                if let ErrorKind::BulkWrite(bulk) = error.kind() {
+                    self.count += bulk.inserted_ids.len() as u64;
+                }
+                self.has_conflict |= error.is_duplicate_key();
+            }
+        }
+    }
+
+    /// Selects the chunks of this upload. `None` if there are none.
+    fn filter(&self, id: &Bson) -> Option<Document> {
+        let mut filter = doc! { "files_id": id.clone() };
+        if self.has_conflict {
+            filter.insert("n", doc! { "$lt": i64::try_from(self.count).unwrap_or(i64::MAX) });
+        }
+        (self.any && !(self.has_conflict && self.count == 0)).then_some(filter)
+    }
+}
+
+impl GridFsUploadStream {
+    pub(super) fn new(store: Arc<Store>, file: NewFile, buffer: ChunkBuffer, timeout: Timeout) -> Self {
+        Self {
+            store,
+            file,
+            buffer,
+            timeout,
+            state: State::Open,
+            chunks: InsertedChunks::default(),
+            is_ending: false,
+        }
+    }
+
+    /// The `_id` of the file.
+    #[must_use]
+    pub fn id(&self) -> &Bson {
+        &self.file.id
+    }
+
+    /// The name of the file.
+    #[must_use]
+    pub fn filename(&self) -> &str {
+        &self.file.filename
+    }
+
+    /// The number of bytes that have been written to the stream.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.buffer.layout().length
+    }
+
+    /// The number of bytes of each chunk but the last.
+    #[must_use]
+    pub fn chunk_size(&self) -> u32 {
+        self.buffer.layout().chunk_size
+    }
+
+    /// Inserts the remaining chunks, then the files collection document, and closes the stream.
+    /// Succeeds if the stream is closed already.
+    ///
+    /// # Errors
+    /// The server or the connection failed; the chunks remain in the bucket. The stream was aborted.
+    pub async fn close(&mut self) -> Result<()> {
+        poll_fn(|cx| self.poll_closed(cx)).await
+    }
+
+    /// Deletes the chunks that were inserted and closes the stream. If the future is dropped after
+    /// its first poll, the next call continues, and dropping the stream aborts the upload in the
+    /// background.
+    ///
+    /// # Errors
+    /// The chunks could not be deleted. The stream was closed, or is being closed.
+    pub async fn abort(&mut self) -> Result<()> {
+        poll_fn(|cx| self.poll_aborted(cx)).await
+    }
+
+    /// Writes all bytes.
+    pub(super) async fn write_bytes(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let count = poll_fn(|cx| self.poll_written(cx, bytes)).await?;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn poll_written(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        loop {
+            match &self.state {
+                State::Open | State::Inserting(_) if self.is_ending => {
+                    return Poll::Ready(Err(self.closed()));
+                }
+                State::Open if self.buffer.is_full() => self.insert_chunks(),
+                State::Open => {
+                    let mut written = 0;
+                    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty())
+                        && !self.buffer.is_full()
+                    {
+                        written += self.buffer.push(rest, ObjectId::new)?;
+                    }
+                    return Poll::Ready(Ok(written));
+                }
+                State::Inserting(_) => ready!(self.poll_inserted(cx))?,
+                _ => return Poll::Ready(Err(self.closed())),
+            }
+        }
+    }
+
+    fn poll_flushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            match &self.state {
+                State::Open if self.buffer.has_complete() => self.insert_chunks(),
+                State::Open | State::Closed => return Poll::Ready(Ok(())),
+                State::Inserting(_) => ready!(self.poll_inserted(cx))?,
+                _ => return Poll::Ready(Err(self.closed())),
+            }
+        }
+    }
+
+    fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            match &mut self.state {
+                State::Open => {
+                    self.is_ending = true;
+                    self.buffer.end()?;
+                    if self.buffer.has_complete() {
+                        self.insert_chunks();
+                    } else {
+                        self.state = State::Closing(self.insert_file());
+                    }
+                }
+                State::Inserting(_) => ready!(self.poll_inserted(cx))?,
+                State::Closing(commands) => {
+                    let result = ready!(commands.as_mut().poll(cx));
+                    self.state = match result {
+                        Ok(()) => State::Closed,
+                        Err(error) => {
+                            // Another file has this `_id`, and the chunks may be those of that file.
+                            self.chunks.any &= !error.is_duplicate_key();
+                            State::Failed(error)
+                        }
+                    };
+                }
+                State::Closed => return Poll::Ready(Ok(())),
+                State::Aborting(_) | State::Aborted | State::Failed(_) => {
+                    return Poll::Ready(Err(self.closed()));
+                }
+            }
+        }
+    }
+
+    fn poll_aborted(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        loop {
+            match &mut self.state {
+                State::Open | State::Inserting(_) | State::Failed(_) => {
+                    self.state = match self.aborting(self.timeout) {
+                        Some(commands) => State::Aborting(commands),
+                        None => State::Aborted,
+                    };
+                }
+                State::Aborting(commands) => {
+                    let result = ready!(commands.as_mut().poll(cx));
+                    self.state = State::Aborted;
+                    return Poll::Ready(result);
+                }
+                State::Aborted => return Poll::Ready(Ok(())),
+                State::Closing(_) | State::Closed => return Poll::Ready(Err(self.closed())),
+            }
+        }
+    }
+
+    /// Begins to insert the complete chunks.
+    fn insert_chunks(&mut self) {
+        let chunks = self.buffer.take();
+        self.chunks.started(chunks.len());
+        let (store, timeout) = (Arc::clone(&self.store), self.timeout);
+        self.state = State::Inserting(Box::pin(
+            async move { store.insert_chunks(chunks, timeout).await },
+        ));
+    }
+
+    fn poll_inserted(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let State::Inserting(commands) = &mut self.state else {
+            return Poll::Ready(Ok(()));
+        };
+        let result = ready!(commands.as_mut().poll(cx));
+        self.chunks.ended(&result);
+        Poll::Ready(match result {
+            Ok(()) => {
+                self.state = State::Open;
+                Ok(())
+            }
+            Err(error) => {
+                let error = insert_error(error);
+                self.state = State::Failed(error.clone());
+                Err(error)
+            }
+        })
+    }
+
+    /// The command that inserts the files collection document.
+    fn insert_file(&self) -> Commands {
+        let layout = self.buffer.layout();
+        let (store, timeout, file) = (Arc::clone(&self.store), self.timeout, self.file.clone());
+        Box::pin(async move {
+            let NewFile {
+                id,
+                filename,
+                metadata,
+            } = file;
+            let now = DateTime::now();
+            let document = GridFsFile::new_document(&id, &filename, layout, now, metadata.as_ref());
+            store.insert_file(&document, timeout).await
+        })
+    }
+
+    /// The commands that delete the chunks, after a running insert. `None` if there are none.
+    fn aborting(&mut self, timeout: Timeout) -> Option<Commands> {
+        let running = match mem::replace(&mut self.state, State::Aborted) {
+            State::Inserting(commands) => Some(commands),
+            _ => None,
+        };
+        let mut chunks = self.chunks;
+        if running.is_none() && chunks.filter(&self.file.id).is_none() {
+            return None;
+        }
+        let (store, id) = (Arc::clone(&self.store), self.file.id.clone());
+        Some(Box::pin(async move {
+            if let Some(running) = running {
+                chunks.ended(&running.await);
+            }
+            match chunks.filter(&id) {
+                Some(filter) => store.delete_chunks(filter, timeout).await,
+                None => Ok(()),
+            }
+        }))
+    }
+
+    /// The error of a call on a stream that cannot be written or changed.
+    fn closed(&self) -> Error {
+        match &self.state {
+            State::Failed(error) => error.clone(),
+            State::Aborting(_) | State::Aborted => Error::invalid_argument("the upload was aborted"),
+            _ => Error::invalid_argument("the upload stream is closed"),
+        }
+    }
+}
+
+impl Drop for GridFsUploadStream {
+    fn drop(&mut self) {
+        let commands = match &self.state {
+            State::Open | State::Inserting(_) => {
+                // The stream may be dropped because its time limit has expired.
+                let timeout = self.store.start_timeout(None).unwrap_or(self.timeout);
+                self.aborting(timeout)
+            }
+            State::Closing(_) | State::Aborting(_) => match mem::replace(&mut self.state, State::Closed) {
+                State::Closing(commands) | State::Aborting(commands) => Some(commands),
+                _ => None,
+            },
+            State::Closed | State::Aborted | State::Failed(_) => None,
+        };
+        if let Some(commands) = commands {
+            self.store.runtime().spawn(commands);
+        }
+    }
+}
+
+impl tokio::io::AsyncWrite for GridFsUploadStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_written(cx, bytes).map_err(Error::into_io)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flushed(cx).map_err(Error::into_io)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_closed(cx).map_err(Error::into_io)
+    }
+}
+
+impl futures_io::AsyncWrite for GridFsUploadStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_written(cx, bytes).map_err(Error::into_io)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flushed(cx).map_err(Error::into_io)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_closed(cx).map_err(Error::into_io)
+    }
+}
+
+impl fmt::Debug for GridFsUploadStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GridFsUploadStream")
+            .field("id", &self.file.id)
+            .field("filename", &self.file.filename)
+            .field("length", &self.length())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! The documents of the files collection.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{number::integer, sequence::Layout};
+use crate::{
+    Error, Result,
+    bson::{Bson, DateTime, Document, doc},
+    error::GridFsError,
+};
+
+/// A stored file: a document of the files collection of a bucket.
+///
+/// Any numeric type is accepted for `length` and `chunkSize`, as older drivers and the shell store
+/// other types.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GridFsFile {
+    /// `_id`, of any type.
+    pub id: Bson,
+    /// The number of bytes of the file.
+    pub length: u64,
+    /// `chunkSize`: the number of bytes of each chunk but the last.
+    pub chunk_size: u32,
+    /// `uploadDate`: when the upload was completed. `None` if the field is missing.
+    pub upload_date: Option<DateTime>,
+    /// `filename`, which is not unique. `None` if the field is missing.
+    pub filename: Option<String>,
+    /// The document that the application stored with the file.
+    pub metadata: Option<Document>,
+    /// All other fields, e.g. the deprecated `contentType`, `aliases` and `md5`.
+    pub other: Document,
+}
+
+impl GridFsFile {
+    /// Reads a files collection document.
+    ///
+    /// # Errors
+    /// [`GridFsError::InvalidFile`] if a field is missing or has an invalid value.
+    pub fn from_document(mut document: Document) -> Result<Self> {
+        let id = document.remove("_id").unwrap_or(Bson::Null);
+        let invalid = |reason: String| {
+            Error::from(GridFsError::InvalidFile {
+                id: id.clone(),
+                reason,
+            })
+        };
+        let length = document.remove("length");
+        let length = length
+            .as_ref()
+            .and_then(integer)
+            .and_then(|length| u64::try_from(length).ok())
+            .ok_or_else(|| invalid(not("length", "a non-negative integer", length.as_ref())))?;
+        let chunk_size = document.remove("chunkSize");
+        let chunk_size = chunk_size
+            .as_ref()
+            .and_then(integer)
+            .and_then(|size| u32::try_from(size).ok())
+            .filter(|size| *size > 0)
+            .ok_or_else(|| invalid(not("chunkSize", "a positive integer", chunk_size.as_ref())))?;
+        let upload_date = match document.remove("uploadDate") {
+            None | Some(Bson::Null) => None,
+            Some(Bson::DateTime(date)) => Some(date),
+            other => return Err(invalid(not("uploadDate", "a date", other.as_ref()))),
+        };
+        let filename = match document.remove("filename") {
+            None | Some(Bson::Null) => None,
+            Some(Bson::String(name)) => Some(name),
+            other => return Err(invalid(not("filename", "a string", other.as_ref()))),
+        };
+        let metadata = match document.remove("metadata") {
+            None | Some(Bson::Null) => None,
+            Some(Bson::Document(metadata)) => Some(metadata),
+            other => return Err(invalid(not("metadata", "a document", other.as_ref()))),
+        };
+        Ok(Self {
+            id,
+            length,
+            chunk_size,
+            upload_date,
+            filename,
+            metadata,
+            other: document,
+        })
+    }
+
+    /// The files collection document of a new file: `length` is Int64, `chunkSize` is Int32.
+    pub(crate) fn new_document(
+        id: &Bson,
+        filename: &str,
+        layout: Layout,
+        upload_date: DateTime,
+        metadata: Option<&Document>,
+    ) -> Document {
+        let mut document = doc! {
+            "_id": id.clone(),
+            "length": i64::try_from(layout.length).unwrap_or(i64::MAX),
+            "chunkSize": i32::try_from(layout.chunk_size).unwrap_or(i32::MAX),
+            "uploadDate": upload_date,
+            "filename": filename,
+        };
+        if let Some(metadata) = metadata {
+            document.insert("metadata", metadata.clone());
+        }
+        document
+    }
+
+    /// How the file is divided into chunks.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout {
+            length: self.length,
+            chunk_size: self.chunk_size,
+        }
+    }
+}
+
+fn not(field: &str, wanted: &str, found: Option<&Bson>) -> String {
+    match found {
+        None => format!("the field {field:?} is missing"),
+        Some(found) => format!("the field {field:?} must be {wanted}, found {found}"),
+    }
+}
+
+impl<'de> Deserialize<'de> for GridFsFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_document(Document::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}

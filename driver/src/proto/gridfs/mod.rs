@@ -1,0 +1,27 @@
+//! GridFS ([specification]): how files are divided into chunks, the checks of stored files and
+//! chunks, the revisions of a name, and the comparison of indexes.
+//!
+//! [specification]: https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
+
+mod buffer;
+mod file;
+mod index;
+mod number;
+mod revision;
+mod sequence;
+
+pub use buffer::ChunkBuffer;
+pub use file::GridFsFile;
+pub use index::has_index;
+pub use revision::Revision;
+pub use sequence::ChunkSequence;
+pub(crate) use sequence::chunk_data;
+
+/// `chunkSizeBytes` by default: 255 KiB.
+pub const DEFAULT_CHUNK_SIZE: u32 = 255 * 1024;
+
+/// No server accepts a chunk of this size, since a document of 16 MiB contains it.
+pub const MAX_CHUNK_SIZE: u32 = 16 << 20;
+
+#[cfg(test)]
+mod tests;
