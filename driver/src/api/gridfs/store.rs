@@ -45,13 +45,13 @@ macro_rules! within {
 /// # Errors
 /// The time limit has expired.
 fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
-    match timeout {
-        Timeout::Unset => Ok(None),
-        Timeout::Infinite => Ok(Some(Duration::ZERO)),
-        Timeout::At(_) => match timeout.remaining() {
-            Some(left) if !left.is_zero() => Ok(Some(left)),
-            _ => Err(expired()),
-        },
+    if !timeout.is_set() {
+        return Ok(None);
+    }
+    match timeout.remaining() {
+        None => Ok(Some(Duration::ZERO)),
+        Some(Duration::ZERO) => Err(expired()),
+        left => Ok(left),
     }
 }
 
