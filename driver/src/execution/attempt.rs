@@ -146,6 +146,8 @@ impl<'a> Attempt<'a> {
                 return operation.unacknowledged();
             }
             Err(error) => {
+                // A reply that is later than `socketTimeoutMS` is not awaited.
+                let error = connection.fail(error);
                 let error = match self.transaction_number {
                     Some(_) => retry::label_write_failure(error),
                     None => error,

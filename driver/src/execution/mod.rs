@@ -87,8 +87,9 @@ impl Executor {
 
     /// Runs `operation` in an implicit session.
     ///
-    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
-    /// pool otherwise. The operation's own session is not returned to the session pool.
+    /// Dropping the future returns the connection to its pool, which awaits an outstanding reply in
+    /// the background for at most 3 s since its last byte. A connection to which the command was not
+    /// written completely is closed. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in(None, operation)
     }
@@ -203,6 +204,13 @@ impl Executor {
             },
         };
         let result = 'done: {
+            if is_pinned && connection.owes_reply() {
+                let limit = Deadline::after(self.settings.socket_timeout);
+                // Boxed, because it is rare.
+                if let Err(error) = Box::pin(connection.drain(limit)).await {
+                    break 'done Err(error);
+                }
+            }
             let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
                 // Without the transaction number of the first attempt, the write could be executed
                 // twice.

@@ -219,6 +219,7 @@ async fn waiting_ends_at_the_deadline() {
             total: 1,
             available: 0,
             pending: 1,
+            draining: 0,
             waiting: 0
         }
     );
