@@ -17,6 +17,7 @@
 mod client;
 pub mod describe;
 pub mod errors;
+pub mod sessions;
 
 use crate::{
     Error, ErrorKind, NetworkPhase, Result,

@@ -47,7 +47,7 @@
 //!
 //! # Not supported
 //!
-//! Transactions, change streams, GridFS, encryption, `timeoutMS`,
+//! Change streams, GridFS, encryption, `timeoutMS`,
 //! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
 //! require one of them fails with [`ErrorKind::Unsupported`].
 
@@ -109,6 +109,7 @@ pub mod options {
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
+        transaction_options::TransactionOptions,
     };
     pub use client::{ClientOptions, ServerMonitoringMode};
     pub use credential::{AuthMechanism, Credential};
@@ -122,7 +123,7 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database,
+    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -132,8 +133,10 @@ pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ClientBulkWriteError, CommandError,
     ConnectionsInUse, Error, ErrorKind, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR,
     RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
-    TRANSIENT_TRANSACTION_ERROR, WriteConcernError, WriteError, WriteFailure,
+    TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError, WriteError,
+    WriteFailure,
 };
+pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
@@ -189,7 +192,7 @@ pub use types::{
 /// [Retryable Writes]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
-    pub use crate::api::{StartSession, command::action::*};
+    pub use crate::api::{StartSession, command::action::*, transaction::action::*};
 }
 
 /// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the

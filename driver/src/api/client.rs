@@ -195,8 +195,8 @@ impl Client {
         self.inner.metadata.append(info)
     }
 
-    /// Starts a session for causally consistent operations or snapshot reads. Nothing is sent; the
-    /// first command in the session creates it on the server. Transactions are not supported.
+    /// Starts a session for causally consistent operations, snapshot reads or transactions. Nothing
+    /// is sent; the first command in the session creates it on the server.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited, if its

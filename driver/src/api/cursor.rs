@@ -38,6 +38,9 @@ use state::State;
 /// retryable](crate::action#retries). Dropping a cursor that is not exhausted sends `killCursors`
 /// in the background, on the runtime of the client.
 ///
+/// A cursor that was opened in a transaction ends with it: reading it afterwards is an error.
+/// Dropping it sends nothing, because the server closes it at the end of the transaction.
+///
 /// ```no_run
 /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
 /// use marula_driver::bson::doc;
@@ -105,6 +108,7 @@ impl<T> Cursor<T> {
     pub(crate) fn in_session(mut self, session: Option<&Arc<ExplicitSession>>) -> Self {
         if let Some(state) = &mut self.state {
             state.session = session.cloned();
+            state.transaction = session.and_then(|session| session.lock().open_transaction());
         }
         self
     }

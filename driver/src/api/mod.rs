@@ -13,6 +13,7 @@ mod environment;
 mod resolve;
 mod session;
 mod settings;
+pub(crate) mod transaction;
 
 pub use client::Client;
 pub use collection::Collection;
@@ -23,3 +24,4 @@ use environment::Environment;
 #[cfg(feature = "internals")]
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
+pub use transaction::TransactionScope;

@@ -11,9 +11,10 @@ use crate::{
     bson::{Document, IntoDocument, Timestamp, Uuid, decode_document, doc},
     execution::ExplicitSession,
     proto::session::SessionOptions,
+    types::transaction_options::TransactionOptions,
 };
 
-use super::command::awaitable;
+use super::{command::awaitable, transaction};
 
 /// Starts a session. Await it for a [`ClientSession`]; see [`Client::start_session`].
 #[must_use = "nothing happens before the action is awaited"]
@@ -21,6 +22,7 @@ use super::command::awaitable;
 pub struct StartSession<'a> {
     client: &'a Client,
     options: SessionOptions,
+    transaction_defaults: TransactionOptions,
 }
 
 impl<'a> StartSession<'a> {
@@ -28,6 +30,7 @@ impl<'a> StartSession<'a> {
         Self {
             client,
             options: SessionOptions::default(),
+            transaction_defaults: TransactionOptions::default(),
         }
     }
 
@@ -61,23 +64,31 @@ impl<'a> StartSession<'a> {
         self
     }
 
+    /// The options of the transactions of the session that do not set them. Default: those of the
+    /// client.
+    pub fn default_transaction_options(mut self, value: TransactionOptions) -> Self {
+        self.transaction_defaults = value;
+        self
+    }
+
     async fn run(self) -> Result<ClientSession> {
         let session = self.client.executor().start_session(self.options)?;
         Ok(ClientSession {
             client: self.client.clone(),
             session,
+            transaction_defaults: Box::new(self.transaction_defaults),
         })
     }
 }
 
 awaitable!(['a] StartSession<'a> => ClientSession);
 
-/// A session: a sequence of operations with causal consistency or on one snapshot ([Driver
-/// Sessions]). Transactions are not supported.
+/// A session: a sequence of operations with causal consistency, on one snapshot, or with
+/// transactions ([Driver Sessions]).
 ///
 /// Pass it to an action with `.session(&mut session)`. The borrow ensures that a session runs one
 /// operation at a time. Cursors opened in the session continue to use it. Dropping the session ends
-/// it, as [`end`](Self::end) does.
+/// it, as [`end`](Self::end) does; a transaction in progress is aborted in the background.
 ///
 /// The session can be used after the future of an operation in it was dropped. The server may still
 /// run the command of that operation, so the ID of the session is not reused after it has ended.
@@ -101,6 +112,7 @@ awaitable!(['a] StartSession<'a> => ClientSession);
 pub struct ClientSession {
     client: Client,
     session: Arc<ExplicitSession>,
+    transaction_defaults: Box<TransactionOptions>,
 }
 
 impl ClientSession {
@@ -167,21 +179,44 @@ impl ClientSession {
         self.session.lock().advance_operation_time(time);
     }
 
-    /// Ends the session. Nothing is sent: the client reuses the session on the server for other
-    /// operations. Later operations in the session fail with
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Ending it again has no effect.
-    pub fn end(&mut self) {
+    /// Ends the session, after it has aborted a transaction in progress. Otherwise nothing is sent:
+    /// the client reuses the session on the server for other operations. Later operations in the
+    /// session fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Ending it again has
+    /// no effect.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the session has not ended.
+    pub async fn end(&mut self) {
+        if self.in_transaction() {
+            // Errors of the command are ignored, and the state permits the abort.
+            let _ = transaction::abort(&self.client, &self.session).await;
+        }
         self.client.executor().end_session(&self.session);
     }
 
     pub(crate) fn shared(&self) -> &Arc<ExplicitSession> {
         &self.session
     }
+
+    pub(super) fn transaction_defaults(&self) -> &TransactionOptions {
+        &self.transaction_defaults
+    }
 }
 
 impl Drop for ClientSession {
+    /// Ends the session. With a transaction in progress, a task on the runtime of the client does
+    /// so after the abort: the server session is not reused before.
     fn drop(&mut self) {
-        self.end();
+        if !self.in_transaction() {
+            self.client.executor().end_session(&self.session);
+            return;
+        }
+        let (client, session) = (self.client.clone(), Arc::clone(&self.session));
+        let runtime = client.executor().topology().runtime().clone();
+        runtime.spawn(async move {
+            let _ = transaction::abort(&client, &session).await;
+            client.executor().end_session(&session);
+        });
     }
 }
 

@@ -31,9 +31,12 @@ use crate::{
 /// A result whose error is an [`Error`] unless stated otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Error label: the whole transaction can be retried. The driver does not support transactions; a
-/// server may still return the label.
+/// Error label: the transaction was not committed, and all of it can be run again. The [convenient
+/// API](crate::Client::transaction) does so.
 pub const TRANSIENT_TRANSACTION_ERROR: &str = "TransientTransactionError";
+/// Error label: it is unknown whether the transaction was committed with its write concern. The
+/// commit can be repeated. The [convenient API](crate::Client::transaction) does so.
+pub const UNKNOWN_TRANSACTION_COMMIT_RESULT: &str = "UnknownTransactionCommitResult";
 /// Error label: the server, or the network in front of it, is overloaded. The application should
 /// reduce its load.
 pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";

@@ -16,6 +16,7 @@ use crate::{
         description::HelloReply,
         retry,
         server_selection::Criteria,
+        session::{ReadTimeRule, Transaction, TransactionCommand},
     },
     topology::SelectedServer,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
@@ -33,6 +34,8 @@ pub(super) struct Attempt<'a> {
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
+    /// What the command is to the transaction that it is part of.
+    transaction: Option<TransactionCommand>,
 }
 
 /// What the rules for commands distinguish servers by.
@@ -83,17 +86,20 @@ impl<'a> Attempt<'a> {
             },
             transaction_number: None,
             kind: Kind::of(server, hello),
+            transaction: state.transaction,
         };
         let numbered = executor.settings.retry.writes
             && properties.retry == Retry::Write
             && attempt.kind != Kind::Standalone;
         if let Some(explicit) = state.explicit {
-            attempt.lsid = explicit.enter(executor, server, hello, &properties, now)?;
+            attempt.lsid = explicit.enter(executor, server, hello, &properties, state.transaction, now)?;
             if attempt.lsid.is_none() {
                 attempt.explicit = None;
             }
             state.has_entered = attempt.lsid.is_some();
-            if numbered && let Some(session) = &mut explicit.lock().server {
+            if state.transaction.is_some() {
+                attempt.transaction_number = explicit.change_transaction(|open| open.number());
+            } else if numbered && let Some(session) = &mut explicit.lock().server {
                 attempt.transaction_number = Some(state.number(session));
             }
             return Ok(attempt);
@@ -121,9 +127,10 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Whether the command has a transaction number.
+    /// Whether the command is a retryable write: it has a transaction number, and is not an
+    /// operation in a transaction.
     pub(super) fn is_numbered(&self) -> bool {
-        self.transaction_number.is_some()
+        self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
 
     pub(super) async fn run<O: Operation>(
@@ -148,9 +155,10 @@ impl<'a> Attempt<'a> {
             Err(error) => {
                 // A reply that is later than `socketTimeoutMS` is not awaited.
                 let error = connection.fail(error);
-                let error = match self.transaction_number {
-                    Some(_) => retry::label_write_failure(error),
-                    None => error,
+                let error = if self.is_numbered() {
+                    retry::label_write_failure(error)
+                } else {
+                    error
                 };
                 CommandMonitor::failed(monitor, &error);
                 return Err(error);
@@ -212,9 +220,13 @@ impl<'a> Attempt<'a> {
         let (mut message, hello) = connection.begin();
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
-        if let Some(explicit) = self.explicit {
-            let rule = operation.properties().read_time;
-            command.set_read_time(explicit.lock().read_time(rule, has_clock));
+        match (self.explicit, self.transaction) {
+            (Some(explicit), None) => {
+                let rule = operation.properties().read_time;
+                command.set_read_time(explicit.lock().read_time(rule, has_clock));
+            }
+            (_, Some(TransactionCommand::Operation)) => command.omit_concerns(),
+            _ => {}
         }
         operation.build(&mut command, hello)?;
         command.remaining_read_time();
@@ -226,6 +238,9 @@ impl<'a> Attempt<'a> {
         if let Some(number) = self.transaction_number {
             command.i64("txnNumber", number);
         }
+        if let Some(part) = self.transaction {
+            self.write_transaction(part, &mut command);
+        }
         if has_clock {
             self.write_cluster_time(&mut command);
         }
@@ -235,7 +250,11 @@ impl<'a> Attempt<'a> {
             expects_reply,
             ..
         } = operation.properties();
-        self.write_read_preference(criteria, hello, &mut command);
+        // The reads of a transaction have read preference primary.
+        if self.transaction.is_none() {
+            self.write_read_preference(criteria, hello, &mut command);
+        }
+        let expects_reply = expects_reply || self.transaction.is_some();
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
@@ -245,7 +264,25 @@ impl<'a> Attempt<'a> {
             message.expect_no_reply();
         }
         message.finish()?;
+        if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
+            explicit.change_transaction(|transaction| transaction.sending(part));
+        }
         Ok(expects_reply)
+    }
+
+    /// `startTransaction` and `readConcern` of the first command of a transaction, and `autocommit`.
+    fn write_transaction(&self, part: TransactionCommand, command: &mut CommandBuilder<'_>) {
+        if let (Some(explicit), TransactionCommand::Operation) = (self.explicit, part) {
+            let session = explicit.lock();
+            let has_clock = self.kind != Kind::Standalone;
+            let concern = session.transaction().and_then(Transaction::first_read_concern);
+            if let Some(concern) = concern {
+                let time = session.read_time(ReadTimeRule::Causal, has_clock);
+                command.transaction_read_concern(&concern, time);
+                command.bool("startTransaction", true);
+            }
+        }
+        command.bool("autocommit", false);
     }
 
     /// `$clusterTime`: the newest that the client or the session has seen.
@@ -345,6 +382,11 @@ fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     }
     if let Some(time) = reply.operation_time() {
         session.advance_operation_time(time);
+    }
+    if let Some(transaction) = session.transaction_mut()
+        && let Some(Ok(token)) = reply.recovery_token().map(RawDocument::from_bytes)
+    {
+        transaction.answered(token);
     }
     if session.is_snapshot()
         && let Some(time) = reply.snapshot_time()

@@ -5,13 +5,16 @@ use std::{
     time::Instant,
 };
 
+use tokio::sync::Semaphore;
+
 use super::Executor;
 use crate::{
     Error, Result,
     operation::Properties,
+    pool::PooledConnection,
     proto::{
         description::HelloReply,
-        session::{SessionOptions, SessionState},
+        session::{SessionOptions, SessionState, TransactionCommand},
     },
     topology::{SelectedServer, Topology},
 };
@@ -22,9 +25,37 @@ pub(crate) struct ExplicitSession {
     /// Whose session it is: no other client's servers know it.
     topology: Arc<Topology>,
     state: Mutex<SessionState>,
+    /// The connection that a transaction is pinned to behind a load balancer, while no command is
+    /// running.
+    connection: Mutex<Option<Box<PooledConnection>>>,
+    /// One permit, for the command of a transaction that is running: a cursor can be read beside an
+    /// action.
+    pub(super) turn: Semaphore,
 }
 
 impl ExplicitSession {
+    /// Whether it is a session of the client with this topology.
+    pub(super) fn belongs_to(&self, topology: &Arc<Topology>) -> bool {
+        Arc::ptr_eq(&self.topology, topology)
+    }
+
+    /// Takes the pinned connection, for a command or to give it back to its pool.
+    pub(super) fn take_connection(&self) -> Option<Box<PooledConnection>> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    pub(super) fn keep_connection(&self, connection: Box<PooledConnection>) {
+        let before = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(connection);
+        drop(before);
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -38,10 +69,11 @@ impl ExplicitSession {
         server: &SelectedServer,
         hello: &HelloReply,
         properties: &Properties<'_>,
+        transaction: Option<TransactionCommand>,
         now: Instant,
     ) -> Result<Option<[u8; 16]>> {
         let refuse = |why: &str| Err(Error::invalid_argument(why));
-        if !Arc::ptr_eq(&self.topology, &executor.topology) {
+        if !self.belongs_to(&executor.topology) {
             return refuse(
                 "the session belongs to another client; start one with the client of the operation",
             );
@@ -55,7 +87,8 @@ impl ExplicitSession {
                 Ok(None)
             };
         };
-        if !properties.expects_reply {
+        // The write concern of an operation has no effect in a transaction.
+        if !properties.expects_reply && transaction.is_none() {
             return refuse("an unacknowledged write cannot be part of a session");
         }
         if server.session_timeout(hello).is_none() {
@@ -87,13 +120,16 @@ impl Executor {
         Ok(Arc::new(ExplicitSession {
             topology: Arc::clone(&self.topology),
             state: Mutex::new(SessionState::new(options, server)),
+            connection: Mutex::default(),
+            turn: Semaphore::new(1),
         }))
     }
 
     /// Ends the session. Its server session returns to the session pool, unless a command in it has
-    /// no reply yet.
+    /// no reply yet. A transaction in progress must have been aborted.
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
+        session.settle_pin();
         self.give_back(server);
     }
 }

@@ -12,6 +12,7 @@ mod jitter;
 mod monitoring;
 mod selection;
 mod sessions;
+mod transaction;
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -31,7 +32,7 @@ use crate::{
         event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
         server_selection::Criteria,
-        session::ServerSession,
+        session::{ServerSession, TransactionCommand},
     },
     telemetry::SelectionLog,
     topology::{SelectedServer, Topology},
@@ -41,7 +42,6 @@ use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
 pub(crate) use jitter::Jitter;
-use selection::Wanted;
 use sessions::SessionPool;
 
 /// The options of the executor.
@@ -103,6 +103,11 @@ impl Executor {
         self.run_with_id(self.next_operation_id(), explicit, operation)
     }
 
+    /// The random factor of a pause: from 0 to 1, 1 excluded.
+    pub(crate) fn jitter(&self) -> f64 {
+        self.settings.jitter.next()
+    }
+
     /// A new `operationId` for an operation that sends several commands, each with
     /// [`run_with_id`](Self::run_with_id).
     pub(crate) fn next_operation_id(&self) -> i64 {
@@ -112,58 +117,78 @@ impl Executor {
     /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
     /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
     /// Writes").
-    pub(crate) async fn run_with_id<O: Operation>(
+    pub(crate) fn run_with_id<O: Operation>(
         &self,
         operation_id: i64,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
-    ) -> Result<O::Output> {
-        if let Some(concern) = operation.properties().write_concern {
-            concern.validate().map_err(Error::invalid_argument)?;
-        }
+    ) -> impl Future<Output = Result<O::Output>> {
         let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
-        let mut retry_policy = None;
-        loop {
-            let failure = match self.run_once(operation, &mut state).await {
-                Ok(mut output) => {
-                    match O::cursor(&mut output).and_then(CursorReply::if_open) {
-                        Some(cursor) => {
-                            cursor.session = state.session.take();
-                            cursor.operation_id = operation_id;
-                        }
-                        None => self.give_back_fresh(state.session.take()),
-                    }
-                    return Ok(output);
-                }
-                Err(failure) => failure,
-            };
-            if failure.error.is_network() {
-                state.mark_dirty();
+        // Not an `async fn`, whose future would contain the arguments in addition to the state.
+        async move {
+            if let Some(concern) = operation.properties().write_concern {
+                concern.validate().map_err(Error::invalid_argument)?;
             }
-            // Created here: which statements the command of a bulk write holds, and so whether it
-            // is retryable, is decided when the connection is known.
-            let retry_policy = retry_policy.get_or_insert_with(|| {
-                let properties = operation.properties();
-                let repeatable = properties.retry != Retry::No;
-                RetryPolicy::new(self.settings.retry, properties.intent, repeatable)
-            });
-            match retry_policy.next(failure.error, self.settings.jitter.next()) {
-                Next::Again { pause } => {
-                    let retargeted = pause.is_some() && self.settings.overload_retargeting;
-                    let Origin { address, router } = failure.origin;
-                    state.avoid.extend(address.filter(|_| router || retargeted));
-                    if let Some(pause) = pause {
-                        // Boxed, so that the future contains a pointer instead of a timer: most
-                        // operations do not pause.
-                        Box::pin(tokio::time::sleep(pause)).await;
+            if state.may_be_in_transaction(&self.topology, operation) {
+                // Boxed: most operations are not part of a transaction.
+                Box::pin(state.enter_transaction(operation)).await?;
+            }
+            loop {
+                let failure = match self.run_once(operation, &mut state).await {
+                    Ok(mut output) => {
+                        state.attempt_succeeded();
+                        match O::cursor(&mut output).and_then(CursorReply::if_open) {
+                            Some(cursor) => {
+                                cursor.session = state.session.take();
+                                cursor.operation_id = state.operation_id;
+                            }
+                            None => self.give_back_fresh(state.session.take()),
+                        }
+                        return Ok(output);
                     }
-                }
-                Next::Report(error) => {
-                    self.give_back_fresh(state.session.take());
-                    return operation.recover(error);
+                    Err(failure) => failure,
+                };
+                match self.decide(operation, &mut state, failure) {
+                    Next::Again { pause: None } => {}
+                    // Boxed, so that the future contains a pointer instead of a timer: most
+                    // operations do not pause.
+                    Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
+                    Next::Report(error) => {
+                        self.give_back_fresh(state.session.take());
+                        return operation.recover(error);
+                    }
                 }
             }
         }
+    }
+
+    /// Decides about the next attempt after a failed one.
+    #[cold]
+    fn decide<O: Operation>(
+        &self,
+        operation: &O,
+        state: &mut OperationState<'_>,
+        Failure { error, origin }: Failure,
+    ) -> Next {
+        let error = state.attempt_failed(error);
+        if error.is_network() {
+            state.mark_dirty();
+        }
+        // Created here: which statements the command of a bulk write holds, and so whether it is
+        // retryable, is decided when the connection is known.
+        let mut policy = state.retry_policy.take().unwrap_or_else(|| {
+            let properties = operation.properties();
+            let (options, repeatable) = state.retries(self.settings.retry, properties.retry);
+            Box::new(RetryPolicy::new(options, properties.intent, repeatable))
+        });
+        let next = policy.next(error, self.settings.jitter.next());
+        state.retry_policy = Some(policy);
+        if let Next::Again { pause } = &next {
+            let retargeted = pause.is_some() && self.settings.overload_retargeting;
+            let Origin { address, router } = origin;
+            state.avoid.extend(address.filter(|_| router || retargeted));
+        }
+        next
     }
 
     /// One attempt: server selection, check-out, command. Resources are returned before it
@@ -173,38 +198,39 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
-        let server = match self.select_at_once(operation.properties().criteria, &state.avoid) {
+        let at_once = match state.transaction {
+            None => self.select_at_once(operation.properties().criteria, &state.avoid),
+            Some(_) => None,
+        };
+        let server = match at_once {
             Some(server) => server,
-            None => {
-                let properties = operation.properties();
-                let wanted = Wanted {
-                    operation: properties.name,
-                    operation_id: state.operation_id,
-                    criteria: properties.criteria,
-                    avoid: &state.avoid,
-                };
-                // Boxed to keep the future of an operation that need not wait small.
-                Box::pin(self.select(wanted)).await.map_err(Failure::nowhere)?
-            }
+            // Boxed to keep the future of an operation that need not wait small.
+            None => Box::pin(self.select_for(operation, state))
+                .await
+                .map_err(Failure::nowhere)?,
         };
         // Read once for connection and session: reading the clock is a measurable part of an
         // operation.
         let mut now = Instant::now();
-        let (mut connection, is_pinned) = match operation.pin().and_then(Option::take) {
-            Some(connection) => (*connection, true),
-            None => match server.try_check_out(now) {
-                Some(connection) => (connection, false),
-                None => {
-                    // Boxed to keep the future of an operation that finds an available connection
-                    // small.
-                    let connection = Box::pin(self.check_out(operation, &server)).await?;
-                    now = Instant::now();
-                    (connection, false)
-                }
+        let (mut connection, pinned_by) = match operation.pin().and_then(Option::take) {
+            Some(connection) => (*connection, PinnedBy::Cursor),
+            None => match state.take_pinned_connection() {
+                Some(connection) => (*connection, PinnedBy::Transaction),
+                None => match server.try_check_out(now) {
+                    Some(connection) => (connection, state.pin(&server)),
+                    None => {
+                        // Boxed to keep the future of an operation that finds an available
+                        // connection small.
+                        let connection =
+                            Box::pin(self.check_out(operation, &server, state.transaction)).await?;
+                        now = Instant::now();
+                        (connection, state.pin(&server))
+                    }
+                },
             },
         };
         let result = 'done: {
-            if is_pinned && connection.owes_reply() {
+            if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
                 let limit = Deadline::after(self.settings.socket_timeout);
                 // Boxed, because it is rare.
                 if let Err(error) = Box::pin(connection.drain(limit)).await {
@@ -244,11 +270,18 @@ impl Executor {
             }
             Failure::at(&server, error)
         });
-        if is_pinned {
-            if let Some(place) = operation.pin() {
-                *place = Some(Box::new(connection));
+        match pinned_by {
+            PinnedBy::Nothing => {}
+            PinnedBy::Cursor => {
+                if let Some(place) = operation.pin() {
+                    *place = Some(Box::new(connection));
+                }
+                return result;
             }
-            return result;
+            PinnedBy::Transaction => {
+                state.keep_connection(connection);
+                return result;
+            }
         }
         let mut output = result?;
         if server.is_load_balancer()
@@ -265,13 +298,19 @@ impl Executor {
         &self,
         operation: &O,
         server: &SelectedServer,
+        transaction: Option<TransactionCommand>,
     ) -> Result<PooledConnection, Failure> {
         // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
-        let is_retryable = self.settings.retry.writes
-            && properties.retry == Retry::Write
-            && properties.expects_reply
-            && !self.topology.is_standalone(server);
+        let is_retryable = match transaction {
+            None => {
+                self.settings.retry.writes
+                    && properties.retry == Retry::Write
+                    && properties.expects_reply
+                    && !self.topology.is_standalone(server)
+            }
+            Some(command) => command != TransactionCommand::Operation,
+        };
         server.check_out(Deadline::NEVER).await.map_err(|error| {
             let error = if is_retryable {
                 retry::label_write_failure(error)
@@ -346,10 +385,24 @@ struct OperationState<'a> {
     number: Option<i64>,
     /// Deprioritized servers.
     avoid: Vec<ServerAddress>,
+    /// Created after the first failed attempt.
+    retry_policy: Option<Box<RetryPolicy>>,
     /// Whether a command may have been sent whose reply has not been read.
     in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
     has_entered: bool,
+    /// What the command is to the transaction of the explicit session, if it is part of it.
+    transaction: Option<TransactionCommand>,
+    /// Whether [`ExplicitSession::end_turn`] must be called.
+    has_turn: bool,
+}
+
+/// What a connection stays in use for after the operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PinnedBy {
+    Nothing,
+    Cursor,
+    Transaction,
 }
 
 impl<'a> OperationState<'a> {
@@ -360,8 +413,11 @@ impl<'a> OperationState<'a> {
             session: None,
             number: None,
             avoid: Vec::new(),
+            retry_policy: None,
             in_flight: false,
             has_entered: false,
+            transaction: None,
+            has_turn: false,
         }
     }
 
@@ -398,6 +454,7 @@ impl Drop for OperationState<'_> {
     /// operation"). An implicit session is dropped with this value.
     fn drop(&mut self) {
         self.leave(self.in_flight);
+        self.leave_transaction();
     }
 }
 

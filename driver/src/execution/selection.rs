@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::Executor;
+use super::{Executor, OperationState};
 use crate::{
-    Result, ServerAddress, proto::server_selection::Criteria, telemetry::LoggedSelection,
-    topology::SelectedServer, types::deadline::Deadline,
+    Result, ServerAddress, operation::Operation, proto::server_selection::Criteria,
+    telemetry::LoggedSelection, topology::SelectedServer, types::deadline::Deadline,
 };
 
 /// What a server is selected for.
@@ -31,6 +31,35 @@ impl Executor {
             return None;
         }
         self.topology.try_select(criteria, avoid)
+    }
+
+    /// A server for the next command of an operation. Waits for one for at most
+    /// `serverSelectionTimeoutMS`. A command of a transaction is sent to the mongos that its session
+    /// is pinned to, or else to a writable server.
+    pub(super) async fn select_for<O: Operation>(
+        &self,
+        operation: &O,
+        state: &OperationState<'_>,
+    ) -> Result<SelectedServer> {
+        let properties = operation.properties();
+        let pinned = state.pinned_mongos();
+        let criteria = match (state.transaction, &pinned) {
+            (None, _) => properties.criteria,
+            (Some(_), None) => Criteria::Writable,
+            (Some(_), Some(address)) => Criteria::Address(address),
+        };
+        let wanted = Wanted {
+            operation: properties.name,
+            operation_id: state.operation_id,
+            criteria,
+            avoid: &state.avoid,
+        };
+        if state.transaction.is_some()
+            && let Some(server) = self.select_at_once(criteria, &state.avoid)
+        {
+            return Ok(server);
+        }
+        self.select(wanted).await
     }
 
     /// A suitable server. Waits for one for at most `serverSelectionTimeoutMS`.

@@ -5,6 +5,7 @@ mod properties;
 pub(crate) mod write_command;
 pub(crate) mod write_result;
 
+pub(crate) use crate::proto::session::OperationOverrides;
 use cursor::CursorReply;
 pub(crate) use properties::{ImplicitSession, Properties, Retry};
 
@@ -43,6 +44,18 @@ pub(crate) trait Operation {
 
     /// The properties of the operation.
     fn properties(&self) -> Properties<'_>;
+
+    /// The concerns and the read preference that the operation sets itself, which transactions do
+    /// not permit or restrict.
+    fn overrides(&self) -> OperationOverrides {
+        OperationOverrides::default()
+    }
+
+    /// For a command of a cursor: the number of the transaction that the cursor was opened in,
+    /// `Some(None)` if it was opened outside of transactions.
+    fn cursor_transaction(&self) -> Option<Option<i64>> {
+        None
+    }
 
     /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
     fn is_sensitive(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::{
     proto::{
         retry::Intent,
         server_selection::Criteria,
-        session::{ReadTimeRule, ServerSession},
+        session::{ReadTimeRule, ServerSession, TransactionCommand},
     },
     types::{
         concern::WriteConcern,
@@ -58,6 +58,8 @@ pub(crate) struct Properties<'a> {
     /// Whether the read concern contains `afterClusterTime` or `atClusterTime` in an explicit
     /// session.
     pub(crate) read_time: ReadTimeRule,
+    /// What the command is to a transaction of its explicit session.
+    pub(crate) transaction: TransactionCommand,
 }
 
 impl<'a> Properties<'a> {
@@ -75,6 +77,7 @@ impl<'a> Properties<'a> {
             implicit_session: ImplicitSession::FromPool,
             requires_session: true,
             read_time: ReadTimeRule::Causal,
+            transaction: TransactionCommand::Operation,
         }
     }
 

@@ -8,7 +8,7 @@
 //! ("Request Size Limits"), [Retryable
 //! Writes](https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md).
 
-use super::{Operation, Properties, ReplyContext, Retry, decode_owned, message_budget};
+use super::{Operation, OperationOverrides, Properties, ReplyContext, Retry, decode_owned, message_budget};
 use crate::{
     Error, ErrorKind, Namespace, Result,
     bson::{Bson, RawElements},
@@ -83,6 +83,9 @@ pub(crate) trait Statements {
     fn needs_4_4(&self, _index: usize) -> bool {
         false
     }
+
+    /// What the options of the call set; see [`Operation::overrides`].
+    fn overrides(&self) -> OperationOverrides;
 
     /// Writes the fields of the command between its name and its write concern.
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
@@ -264,6 +267,10 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
         if !self.is_written {
             self.split(server);
         }
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.statements.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

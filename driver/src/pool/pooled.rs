@@ -20,10 +20,6 @@ pub(crate) enum CheckOutReason {
     /// Pinned to a cursor.
     Cursor,
     /// Pinned to a transaction.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "transactions do not pin connections yet")
-    )]
     Transaction,
 }
 

@@ -15,5 +15,6 @@ pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod text;
+pub(crate) mod transaction_options;
 pub(crate) mod variables;
 pub(crate) mod write_result;

@@ -9,10 +9,7 @@ use marula_bench::suites::{
 use marula_bench_shared::harness::{Data, Task, data::Archive, rule::Rule};
 use marula_test_server::TestServer;
 
-const MISSING: [Task; 8] = [
-    Task::SmallClientBulkWrite,
-    Task::LargeClientBulkWrite,
-    Task::MixedClientBulkWrite,
+const MISSING: [Task; 5] = [
     Task::GridFsUpload,
     Task::GridFsDownload,
     Task::GridFsMultiUpload,

@@ -15,7 +15,7 @@ use crate::{
     api::collection::CollectionInner,
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReadScope, ReplyContext, Retry,
+        Operation, OperationOverrides, Properties, ReadScope, ReplyContext, Retry,
         cursor::{self, CursorReply},
         write_result,
     },
@@ -229,6 +229,10 @@ impl Operation for AggregateOperation<'_> {
         } else {
             read
         }
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Database, Namespace, Result,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -130,6 +130,10 @@ impl Operation for CollMod<'_> {
     fn properties(&self) -> Properties<'_> {
         Properties::administration("collMod", &self.namespace.database, self.write_concern)
             .without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::{
     Collection, Error, Result,
     api::collection::CollectionInner,
     error::code::NAMESPACE_NOT_FOUND,
-    operation::{Operation, Properties, ReadScope, ReplyContext},
+    operation::{Operation, OperationOverrides, Properties, ReadScope, ReplyContext},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -97,6 +97,10 @@ impl Operation for Count<'_> {
 
     fn properties(&self) -> Properties<'_> {
         self.scope.properties("count")
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -105,6 +105,13 @@ macro_rules! define_options {
                 })*
                 let _ = (options, statement);
             }
+
+            fn overrides(&self) -> $crate::operation::OperationOverrides {
+                let (options, mut overrides) = (self, $crate::operation::OperationOverrides::default());
+                $($crate::api::command::declare::option_override! { options overrides $name: $kind })*
+                let _ = (options, &mut overrides);
+                overrides
+            }
         }
     };
 }
@@ -150,6 +157,21 @@ macro_rules! write_statement_option {
     ($marks:tt $($entry:tt)*) => {};
 }
 pub(crate) use write_statement_option;
+
+/// Notes whether a concern or the read preference is set.
+macro_rules! option_override {
+    ($options:ident $overrides:ident $name:ident: read_concern) => {
+        $overrides.read_concern = $options.$name.is_some();
+    };
+    ($options:ident $overrides:ident $name:ident: write_concern) => {
+        $overrides.write_concern = $options.$name.is_some();
+    };
+    ($options:ident $overrides:ident $name:ident: read_preference) => {
+        $overrides.read_preference = $options.$name.as_ref().map(|preference| preference.is_primary());
+    };
+    ($options:ident $overrides:ident $name:ident: $kind:ident) => {};
+}
+pub(crate) use option_override;
 
 /// Defines the setters of an action with the options in a field `options`: `option_setters {
 /// FindOptions }`, or `option_setters { FindOptions without cursor }`.

@@ -14,6 +14,7 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
+    operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
     types::write_result::DeleteResult,
@@ -162,6 +163,10 @@ impl Statements for DeleteStatement<'_> {
 
     fn needs_4_4(&self, _index: usize) -> bool {
         self.options.hint.is_some()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -12,7 +12,7 @@ use crate::{
     Collection, Error, Result,
     api::collection::CollectionInner,
     bson::{Bson, IntoDocument, RawDocumentBuf, find_element, from_slice},
-    operation::{Operation, Properties, ReadScope, ReplyContext},
+    operation::{Operation, OperationOverrides, Properties, ReadScope, ReplyContext},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -109,6 +109,10 @@ impl Operation for DistinctOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         self.scope.properties("distinct")
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

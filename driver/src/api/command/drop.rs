@@ -14,7 +14,7 @@ use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
     error::code::NAMESPACE_NOT_FOUND,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -90,6 +90,10 @@ impl Operation for DropOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::administration("drop", &self.namespace.database, self.write_concern)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Database, Result,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -87,6 +87,10 @@ impl Operation for DropDatabaseOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::administration("dropDatabase", self.database, self.write_concern)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

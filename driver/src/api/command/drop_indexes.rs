@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -131,6 +131,10 @@ impl Operation for DropIndexes<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::administration("dropIndexes", &self.namespace.database, self.write_concern)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::{
     api::collection::CollectionInner,
     bson::{IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReadScope, ReplyContext,
+        Operation, OperationOverrides, Properties, ReadScope, ReplyContext,
         cursor::{self, CursorReply},
         decode_owned,
     },
@@ -261,6 +261,10 @@ impl Operation for FindOperation<'_> {
         self.scope.properties("find")
     }
 
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("find", &self.scope.namespace.collection);
         command.document("filter", self.filter);
@@ -289,6 +293,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn properties(&self) -> Properties<'_> {
         self.find.properties()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.find.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

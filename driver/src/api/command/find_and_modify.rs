@@ -19,7 +19,10 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     bson::{IntoDocument, RawDocument, RawDocumentBuf, find_element},
-    operation::{Operation, Properties, ReplyContext, decode_owned, write_command::check_hint, write_result},
+    operation::{
+        Operation, OperationOverrides, Properties, ReplyContext, decode_owned, write_command::check_hint,
+        write_result,
+    },
     proto::{
         command::{CommandBuilder, Reply, document_bytes},
         description::HelloReply,
@@ -277,6 +280,10 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
 
     fn properties(&self) -> Properties<'_> {
         Properties::write("findAndModify", &self.namespace.database, self.write_concern)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -34,6 +34,8 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) batch_size: Option<u32>,
     pub(in crate::api) max_await_time: Option<Duration>,
     pub(in crate::api) comment: Option<&'a Bson>,
+    /// The transaction of the explicit session that the cursor was opened in.
+    pub(in crate::api) transaction: Option<i64>,
     /// Set by an error reply: whether the server closed the cursor. An error with the label
     /// `RetryableError` leaves it open, because the server did not start the command.
     pub(in crate::api) is_freed: Option<bool>,
@@ -44,6 +46,10 @@ impl Operation for GetMore<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
+    }
+
+    fn cursor_transaction(&self) -> Option<Option<i64>> {
+        Some(self.transaction)
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
@@ -95,6 +101,7 @@ mod tests {
                 batch_size: Some(3),
                 max_await_time: None,
                 comment: Some(&comment),
+                transaction: None,
                 is_freed: None,
             };
             let server = HelloReply {

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Collection, Error, Result,
     bson::{self, Bson, ElementType, ObjectId, find_element},
+    operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
     types::write_result::{InsertManyResult, InsertOneResult},
@@ -242,6 +243,10 @@ impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
 
     fn position(&self, index: usize) -> usize {
         self.offset + index
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -22,6 +22,8 @@ pub(in crate::api) struct KillCursors<'a> {
     pub(in crate::api) namespace: &'a Namespace,
     pub(in crate::api) address: &'a ServerAddress,
     pub(in crate::api) session: Option<&'a ServerSession>,
+    /// The transaction of the explicit session that the cursor was opened in.
+    pub(in crate::api) transaction: Option<i64>,
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
 }
 
@@ -41,6 +43,10 @@ impl Operation for KillCursors<'_> {
                 self.session,
             )
         }
+    }
+
+    fn cursor_transaction(&self) -> Option<Option<i64>> {
+        Some(self.transaction)
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {

@@ -13,7 +13,7 @@ use crate::{
     Cursor, Database, Result,
     bson::Document,
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -184,6 +184,10 @@ impl Operation for ListCollectionsOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::read("listCollections", self.database, PRIMARY).without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

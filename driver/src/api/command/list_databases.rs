@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Client, Result,
     bson::from_slice,
-    operation::{Operation, Properties, ReplyContext},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -153,6 +153,10 @@ impl Operation for ListDatabasesOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::read("listDatabases", "admin", PRIMARY).without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::{
     api::collection::CollectionInner,
     error::code::NAMESPACE_NOT_FOUND,
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -168,6 +168,10 @@ impl Operation for ListIndexesOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::read("listIndexes", &self.namespace.database, PRIMARY).without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

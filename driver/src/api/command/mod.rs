@@ -27,6 +27,7 @@ mod drop_database;
 mod drop_indexes;
 mod drop_search_index;
 mod end_sessions;
+mod end_transaction;
 mod find;
 mod find_and_modify;
 mod get_more;
@@ -121,6 +122,7 @@ use crate::{
     types::concern::{ReadConcern, ReadConcernLevel},
 };
 pub(super) use end_sessions::EndSessions;
+pub(super) use end_transaction::EndTransaction;
 pub(super) use get_more::GetMore;
 pub(super) use kill_cursors::KillCursors;
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Collection, Namespace, Result,
     api::collection::CollectionInner,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -102,6 +102,10 @@ impl Operation for Rename<'_> {
     fn properties(&self) -> Properties<'_> {
         Properties::administration("renameCollection", "admin", self.write_concern)
             .without_causal_consistency()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

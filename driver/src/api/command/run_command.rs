@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Database, Error, Result,
     bson::{Document, IntoDocument, RawDocument, RawDocumentBuf, RawElement, RawElements, find_element},
-    operation::{Operation, Properties, ReplyContext, Retry, decode_owned},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, Retry, decode_owned},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -137,7 +137,7 @@ awaitable!(in place ['a, T: DeserializeOwned + 'static] RunCommand<'a, T> => T);
 pub(super) struct CustomCommand<'a> {
     database: &'a str,
     command: &'a RawDocument,
-    read_preference: &'a ReadPreference,
+    read_preference: Option<&'a ReadPreference>,
     /// The key of the first element. Empty if the document is empty or malformed, which `build`
     /// rejects.
     name: &'a str,
@@ -153,8 +153,15 @@ impl<'a> CustomCommand<'a> {
         Self {
             database,
             command,
-            read_preference: read_preference.unwrap_or(PRIMARY),
+            read_preference,
             name: name_of(command).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn overrides(&self) -> OperationOverrides {
+        OperationOverrides {
+            read_preference: self.read_preference.map(ReadPreference::is_primary),
+            ..OperationOverrides::default()
         }
     }
 
@@ -167,7 +174,8 @@ impl<'a> CustomCommand<'a> {
         Properties {
             retry: Retry::No,
             intent: Intent::Any,
-            ..Properties::read(self.name, self.database, self.read_preference).without_causal_consistency()
+            ..Properties::read(self.name, self.database, self.read_preference.unwrap_or(PRIMARY))
+                .without_causal_consistency()
         }
     }
 
@@ -239,6 +247,10 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
 
     fn is_sensitive(&self) -> bool {
         self.command.is_sensitive()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.command.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::{
     Cursor, Database, Result,
     bson::{Document, IntoDocument, RawDocumentBuf},
     operation::{
-        Operation, Properties, ReplyContext,
+        Operation, OperationOverrides, Properties, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -136,6 +136,10 @@ impl Operation for RunCursorCommandOperation<'_> {
 
     fn is_sensitive(&self) -> bool {
         self.0.is_sensitive()
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.0.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {

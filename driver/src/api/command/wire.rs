@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     bson::{Bson, DocumentWriter, RawDocumentBuf},
+    operation::OperationOverrides,
     proto::{
         command::{CommandBuilder, max_time_millis, write_documents},
         description::HelloReply,
@@ -19,6 +20,9 @@ pub(crate) trait WriteOptions {
 
     /// Writes the options with the mark `statement` into a statement of the command.
     fn write_statement(&self, statement: &mut DocumentWriter<'_>);
+
+    /// The concerns and the read preference that are set.
+    fn overrides(&self) -> OperationOverrides;
 }
 
 /// A value that an option writes as one field of a command or a statement.

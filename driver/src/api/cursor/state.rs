@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) reply: CursorReply,
     /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
     pub(super) session: Option<Arc<ExplicitSession>>,
+    /// The transaction of that session which the cursor was opened in, by its number.
+    pub(super) transaction: Option<i64>,
     batch_size: Option<u32>,
     pub(super) max_await_time: Option<Duration>,
     comment: Option<Bson>,
@@ -56,6 +58,7 @@ impl State {
             is_pinned: reply.pin.is_some(),
             reply,
             session: None,
+            transaction: None,
             batch_size,
             max_await_time: None,
             comment,
@@ -141,6 +144,7 @@ impl State {
             batch_size,
             max_await_time: self.max_await_time,
             comment: self.comment.as_ref(),
+            transaction: self.transaction,
             is_freed: None,
         };
         let next = self
@@ -205,8 +209,20 @@ impl State {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }
+        self.forget_with_transaction(false);
         if self.reply.id != 0 {
             self.kill_on_drop(false).free().await;
+        }
+    }
+
+    /// Forgets the cursor if the server closes it, or has closed it, with the transaction that it
+    /// was opened in. `is_dropped`: also if the transaction is in progress, because a command in the
+    /// background would run beside those of the application.
+    fn forget_with_transaction(&mut self, is_dropped: bool) {
+        let Some(number) = self.transaction else { return };
+        let is_open = |session: &Arc<ExplicitSession>| session.lock().open_transaction() == Some(number);
+        if is_dropped || !self.session.as_ref().is_some_and(is_open) {
+            self.reply.id = 0;
         }
     }
 
@@ -236,7 +252,11 @@ impl State {
             namespace: self.reply.namespace.clone(),
             address: self.reply.address.clone(),
             session: self.reply.session.take(),
-            explicit: self.session.take().filter(|_| !in_background),
+            explicit: self.session.take().filter(|session| {
+                // The cursor cannot be closed within a transaction that it is not part of.
+                !in_background && session.lock().open_transaction() == self.transaction
+            }),
+            transaction: self.transaction,
             operation_id: self.reply.operation_id,
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
@@ -249,6 +269,7 @@ impl Drop for State {
     /// Closes an open cursor in the background, on the runtime of the client: the cursor can be
     /// dropped on any thread.
     fn drop(&mut self) {
+        self.forget_with_transaction(true);
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }
@@ -272,6 +293,8 @@ struct KillOnDrop {
     /// The explicit session. `None` in the background, because the application may use the session
     /// at the same time.
     explicit: Option<Arc<ExplicitSession>>,
+    /// The transaction that the cursor was opened in.
+    transaction: Option<i64>,
     operation_id: i64,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
@@ -290,6 +313,7 @@ impl KillOnDrop {
             namespace: &self.namespace,
             address: &self.address,
             session: self.session.as_ref(),
+            transaction: self.transaction,
             pin: &mut self.pin,
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
@@ -312,7 +336,9 @@ impl Drop for KillOnDrop {
     /// The future that closes the cursor was dropped. The cursor is closed in the background,
     /// without a session, since killCursors may have been sent already.
     fn drop(&mut self) {
-        if self.id == 0 || self.in_background || (self.is_pinned && self.pin.is_none()) {
+        // The server closes the cursor of a transaction at the end of it.
+        let is_in_transaction = self.transaction.is_some();
+        if self.id == 0 || self.in_background || is_in_transaction || (self.is_pinned && self.pin.is_none()) {
             return;
         }
         let kill = Self {
@@ -322,6 +348,7 @@ impl Drop for KillOnDrop {
             address: self.address.clone(),
             session: None,
             explicit: None,
+            transaction: None,
             operation_id: self.operation_id,
             is_pinned: self.is_pinned,
             pin: self.pin.take(),

@@ -53,6 +53,10 @@ impl Statements for Updates<'_> {
         self.all[index].multi
     }
 
+    fn overrides(&self) -> OperationOverrides {
+        OperationOverrides::default()
+    }
+
     fn write_options(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         command.str("comment", "why");
     }

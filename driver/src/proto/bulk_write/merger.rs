@@ -81,11 +81,11 @@ impl ResultMerger {
         };
         let result = &mut self.result;
         result.acknowledged = true;
-        result.inserted_count += summary.inserted;
-        result.upserted_count += summary.upserted;
-        result.matched_count += summary.matched;
-        result.modified_count += summary.modified;
-        result.deleted_count += summary.deleted;
+        result.inserted_count = result.inserted_count.saturating_add(summary.inserted);
+        result.upserted_count = result.upserted_count.saturating_add(summary.upserted);
+        result.matched_count = result.matched_count.saturating_add(summary.matched);
+        result.modified_count = result.modified_count.saturating_add(summary.modified);
+        result.deleted_count = result.deleted_count.saturating_add(summary.deleted);
         // In an ordered bulk write with an error, the position of the error decides; it follows in
         // the results cursor. A document that was written proves a success at once.
         let is_written = [

@@ -21,6 +21,10 @@ pub struct CommandBuilder<'b> {
     writer: DocumentWriter<'b>,
     body: Position,
     read_time: Option<ReadTime>,
+    /// The command is part of a transaction: it has no concerns but those of the transaction.
+    omits_concerns: bool,
+    /// The command of the application contains its own read concern.
+    has_read_concern: bool,
 }
 
 impl<'b> Deref for CommandBuilder<'b> {
@@ -46,6 +50,24 @@ impl<'b> CommandBuilder<'b> {
             writer,
             body,
             read_time: None,
+            omits_concerns: false,
+            has_read_concern: false,
+        }
+    }
+
+    /// Omits the read concern and the write concern of the operation, because the command is part of
+    /// a transaction.
+    pub fn omit_concerns(&mut self) {
+        self.omits_concerns = true;
+    }
+
+    /// Writes the read concern of a transaction, into its first command. `time` is what the session
+    /// adds.
+    pub fn transaction_read_concern(&mut self, concern: &ReadConcern, time: Option<ReadTime>) {
+        if !self.has_read_concern {
+            self.omits_concerns = false;
+            self.read_time = time;
+            self.read_concern(concern);
         }
     }
 
@@ -98,6 +120,9 @@ impl<'b> CommandBuilder<'b> {
 
     /// Writes `readConcern`, unless it is the server's default and the session adds nothing.
     pub fn read_concern(&mut self, concern: &ReadConcern) {
+        if self.omits_concerns {
+            return;
+        }
         let time = self.read_time.take();
         if concern.level.is_none() && time.is_none() {
             return;
@@ -127,11 +152,12 @@ impl<'b> CommandBuilder<'b> {
     /// concern.
     pub fn discard_read_time(&mut self) {
         self.read_time = None;
+        self.has_read_concern = true;
     }
 
     /// Writes `writeConcern`, unless it is the server's default.
     pub fn write_concern(&mut self, concern: &WriteConcern) {
-        if concern.is_server_default() {
+        if self.omits_concerns || concern.is_server_default() {
             return;
         }
         let start = self.begin_document("writeConcern");

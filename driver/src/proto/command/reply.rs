@@ -110,6 +110,14 @@ impl<'a> Reply<'a> {
             .or_else(|| time_in(self.body))
     }
 
+    /// `recoveryToken` of a reply with `ok: 1` in a sharded transaction.
+    pub fn recovery_token(&self) -> Option<&'a [u8]> {
+        if !self.ok {
+            return None;
+        }
+        document_bytes(find_element(self.body, "recoveryToken").ok().flatten()?.value)
+    }
+
     /// `cursor`, and its offset in the body.
     pub fn cursor(&self) -> Result<(&'a [u8], usize)> {
         self.cursor

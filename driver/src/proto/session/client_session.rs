@@ -11,8 +11,11 @@
 
 use std::fmt;
 
-use super::{ClusterTime, ServerSession};
-use crate::bson::{RawDocument, Timestamp};
+use super::{ClusterTime, ServerSession, Transaction, TransactionError, TransactionState};
+use crate::{
+    bson::{RawDocument, Timestamp},
+    types::transaction_options::TransactionOptions,
+};
 
 /// `SessionOptions`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +98,8 @@ pub struct SessionState {
     cluster_time: Option<ClusterTime>,
     operation_time: Option<Timestamp>,
     snapshot_time: Option<Timestamp>,
+    /// The latest transaction, until an operation outside a transaction follows its end.
+    transaction: Option<Box<Transaction>>,
 }
 
 impl SessionState {
@@ -107,6 +112,75 @@ impl SessionState {
             cluster_time: None,
             operation_time: None,
             snapshot_time: options.snapshot_time,
+            transaction: None,
+        }
+    }
+
+    /// Starts a transaction with the next transaction number. Its options are complete: those of
+    /// the session and the client replace what is not set.
+    ///
+    /// # Errors
+    /// The state does not change.
+    pub fn start_transaction(&mut self, options: TransactionOptions) -> Result<(), TransactionError> {
+        if self.options.snapshot {
+            return Err(TransactionError::Snapshot);
+        }
+        if self.transaction.as_ref().is_some_and(|open| open.is_open()) {
+            return Err(TransactionError::InProgress);
+        }
+        if options
+            .write_concern
+            .as_ref()
+            .is_some_and(|c| !c.is_acknowledged())
+        {
+            return Err(TransactionError::Unacknowledged);
+        }
+        let server = self.server.as_mut().ok_or(TransactionError::SessionEnded)?;
+        let number = server.next_transaction_number();
+        self.transaction = Some(Box::new(Transaction::start(number, options)));
+        Ok(())
+    }
+
+    /// The latest transaction.
+    pub fn transaction(&self) -> Option<&Transaction> {
+        self.transaction.as_deref()
+    }
+
+    /// The latest transaction.
+    pub fn transaction_mut(&mut self) -> Option<&mut Transaction> {
+        self.transaction.as_deref_mut()
+    }
+
+    /// The state of the transaction.
+    pub fn transaction_state(&self) -> TransactionState {
+        self.transaction
+            .as_ref()
+            .map_or(TransactionState::None, |transaction| transaction.state())
+    }
+
+    /// The number of the transaction that is open.
+    pub fn open_transaction(&self) -> Option<i64> {
+        let transaction = self.transaction.as_ref()?;
+        transaction.is_open().then(|| transaction.number())
+    }
+
+    /// Forgets a transaction that has ended, before an operation outside a transaction.
+    pub fn forget_ended_transaction(&mut self) {
+        if self.open_transaction().is_none() {
+            self.transaction = None;
+        }
+    }
+
+    /// Checks whether a cursor that was opened in this transaction, or outside of transactions, can
+    /// be continued.
+    ///
+    /// # Errors
+    /// It cannot, and no command must be sent.
+    pub fn check_cursor(&self, opened_in: Option<i64>) -> Result<(), TransactionError> {
+        match (opened_in, self.open_transaction()) {
+            (opened_in, open) if opened_in == open => Ok(()),
+            (Some(_), _) => Err(TransactionError::EndedCursor),
+            (None, _) => Err(TransactionError::OtherCursor),
         }
     }
 
@@ -139,6 +213,7 @@ impl SessionState {
         if self.outstanding > 0 {
             self.mark_dirty();
         }
+        self.transaction = None;
         self.server.take()
     }
 
@@ -207,7 +282,7 @@ impl SessionState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::rawdoc;
+    use crate::{bson::rawdoc, types::concern::WriteConcern};
     use std::time::Instant;
 
     fn time(time: u32) -> Timestamp {
@@ -314,5 +389,58 @@ mod tests {
         assert!(session.advance_cluster_time(&newer));
         assert!(session.advance_cluster_time(&rawdoc! { "clusterTime": time(4) }));
         assert_eq!(session.cluster_time().unwrap().document(), &*newer);
+    }
+
+    #[test]
+    fn a_session_has_one_transaction_at_a_time() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.transaction_state(), TransactionState::None);
+        let options = TransactionOptions::default;
+        assert_eq!(session.start_transaction(options()), Ok(()));
+        assert_eq!(session.open_transaction(), Some(1));
+        assert_eq!(
+            session.start_transaction(options()),
+            Err(TransactionError::InProgress)
+        );
+        assert_eq!(session.transaction_mut().unwrap().begin_abort(), Ok(false));
+        assert_eq!(session.transaction_state(), TransactionState::Aborted);
+        assert_eq!(session.open_transaction(), None);
+        assert_eq!(session.start_transaction(options()), Ok(()));
+        assert_eq!(session.open_transaction(), Some(2), "a new number");
+        session.forget_ended_transaction();
+        assert_eq!(session.transaction_state(), TransactionState::Starting);
+        assert_eq!(session.transaction_mut().unwrap().begin_commit(), Ok(false));
+        session.forget_ended_transaction();
+        assert_eq!(session.transaction_state(), TransactionState::None);
+        let _ = session.end();
+        assert_eq!(
+            session.start_transaction(options()),
+            Err(TransactionError::SessionEnded)
+        );
+    }
+
+    #[test]
+    fn these_sessions_and_options_have_no_transactions() {
+        let mut snapshot = state(SessionOptions {
+            snapshot: true,
+            ..SessionOptions::default()
+        });
+        let refused = snapshot.start_transaction(TransactionOptions::default());
+        assert_eq!(refused, Err(TransactionError::Snapshot));
+        let unacknowledged = TransactionOptions::default().write_concern(WriteConcern::nodes(0));
+        let refused = state(SessionOptions::default()).start_transaction(unacknowledged);
+        assert_eq!(refused, Err(TransactionError::Unacknowledged));
+    }
+
+    #[test]
+    fn a_cursor_belongs_to_the_transaction_that_it_was_opened_in() {
+        let mut session = state(SessionOptions::default());
+        assert_eq!(session.check_cursor(None), Ok(()));
+        session.start_transaction(TransactionOptions::default()).unwrap();
+        assert_eq!(session.check_cursor(Some(1)), Ok(()));
+        assert_eq!(session.check_cursor(None), Err(TransactionError::OtherCursor));
+        let _ = session.transaction_mut().unwrap().begin_commit();
+        assert_eq!(session.check_cursor(Some(1)), Err(TransactionError::EndedCursor));
+        assert_eq!(session.check_cursor(None), Ok(()));
     }
 }

@@ -39,6 +39,12 @@ impl ServerSession {
         self.dirty = true;
     }
 
+    /// Whether the session does not return to the pool.
+    #[cfg(feature = "internals")]
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
     /// When a command was last sent in the session.
     pub fn last_use(&self) -> Instant {
         self.last_use

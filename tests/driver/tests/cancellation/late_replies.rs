@@ -16,12 +16,14 @@ const DROPPED: usize = 100;
 /// The time limit, which is reached only if a test fails.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the server delays the replies to find, and how long the operations wait for them.
-const DELAY_MS: i32 = 20;
+/// How long the operations wait for a reply, and how long the server delays it.
 const PATIENCE: Duration = Duration::from_millis(5);
+const SHORT_MS: i32 = 20;
+/// Long enough to drop the operation before its reply arrives.
+const LONG_MS: i32 = 1_000;
 
-async fn delay_finds(client: &Client, mode: &str) {
-    let data = doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": DELAY_MS };
+async fn delay(client: &Client, delayed: &str, millis: i32, mode: &str) {
+    let data = doc! { "failCommands": [delayed], "blockConnection": true, "blockTimeMS": millis };
     let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
     let admin = client.database("admin");
     admin.run_command(command).await.expect("a fail point");
@@ -37,7 +39,7 @@ fn tallied(uri: &str) -> (Client, PoolTally) {
 /// Drops 1,000 operations of 10 tasks.
 async fn storm(uri: &str) -> Counts {
     let (client, tally) = tallied(uri);
-    delay_finds(&client, "alwaysOn").await;
+    delay(&client, "find", SHORT_MS, "alwaysOn").await;
     let workers: Vec<_> = (0..WORKERS)
         .map(|_| {
             let things = client.database("d").collection::<Document>("things");
@@ -53,7 +55,7 @@ async fn storm(uri: &str) -> Counts {
     for worker in workers {
         worker.await.expect("no panic");
     }
-    delay_finds(&client, "off").await;
+    delay(&client, "find", 0, "off").await;
     let things = client.database("d").collection::<Document>("things");
     things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
     assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 1);
@@ -101,20 +103,19 @@ async fn killed(server: &TestServer, count: usize) {
 async fn the_cursor_of_a_dropped_find_is_killed() {
     let plain = TestServer::builder().auth("user", "secret");
     let balanced = TestServer::builder().load_balanced();
-    for (builder, user) in [(plain, "user:secret@"), (balanced, "")] {
+    for builder in [plain, balanced] {
         let server = builder.start().await.expect("a server");
-        let uri = server.uri().replacen("user:secret@", "", 1);
-        let uri = uri.replacen("mongodb://", &format!("mongodb://{user}"), 1);
-        let (client, tally) = tallied(&uri);
+        // The fail point is one of a mongos.
+        let (client, tally) = tallied(&server.single_uri());
         let things = client.database("d").collection::<Document>("things");
         let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
         things.insert_many(&all).await.expect("stored");
-        delay_finds(&client, "alwaysOn").await;
+        delay(&client, "find", LONG_MS, "alwaysOn").await;
         let created = tally.counts().created;
         let find = things.find(doc! {}).batch_size(2).into_future();
         drop_when_sent(&server, "find", find).await;
         killed(&server, 1).await;
-        delay_finds(&client, "off").await;
+        delay(&client, "find", 0, "off").await;
         assert!(things.find_one(doc! {}).await.expect("a reply").is_some());
         assert!(tally.counts().created <= created + 1, "one for the fail point");
     }
@@ -128,7 +129,7 @@ async fn behind_a_load_balancer_the_cursor_of_a_dropped_get_more_is_killed_on_it
         .start()
         .await
         .expect("a server");
-    let (client, tally) = tallied(&server.uri());
+    let (client, tally) = tallied(&server.single_uri());
     let things = client.database("d").collection::<Document>("things");
     let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
     things.insert_many(&all).await.expect("stored");
@@ -136,14 +137,12 @@ async fn behind_a_load_balancer_the_cursor_of_a_dropped_get_more_is_killed_on_it
     for _ in 0..2 {
         assert!(cursor.advance().await.expect("a document"));
     }
-    let data = doc! { "failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": DELAY_MS };
-    let command = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data };
-    let admin = client.database("admin");
-    admin.run_command(command).await.expect("a fail point");
+    delay(&client, "getMore", LONG_MS, "alwaysOn").await;
     drop_when_sent(&server, "getMore", cursor.advance()).await;
     drop(cursor);
     killed(&server, 1).await;
     tally.wait_until(Counts::is_at_rest).await;
+    let admin = client.database("admin");
     admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
     assert_eq!(tally.counts().closed, 0, "{:?}", tally.counts());
     assert_eq!(server.commands_seen("killCursors"), 1, "not killed twice");

@@ -15,7 +15,7 @@ mod sessions;
 use futures_util::FutureExt;
 use harness::{Case, Harness};
 use marula_driver::{
-    Client, ErrorKind, IndexModel,
+    Client, ErrorKind, IndexModel, WriteModel,
     bson::{Document, doc},
 };
 use marula_driver_tests::{
@@ -100,6 +100,37 @@ async fn updates_and_deletes_can_be_dropped_at_every_poll() {
     .await;
     run(Case::new("findAndModify", |r| async move {
         assert!(r.things.find_one_and_delete(doc! { "_id": 1 }).await?.is_some());
+        Ok(())
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn bulk_writes_can_be_dropped_at_every_poll() {
+    let harness = Harness::start().await;
+    let run = async |case: Case| harness.drop_at_every_poll(case).await;
+    run(Case::new("update", |r| async move {
+        let models = [
+            WriteModel::insert_one(&doc! { "_id": 100 }),
+            WriteModel::update_one(doc! { "_id": 1 }, doc! { "$set": { "x": 1 } }),
+        ];
+        assert_eq!(r.things.bulk_write(models).await?.modified_count, 1);
+        Ok(())
+    }))
+    .await;
+    run(Case::new("bulkWrite", |r| async move {
+        let other = r.things.with_name("other");
+        let models = [
+            other.insert_one_model(&doc! { "_id": 100 }),
+            r.things.delete_many_model(doc! {}),
+        ];
+        let done = r
+            .database
+            .client()
+            .bulk_write(models)
+            .verbose_results(true)
+            .await?;
+        assert_eq!((done.inserted_count, done.deleted_count), (1, 5));
         Ok(())
     }))
     .await;

@@ -97,8 +97,8 @@ async fn sessions_prose_2() {
     let mut b = client.start_session().await.unwrap();
     let (id_a, id_b) = (a.id(), b.id());
     assert!(id_a.is_some() && id_a != id_b);
-    a.end();
-    b.end();
+    a.end().await;
+    b.end().await;
     assert_eq!(a.id(), None);
     let first = client.start_session().await.unwrap();
     let second = client.start_session().await.unwrap();
@@ -172,7 +172,7 @@ async fn sessions_prose_5() {
 async fn sessions_prose_6() {
     let deployment = any_deployment().await;
     let mut session = deployment.client.start_session().await.unwrap();
-    session.end();
+    session.end().await;
     assert_rejected(every_method(&deployment.client, &mut session).await, "has ended");
 }
 
@@ -430,7 +430,7 @@ async fn a_cursor_outlives_the_borrow_of_its_session_but_not_the_session() {
         .await
         .unwrap();
     assert!(cursor.advance().await.unwrap());
-    session.end();
+    session.end().await;
     assert!(
         cursor.advance().await.unwrap(),
         "the document is in the first batch"

@@ -1,5 +1,6 @@
 //! The commands of the driver in response to scripted replies.
 
+mod client_bulk_writes;
 mod cursors;
 mod end_sessions;
 mod fields;

@@ -30,7 +30,7 @@ async fn run_all_operations(client: &Client) -> marula_driver::Result<()> {
     assert_eq!(things.count_documents(doc! {}).await?, 5);
     let mut session = client.start_session().await?;
     things.find_one(doc! { "_id": 1 }).session(&mut session).await?;
-    session.end();
+    session.end().await;
     things.delete_one(doc! { "_id": 1 }).await?;
     client.database("admin").run_command(doc! { "ping": 1 }).await?;
     client.list_database_names().await?;

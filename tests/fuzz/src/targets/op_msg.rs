@@ -3,6 +3,7 @@
 use marula_driver::{
     bson::{doc, to_vec},
     internals::{
+        bulk_write::{ResultMerger, Summary, Written},
         command::{Reply, write_concern_error, write_errors},
         handshake::parse_hello,
         wire::{HEADER_LENGTH, Header, parse_op_msg, whole_command},
@@ -39,8 +40,23 @@ fn run(bytes: &[u8]) {
     }
 }
 
+/// The body as a reply to `bulkWrite`, and as a document of its results cursor.
+fn read_bulk_write(body: &[u8]) {
+    let Ok(summary) = Summary::parse(body) else {
+        return;
+    };
+    let mut merger = ResultMerger::new(false, true);
+    for _ in 0..2 {
+        merger.begin_command(0, 2, &summary);
+        let _ = merger.add_result(body, |_| Some(Written::Update));
+        let _ = merger.end_command();
+    }
+    let _ = merger.finish();
+}
+
 fn read_reply(body: &[u8]) {
     let _ = parse_hello(body);
+    read_bulk_write(body);
     let Ok(reply) = Reply::scan(body) else {
         return;
     };
@@ -77,8 +93,12 @@ fn seeds() -> Vec<Vec<u8>> {
         "writeConcernError": { "code": 91, "errmsg": "x", "errorLabels": ["RetryableWriteError"] }, "errorLabels": ["L"],
     };
     let failed = doc! { "ok": 0, "code": 462, "codeName": "C", "errmsg": "m", "baseBackoffMS": 50 };
+    let counts =
+        doc! { "ok": 1, "nErrors": 1, "nInserted": 1_i64, "nUpserted": 1, "nMatched": 2, "nModified": 1 };
+    let written = doc! { "ok": 1.0, "idx": 1, "n": 1, "nModified": 1, "upserted": { "_id": 5 } };
+    let rejected = doc! { "ok": 0.0, "idx": 0, "code": 11000, "errmsg": "E", "keyValue": { "a": 1 } };
     let mut messages = Vec::new();
-    for body in [hello, cursor, failures, failed] {
+    for body in [hello, cursor, failures, failed, counts, written, rejected] {
         let body = to_vec(&body).expect("a document");
         for (flags, tail) in [(0_u32, Vec::new()), (2, sequence(&body))] {
             messages.push(message(flags, &body, &tail));

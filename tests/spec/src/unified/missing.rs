@@ -9,10 +9,6 @@ use marula_driver::{Error, ErrorKind};
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
 /// `expectTracingMessages`.
 pub(crate) const TRACING: &str = "tracing";
-/// Transactions and their assertions.
-pub(crate) const TRANSACTIONS: &str = "transactions";
-/// Assertions about dirty sessions.
-pub(crate) const SESSION_DIRTY: &str = "sessionDirty";
 /// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 

@@ -245,7 +245,7 @@ async fn clean_up(run: &TestRun) -> Result<(), tokio::time::error::Elapsed> {
         for entity in others {
             match entity {
                 Entity::Cursor(cursor) => cursor.close().await,
-                Entity::Session(entity) => entity.session.lock().await.end(),
+                Entity::Session(entity) => entity.session.lock().await.end().await,
                 _ => {}
             }
         }

@@ -7,6 +7,7 @@ use crate::{
     Result,
     api::command::wire::WriteOptions,
     bson::{Bson, RawDocumentBuf},
+    operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
 };
@@ -100,6 +101,10 @@ impl<K: Kind> Statements for EncodedStatements<'_, K> {
 
     fn needs_4_4(&self, index: usize) -> bool {
         self.get(index).is_some_and(|statement| statement.needs_4_4)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

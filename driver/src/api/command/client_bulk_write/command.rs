@@ -8,7 +8,7 @@ use crate::{
     Error, ErrorKind, RETRYABLE_WRITE_ERROR, Result,
     error::WriteFailure,
     operation::{
-        Operation, Properties, ReplyContext, Retry,
+        Operation, OperationOverrides, Properties, ReplyContext, Retry,
         cursor::{self, CursorReply},
         message_budget,
     },
@@ -20,6 +20,9 @@ use crate::{
     },
     types::concern::WriteConcern,
 };
+
+/// The size of the kinds, lengths and names of both document sequences.
+const SEQUENCE_FRAMES: usize = 2 * (1 + 4) + "ops\0".len() + "nsInfo\0".len();
 
 /// The reply to a command.
 #[derive(Debug)]
@@ -117,6 +120,10 @@ impl Operation for BulkWriteCommand<'_> {
         }
     }
 
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
+    }
+
     fn prepare(&mut self, server: &HelloReply) {
         if !self.is_written {
             self.plan(server);
@@ -137,7 +144,8 @@ impl Operation for BulkWriteCommand<'_> {
     }
 
     fn build_sequences(&mut self, message: &mut MessageWriter<'_>, _server: &HelloReply) -> Result<()> {
-        message.buffer.reserve(self.batch.bytes);
+        // Beside the documents: the frames and names of both sequences.
+        message.buffer.reserve(self.batch.bytes + SEQUENCE_FRAMES);
         let ops = message.begin_sequence("ops");
         self.writes.append_ops(self.batch.count, message.buffer)?;
         message.end_sequence(ops)?;

@@ -87,7 +87,7 @@ impl<T> Collection<T> {
     }
 
     /// A model that inserts a document. If it has no `_id`, the driver adds an ObjectId as its first
-    /// field.
+    /// field. Clones of the model have the same `_id`.
     pub fn insert_one_model(&self, document: &T) -> ClientWriteModel
     where
         T: Serialize,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    bson::{Bson, DocumentWriter, RawDocumentBuf},
+    bson::{Bson, DocumentWriter, ElementType, RawDocumentBuf},
     proto::bulk_write::{self, Batch, Limits, NamespaceTable, Written},
 };
 
@@ -169,13 +169,19 @@ impl Writes {
         for write in self.unsent().iter().take(count) {
             let namespace = self.namespaces.position(write.namespace);
             match &write.kind {
+                // Not with a writer, which reserves capacity after a large document: the buffer has
+                // the capacity for exactly this command.
                 Kind::Insert { document, .. } => {
-                    let mut writer = DocumentWriter::new(buffer);
-                    let op = writer.begin();
-                    writer.i32("insert", namespace);
-                    writer.document("document", document);
-                    writer.end(op);
-                    writer.finish()?;
+                    let size = i32::try_from(write.size())
+                        .map_err(|_| Error::invalid_argument("a document is larger than 2 GiB"))?;
+                    buffer.extend_from_slice(&size.to_le_bytes());
+                    buffer.push(ElementType::Int32 as u8);
+                    buffer.extend_from_slice(b"insert\0");
+                    buffer.extend_from_slice(&namespace.to_le_bytes());
+                    buffer.push(ElementType::EmbeddedDocument as u8);
+                    buffer.extend_from_slice(b"document\0");
+                    buffer.extend_from_slice(document.as_bytes());
+                    buffer.push(0);
                 }
                 Kind::Update { op, .. } | Kind::Delete { op, .. } => {
                     let start = buffer.len() + NAMESPACE_INDEX;

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
-    operation::{Operation, Properties, ReplyContext, write_result},
+    operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
@@ -166,6 +166,10 @@ impl Operation for CreateIndexesOperation<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::administration("createIndexes", &self.namespace.database, self.write_concern)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -19,6 +19,7 @@ use crate::{
     Collection, Result,
     api::collection::CollectionInner,
     bson::{Bson, DocumentWriter, IntoDocument, RawDocumentBuf},
+    operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind, WriteOutcome},
     proto::{command::CommandBuilder, description::HelloReply},
     types::write_result::UpdateResult,
@@ -315,6 +316,10 @@ impl<O: WriteOptions> Statements for UpdateStatement<'_, O> {
 
     fn is_multi(&self, _index: usize) -> bool {
         self.multi
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -1,6 +1,7 @@
 //! The tasks of the specified benchmarks with the driver and the ODM of this project.
 //! `official/src/suite` has those of the official driver.
 
+mod client_bulk_write;
 mod codec;
 mod multi;
 mod odm;
@@ -17,7 +18,6 @@ fn main() -> ExitCode {
     serve(prepare)
 }
 
-const NO_CLIENT_BULK_WRITE: Missing = Missing("not supported: client bulk write");
 const NO_GRIDFS: Missing = Missing("not supported: GridFS");
 const NO_JOINS: Missing = Missing("not supported: joins");
 
@@ -33,6 +33,12 @@ async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
         Task::SmallCollectionBulkWrite | Task::LargeCollectionBulkWrite => {
             Box::new(multi::BulkWriteInsert::new(&assignment).await?)
         }
+        Task::SmallClientBulkWrite | Task::LargeClientBulkWrite => {
+            Box::new(client_bulk_write::ClientBulkWriteInsert::new(&assignment).await?)
+        }
+        Task::MixedClientBulkWrite => {
+            Box::new(client_bulk_write::ClientBulkWriteMixed::new(&assignment).await?)
+        }
         Task::MixedCollectionBulkWrite => Box::new(multi::BulkWriteMixed::new(&assignment).await?),
         Task::LdjsonImport => Box::new(parallel::Import::new(&assignment).await?),
         Task::LdjsonExport => Box::new(parallel::Export::new(&assignment).await?),
@@ -45,9 +51,6 @@ async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
         Task::OdmNestedUpdate => odm::nested_update(&assignment).await?,
         Task::OdmNestedFind => odm::nested_find(&assignment).await?,
         Task::OdmNestedFindArray => odm::nested_find_array(&assignment).await?,
-        Task::SmallClientBulkWrite | Task::LargeClientBulkWrite | Task::MixedClientBulkWrite => {
-            return Err(NO_CLIENT_BULK_WRITE.into());
-        }
         Task::GridFsUpload | Task::GridFsDownload | Task::GridFsMultiUpload | Task::GridFsMultiDownload => {
             return Err(NO_GRIDFS.into());
         }

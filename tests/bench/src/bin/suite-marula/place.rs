@@ -48,7 +48,10 @@ impl Place {
 pub(crate) fn document(assignment: &Assignment) -> Result<Document, Failure> {
     let file = match assignment.task {
         Task::FindOneById | Task::FindMany => "tweet.json",
-        Task::LargeInsertOne | Task::LargeBulkInsert | Task::LargeCollectionBulkWrite => "large_doc.json",
+        Task::LargeInsertOne
+        | Task::LargeBulkInsert
+        | Task::LargeCollectionBulkWrite
+        | Task::LargeClientBulkWrite => "large_doc.json",
         _ => "small_doc.json",
     };
     Ok(from_extended_json(

@@ -113,6 +113,35 @@ async fn a_cursor_dropped_as_a_stream_is_killed() {
 }
 
 #[tokio::test]
+async fn the_results_cursor_of_a_dropped_client_bulk_write_is_killed() {
+    let harness = Harness::start().await;
+    harness
+        .drop_at_every_poll(
+            Case::new("getMore", |round| async move {
+                // The results do not fit into one batch.
+                let models = ["a", "b"].map(|letter| {
+                    let filter = doc! { "_id": letter.repeat(8 << 20) };
+                    round
+                        .things
+                        .update_one_model(filter, doc! { "$set": { "x": 1 } })
+                        .upsert(true)
+                });
+                let client = round.database.client();
+                let done = client.bulk_write(models).verbose_results(true).await?;
+                let results = done.verbose_results.expect("requested");
+                assert_eq!(results.update_results.len(), 2);
+                Ok(())
+            })
+            .with_large_request(),
+        )
+        .await;
+    harness
+        .server
+        .wait_for_command("killCursors", harness::PIECES)
+        .await;
+}
+
+#[tokio::test]
 async fn dropping_next_of_a_stream_loses_no_document() {
     let harness = Harness::start().await;
     for polls in 0.. {

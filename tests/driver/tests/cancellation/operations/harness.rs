@@ -56,6 +56,8 @@ pub(crate) struct Case {
     /// The command whose replies arrive in pieces.
     command: &'static str,
     operation: Box<dyn Fn(Round) -> Running>,
+    /// Whether the operation can be dropped while its command is being sent.
+    has_large_request: bool,
 }
 
 impl Case {
@@ -66,7 +68,13 @@ impl Case {
         Self {
             command,
             operation: Box::new(move |round| Box::pin(operation(round))),
+            has_large_request: false,
         }
+    }
+
+    pub(crate) fn with_large_request(mut self) -> Self {
+        self.has_large_request = true;
+        self
     }
 }
 
@@ -177,6 +185,8 @@ impl Harness {
                     assert_eq!(opened, 0, "{}: the connection is kept", case.command);
                     return;
                 }
+                // A connection to which a part of the command was sent must be closed.
+                None if case.has_large_request => assert!(opened <= 1, "{opened}"),
                 // The command was sent at the first poll. Its late reply is awaited in the
                 // background, whatever part of it was read.
                 None => assert_eq!(opened, 0, "{} dropped after {polls} polls", case.command),

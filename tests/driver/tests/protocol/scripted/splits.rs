@@ -16,10 +16,10 @@ use marula_driver_tests::{Answer, CommandRecorder, Request, ScriptedServer};
 use super::replies::statements;
 
 /// The generator splitmix64, so that each case can be repeated.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -34,7 +34,7 @@ const LONGEST: usize = 300;
 
 /// What happens to one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub(super) enum Fault {
     /// It is not executed, and the connection is closed.
     Unread,
     /// It is executed, and the connection is closed instead of a reply.

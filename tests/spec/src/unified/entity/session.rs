@@ -8,9 +8,8 @@ use marula_driver::{
 };
 use tokio::sync::Mutex;
 
-use super::{ClientEntity, Entity};
+use super::{ClientEntity, Entity, settings};
 use crate::unified::{
-    missing,
     run::TestRun,
     stop::{Step, Stop, failed},
 };
@@ -44,8 +43,8 @@ pub(super) async fn session(run: &TestRun, client: &ClientEntity, description: &
                 }
             },
             ("defaultTimeoutMS", _) => return Err(Stop::Pending("timeoutMS".to_owned())),
-            ("defaultTransactionOptions", Bson::Document(_)) => {
-                return Ok(Entity::Unsupported(missing::TRANSACTIONS));
+            ("defaultTransactionOptions", Bson::Document(options)) => {
+                action.default_transaction_options(settings::transaction_options(options)?)
             }
             _ => {
                 return failed(format!(

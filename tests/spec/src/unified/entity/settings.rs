@@ -6,7 +6,7 @@ use marula_driver::{
     bson::{Bson, Document},
     options::{
         Acknowledgment, ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, TagSet,
-        WriteConcern,
+        TransactionOptions, WriteConcern,
     },
 };
 
@@ -67,6 +67,23 @@ pub(crate) fn read_preference(document: &Document) -> Step<ReadPreference> {
         }
     }
     Ok(preference)
+}
+
+pub(crate) fn transaction_options(document: &Document) -> Step<TransactionOptions> {
+    let mut options = TransactionOptions::default();
+    for (key, value) in document {
+        options = match (key.as_str(), value) {
+            ("readConcern", Bson::Document(value)) => options.read_concern(read_concern(value)?),
+            ("writeConcern", Bson::Document(value)) => options.write_concern(write_concern(value)?),
+            ("readPreference", Bson::Document(value)) => options.read_preference(read_preference(value)?),
+            ("maxCommitTimeMS", number) => match as_u64(number) {
+                Some(milliseconds) => options.max_commit_time(Duration::from_millis(milliseconds)),
+                None => return invalid("transactionOptions", key, value),
+            },
+            _ => return invalid("transactionOptions", key, value),
+        };
+    }
+    Ok(options)
 }
 
 fn tag_set(value: &Bson) -> Step<TagSet> {

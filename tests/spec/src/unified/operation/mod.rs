@@ -12,6 +12,7 @@ mod index;
 mod modify;
 mod output;
 mod session;
+mod session_assertion;
 mod test_runner;
 mod write;
 
@@ -39,10 +40,30 @@ pub(crate) fn run_boxed(
     run: Arc<TestRun>,
     operation: Document,
 ) -> Pin<Box<dyn Future<Output = Step> + Send>> {
-    Box::pin(async move { self::run(&run, &operation).await })
+    Box::pin(async move {
+        let done = self::run(&run, &operation).await?;
+        check(&run, &operation, done)
+    })
 }
 
-async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
+/// Runs an operation of the callback of `withTransaction`. Returns the error of the driver, also if
+/// it was expected or ignored: errors propagate to `withTransaction`.
+fn run_in_callback(
+    run: Arc<TestRun>,
+    operation: Document,
+) -> Pin<Box<dyn Future<Output = Step<Option<Error>>> + Send>> {
+    Box::pin(async move {
+        let done = self::run(&run, &operation).await?;
+        let error = done.as_ref().err().cloned();
+        if error.is_none() || operation.contains_key("expectError") {
+            check(&run, &operation, done)?;
+        }
+        Ok(error)
+    })
+}
+
+/// Runs an operation. The result is that of the driver.
+async fn run(run: &Arc<TestRun>, operation: &Document) -> Step<Done> {
     let text = |key: &str| {
         operation
             .get_str(key)
@@ -65,16 +86,16 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step {
                 return failed(format!("testRunner.{name} does not support \"{key}\""));
             }
         }
-        return test_runner::run(run, name, args).await.map_err(place);
+        test_runner::run(run, name, args).await.map_err(place)?;
+        return Ok(Ok(Output::Nothing));
     }
     args.resolve_session(&run.entities).await.map_err(place)?;
-    let done = dispatch(&run.entities.get(object)?, name, args)
+    dispatch(run, &run.entities.get(object)?, name, args)
         .await
-        .map_err(place)?;
-    check(run, operation, done).map_err(place)
+        .map_err(place)
 }
 
-async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
+async fn dispatch(run: &Arc<TestRun>, object: &Entity, name: &str, args: Args) -> Step<Done> {
     if let Some(reason) = missing::omitted_operation(name) {
         return Err(Stop::Skipped(reason.to_owned()));
     }
@@ -86,7 +107,7 @@ async fn dispatch(object: &Entity, name: &str, args: Args) -> Step<Done> {
         Entity::Database(database) => database::run(database, name, args).await?,
         Entity::Collection(collection) => collection::run(collection, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
-        Entity::Session(entity) => session::run(entity, name, args).await?,
+        Entity::Session(entity) => session::run(run, entity, name, args).await?,
         _ => None,
     };
     known.map_or_else(

@@ -4,13 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use marula_driver::bson::{Bson, Document};
 
-use super::{args::Args, assertion};
+use super::{args::Args, assertion, session_assertion as session};
 use crate::unified::{
     description,
     entity::{Entity, create},
     event::{EventLog, Expected},
     matcher::show,
-    missing,
     run::TestRun,
     stop::{Step, Stop, failed},
 };
@@ -92,20 +91,9 @@ pub(super) async fn run(run: &Arc<TestRun>, name: &str, mut args: Args) -> Step 
         | "assertSessionPinned"
         | "assertSessionUnpinned"
         | "assertSessionDirty"
-        | "assertSessionNotDirty" => session_operation(run, name, args),
+        | "assertSessionNotDirty" => session::run(run, name, args).await,
         _ => assertion::run(run, name, args).await,
     }
-}
-
-/// Assertions about sessions that the driver does not expose.
-fn session_operation(run: &TestRun, name: &str, mut args: Args) -> Step {
-    run.entities.session(&args.required("session", Args::string)?)?;
-    let unsupported = if name.ends_with("Dirty") {
-        missing::SESSION_DIRTY
-    } else {
-        missing::TRANSACTIONS
-    };
-    Err(Stop::Pending(unsupported.to_owned()))
 }
 
 async fn fail_point(run: &TestRun, mut args: Args) -> Step {

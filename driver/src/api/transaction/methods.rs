@@ -1,0 +1,195 @@
+//! The methods of a session that start and end a transaction.
+
+use std::sync::Arc;
+
+use crate::{
+    Client, ClientSession, Error, Result,
+    api::command::{EndTransaction, awaitable},
+    execution::ExplicitSession,
+    proto::session::{TransactionCommand, TransactionState},
+    types::transaction_options::{TransactionOptions, transaction_setters},
+};
+
+impl ClientSession {
+    /// Starts a transaction in the session. Nothing is sent: the server starts it with its first
+    /// command.
+    ///
+    /// Operations are part of the transaction if the session is passed to them
+    /// (`.session(&mut session)`), until [`commit_transaction`](Self::commit_transaction) or
+    /// [`abort_transaction`](Self::abort_transaction). [`Client::transaction`] runs a whole
+    /// transaction and repeats it where that helps; [`Client::start_transaction`] returns a guard
+    /// that aborts the transaction when it is dropped.
+    ///
+    /// An error of the server may abort the transaction there, e.g. a duplicate key. A commit
+    /// afterwards fails with `NoSuchTransaction`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited: a
+    /// transaction is in progress, the write concern is unacknowledged, or the session has ended or
+    /// is a snapshot session. The state of the session does not change. A deployment without
+    /// transactions is reported by the first operation.
+    ///
+    /// ```no_run
+    /// # use marula_driver::bson::{Document, doc};
+    /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
+    /// let books = client.database("shop").collection::<Document>("books");
+    /// let mut session = client.start_session().await?;
+    /// session.start_transaction().await?;
+    /// books.insert_one(&doc! { "_id": 1 }).session(&mut session).await?;
+    /// session.commit_transaction().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn start_transaction(&mut self) -> StartTransaction<'_> {
+        StartTransaction {
+            session: self,
+            options: TransactionOptions::default(),
+        }
+    }
+
+    /// Commits the transaction. Nothing is sent if no operation was run in it.
+    ///
+    /// The commit is attempted again as a retryable write, also if
+    /// [`retry_writes`](crate::options::ClientOptions::retry_writes) is `false`.
+    ///
+    /// # Errors
+    /// The errors of the server and the connection. With the label
+    /// [`UNKNOWN_TRANSACTION_COMMIT_RESULT`](crate::UNKNOWN_TRANSACTION_COMMIT_RESULT) the commit
+    /// can be called again, with
+    /// [`TRANSIENT_TRANSACTION_ERROR`](crate::TRANSIENT_TRANSACTION_ERROR) the whole transaction can
+    /// be run again. [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no
+    /// transaction, if it was aborted, or if the future of an operation in it was dropped before
+    /// the reply arrived.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before the command is sent, the transaction remains in progress.
+    /// Otherwise its result is unknown, and the commit can be called again.
+    pub fn commit_transaction(&mut self) -> CommitTransaction<'_> {
+        CommitTransaction { session: self }
+    }
+
+    /// Aborts the transaction. Nothing is sent if no operation was run in it. Errors of the server
+    /// and the connection are ignored: the server aborts the transaction when its time limit
+    /// expires, and when another is started in the session.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no transaction, or if it
+    /// was committed or aborted.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before the command is sent, the transaction remains in progress.
+    pub fn abort_transaction(&mut self) -> AbortTransaction<'_> {
+        AbortTransaction { session: self }
+    }
+
+    /// Whether a transaction was started, and neither committed nor aborted.
+    #[must_use]
+    pub fn in_transaction(&self) -> bool {
+        self.shared().lock().open_transaction().is_some()
+    }
+
+    /// The state of the transaction.
+    #[must_use]
+    pub fn transaction_state(&self) -> TransactionState {
+        self.shared().lock().transaction_state()
+    }
+
+    /// Starts a transaction. The options that are not set are those of the session, then those of
+    /// the client.
+    pub(super) fn begin(&mut self, options: TransactionOptions) -> Result<()> {
+        if let Some(concern) = &options.write_concern {
+            concern.validate().map_err(Error::invalid_argument)?;
+        }
+        if let Some(preference) = &options.read_preference {
+            preference.validate().map_err(Error::invalid_argument)?;
+        }
+        let concerns = self.client().concerns();
+        let of_client = TransactionOptions {
+            read_concern: Some(concerns.read_concern.clone()),
+            write_concern: Some(concerns.write_concern.clone()),
+            read_preference: Some(concerns.read_preference.clone()),
+            max_commit_time: None,
+        };
+        let options = options.or(self.transaction_defaults()).or(&of_client);
+        self.shared().start_transaction(options)
+    }
+
+    /// Commits the transaction.
+    pub(super) async fn commit(&self) -> Result<()> {
+        end(self.client(), self.shared(), TransactionCommand::Commit).await
+    }
+
+    /// Aborts the transaction.
+    pub(super) async fn abort(&self) -> Result<()> {
+        abort(self.client(), self.shared()).await
+    }
+}
+
+/// Aborts the transaction of a session, and ignores the errors of the command.
+pub(in crate::api) async fn abort(client: &Client, session: &Arc<ExplicitSession>) -> Result<()> {
+    match end(client, session, TransactionCommand::Abort).await {
+        Err(error) if session.lock().transaction_state() != TransactionState::Aborted => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Commits or aborts the transaction of a session. The commands of its cursors take their turn
+/// before.
+async fn end(client: &Client, session: &Arc<ExplicitSession>, command: TransactionCommand) -> Result<()> {
+    let mut operation = EndTransaction { session, command };
+    let executor = client.executor();
+    Box::pin(executor.end_transaction(session, command, &mut operation)).await
+}
+
+/// Starts a transaction. Await it; see [`ClientSession::start_transaction`].
+#[must_use = "nothing happens before the action is awaited"]
+#[derive(Debug)]
+pub struct StartTransaction<'a> {
+    session: &'a mut ClientSession,
+    options: TransactionOptions,
+}
+
+impl StartTransaction<'_> {
+    transaction_setters!(options);
+
+    /// Replaces all options, also those that setters have set before.
+    pub fn with_options(mut self, options: TransactionOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    async fn run(self) -> Result<()> {
+        self.session.begin(self.options)
+    }
+}
+
+awaitable!(['a] StartTransaction<'a> => ());
+
+/// Commits a transaction. Await it; see [`ClientSession::commit_transaction`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct CommitTransaction<'a> {
+    pub(super) session: &'a mut ClientSession,
+}
+
+impl CommitTransaction<'_> {
+    async fn run(self) -> Result<()> {
+        self.session.commit().await
+    }
+}
+
+awaitable!(['a] CommitTransaction<'a> => ());
+
+/// Aborts a transaction. Await it; see [`ClientSession::abort_transaction`].
+#[must_use = "nothing is sent before the action is awaited"]
+#[derive(Debug)]
+pub struct AbortTransaction<'a> {
+    pub(super) session: &'a mut ClientSession,
+}
+
+impl AbortTransaction<'_> {
+    async fn run(self) -> Result<()> {
+        self.session.abort().await
+    }
+}
+
+awaitable!(['a] AbortTransaction<'a> => ());

@@ -1,0 +1,187 @@
+//! [`Client::transaction`] and [`ClientSession::with_transaction`]: the convenient API.
+
+use std::time::Duration;
+
+use super::{TransactionScope, run::Attempts};
+use crate::{
+    Client, ClientSession, Error,
+    proto::session::TransactionRun,
+    types::transaction_options::{TransactionOptions, transaction_setters},
+};
+
+impl Client {
+    /// A transaction that [`run`](TransactionSettings::run) runs in a session of its own, commits,
+    /// and runs again where that helps.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Client, Result, bson::{Document, doc}};
+    /// # async fn run(client: Client) -> Result<()> {
+    /// let accounts = client.database("bank").collection::<Document>("accounts");
+    /// let transfer = async |from: &str, to: &str, amount: i64| {
+    ///     client
+    ///         .transaction()
+    ///         .run(async |tx| {
+    ///             let (taken, given) = (doc! { "$inc": { "n": -amount } }, doc! { "$inc": { "n": amount } });
+    ///             accounts.update_one(doc! { "_id": from }, taken).session(tx).await?;
+    ///             accounts.update_one(doc! { "_id": to }, given).session(tx).await
+    ///         })
+    ///         .await
+    /// };
+    /// transfer("ada", "grace", 5).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn transaction(&self) -> TransactionSettings {
+        TransactionSettings {
+            client: self.clone(),
+            options: TransactionOptions::default(),
+            limit: TransactionRun::TIME_LIMIT,
+        }
+    }
+}
+
+impl ClientSession {
+    /// As [`Client::transaction`], in this session: with its options, and with causal consistency
+    /// to its other operations (`withTransaction` of the specification).
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Client, Result, bson::{Document, doc}};
+    /// # async fn run(client: Client) -> Result<()> {
+    /// let books = client.database("shop").collection::<Document>("books");
+    /// let mut session = client.start_session().await?;
+    /// session
+    ///     .with_transaction()
+    ///     .run(async |session| books.insert_one(&doc! { "_id": 1 }).session(session).await)
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn with_transaction(&mut self) -> SessionTransaction<'_> {
+        SessionTransaction {
+            session: self,
+            options: TransactionOptions::default(),
+            limit: TransactionRun::TIME_LIMIT,
+        }
+    }
+}
+
+/// Setters of both forms.
+macro_rules! run_setters {
+    () => {
+        /// Replaces all options, also those that setters have set before.
+        pub fn with_options(mut self, options: TransactionOptions) -> Self {
+            self.options = options;
+            self
+        }
+
+        /// Replaces the time limit of 120 s, for tests.
+        #[cfg(feature = "internals")]
+        #[doc(hidden)]
+        pub fn time_limit(mut self, limit: Duration) -> Self {
+            self.limit = limit;
+            self
+        }
+    };
+}
+
+/// The options of a transaction in a session of its own. See [`Client::transaction`].
+#[must_use = "nothing happens before the transaction is run"]
+#[derive(Clone, Debug)]
+pub struct TransactionSettings {
+    client: Client,
+    options: TransactionOptions,
+    limit: Duration,
+}
+
+impl TransactionSettings {
+    transaction_setters!(options);
+    run_setters!();
+
+    /// Starts a transaction, awaits `body`, and commits. Returns the value of the body.
+    ///
+    /// If the body or the commit fails with the label
+    /// [`TRANSIENT_TRANSACTION_ERROR`](crate::TRANSIENT_TRANSACTION_ERROR), the transaction is
+    /// aborted and run again after a pause of at most 500 ms. A commit whose result is unknown is
+    /// repeated. Both end after 120 s. If the body itself commits or aborts, its value is returned.
+    ///
+    /// **The body can run several times.** It is cloned for each attempt, so it can capture shared
+    /// references and values that can be cloned, but cannot change captured variables. Its effects
+    /// outside the transaction are not undone.
+    ///
+    /// The body can return any error type that the driver's errors convert to: an enum of the
+    /// application, `anyhow::Error`, `Box<dyn Error + Send + Sync>`. The body must return the errors
+    /// of the operations in the transaction. If it handled one and continued, the commit would fail,
+    /// and the transaction would be run again until the time limit. For other handling of errors,
+    /// use [`Client::start_transaction`].
+    ///
+    /// The driver cannot inspect errors of other types. Such an error causes another attempt if an
+    /// operation of the transaction failed with the label, and is returned otherwise.
+    ///
+    /// # Errors
+    /// The errors of the body and the commit, unchanged. If the time limit has expired, an error
+    /// with [`is_timeout`](Error::is_timeout), the labels of the last error, and the last error as
+    /// its source.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the transaction is aborted in the background, unless its commit was
+    /// sent.
+    pub async fn run<T, E, F>(self, body: F) -> Result<T, E>
+    where
+        F: AsyncFnOnce(&mut TransactionScope) -> Result<T, E> + Clone,
+        E: From<Error> + 'static,
+    {
+        // Boxed: the future of the caller contains a pointer and not the future of the body.
+        Box::pin(async move {
+            let mut tx = TransactionScope::new(self.client.start_session().await?);
+            let mut attempts = Attempts::new(self.options, self.limit);
+            loop {
+                attempts.begin(&mut tx).await?;
+                let outcome = body.clone()(&mut tx).await;
+                if let Some(outcome) = attempts.end(&mut tx, outcome).await {
+                    return outcome;
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// The options of a transaction in a session of the application. See
+/// [`ClientSession::with_transaction`].
+#[must_use = "nothing happens before the transaction is run"]
+#[derive(Debug)]
+pub struct SessionTransaction<'s> {
+    session: &'s mut ClientSession,
+    options: TransactionOptions,
+    limit: Duration,
+}
+
+impl SessionTransaction<'_> {
+    transaction_setters!(options);
+    run_setters!();
+
+    /// As [`TransactionSettings::run`].
+    ///
+    /// # Errors
+    /// As [`TransactionSettings::run`]. Also if a transaction is in progress.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the transaction remains in progress. Abort it, or drop the session,
+    /// which aborts it in the background.
+    pub async fn run<T, E, F>(self, body: F) -> Result<T, E>
+    where
+        F: AsyncFnOnce(&mut ClientSession) -> Result<T, E> + Clone,
+        E: From<Error> + 'static,
+    {
+        Box::pin(async move {
+            let mut attempts = Attempts::new(self.options, self.limit);
+            let session = self.session;
+            loop {
+                attempts.begin(session).await?;
+                let outcome = body.clone()(session).await;
+                if let Some(outcome) = attempts.end(session, outcome).await {
+                    return outcome;
+                }
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,277 @@
+//! Transactions: which operations are part of one, in turn and with what pin ([Transactions]).
+//!
+//! [Transactions]:
+//! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
+
+use std::sync::Arc;
+
+use super::{Executor, ExplicitSession, OperationState, PinnedBy};
+use crate::{
+    Error, Result, ServerAddress,
+    operation::{Operation, Retry},
+    pool::{CheckOutReason, PooledConnection},
+    proto::{
+        retry::RetryOptions,
+        server_selection::Criteria,
+        session::{Pin, Transaction, TransactionCommand, TransactionError},
+    },
+    topology::{SelectedServer, Topology},
+    types::transaction_options::TransactionOptions,
+};
+
+impl ExplicitSession {
+    /// Starts a transaction. Nothing is sent.
+    pub(crate) fn start_transaction(&self, options: TransactionOptions) -> Result<()> {
+        let started = self.lock().start_transaction(options);
+        // The connection of the preceding transaction.
+        self.settle_pin();
+        Ok(started?)
+    }
+
+    /// Gives the connection back to its pool if the session is no longer pinned to it.
+    pub(super) fn settle_pin(&self) {
+        let is_pinned = |transaction: &Transaction| transaction.pin() == Some(&Pin::Connection);
+        if !self.lock().transaction().is_some_and(is_pinned) {
+            drop(self.take_connection());
+        }
+    }
+
+    /// Runs `change` on the transaction, if there is one.
+    pub(super) fn change_transaction<T>(&self, change: impl FnOnce(&mut Transaction) -> T) -> Option<T> {
+        self.lock().transaction_mut().map(change)
+    }
+
+    /// Waits until no other command of the transaction is running.
+    /// [`end_turn`](Self::end_turn) must be called after the command.
+    async fn begin_turn(&self) -> Result<()> {
+        match self.turn.acquire().await {
+            Ok(permit) => {
+                permit.forget();
+                Ok(())
+            }
+            Err(_) => Err(TransactionError::SessionEnded.into()),
+        }
+    }
+
+    pub(super) fn end_turn(&self) {
+        self.turn.add_permits(1);
+    }
+}
+
+impl OperationState<'_> {
+    /// Whether the operation may concern a transaction of its session.
+    /// [`enter_transaction`](Self::enter_transaction) must be called then.
+    #[inline]
+    pub(super) fn may_be_in_transaction<O: Operation>(
+        &self,
+        topology: &Arc<Topology>,
+        operation: &O,
+    ) -> bool {
+        // The session of another client is refused later.
+        self.explicit.is_some_and(|session| {
+            session.belongs_to(topology)
+                && (session.lock().transaction().is_some() || operation.cursor_transaction().is_some())
+        })
+    }
+
+    /// Determines whether the operation is part of the transaction of its session, and waits for
+    /// its turn if it is.
+    ///
+    /// # Errors
+    /// The operation cannot be part of the transaction. Nothing was sent.
+    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
+        let Some(session) = self.explicit else {
+            return Ok(());
+        };
+        let properties = operation.properties();
+        if properties.transaction != TransactionCommand::Operation {
+            self.transaction = Some(properties.transaction);
+            return Ok(());
+        }
+        if session.lock().open_transaction().is_some() {
+            session.begin_turn().await?;
+            self.has_turn = true;
+        }
+        let mut state = session.lock();
+        if let Some(opened_in) = operation.cursor_transaction() {
+            state.check_cursor(opened_in)?;
+        }
+        let Some(transaction) = state
+            .transaction_mut()
+            .filter(|transaction| transaction.is_open())
+        else {
+            state.forget_ended_transaction();
+            drop(state);
+            session.settle_pin();
+            return Ok(());
+        };
+        let is_read = matches!(
+            properties.criteria,
+            Criteria::Read(_) | Criteria::AggregateWithWrite(_)
+        );
+        transaction
+            .check(operation.overrides(), is_read)
+            .map_err(|refused| transaction.refuse(refused))?;
+        self.transaction = Some(TransactionCommand::Operation);
+        Ok(())
+    }
+
+    /// Adds the labels of transactions to the error of an attempt, and unpins the session where the
+    /// specification requires it before a retry.
+    pub(super) fn attempt_failed(&self, error: Error) -> Error {
+        let (Some(session), Some(command)) = (self.explicit, self.transaction) else {
+            return error;
+        };
+        let labeled = session.change_transaction(|transaction| transaction.failed(command, error.clone()));
+        session.settle_pin();
+        labeled.unwrap_or(error)
+    }
+
+    /// An attempt succeeded.
+    pub(super) fn attempt_succeeded(&self) {
+        if let (Some(session), Some(command)) = (self.explicit, self.transaction) {
+            session.change_transaction(|transaction| transaction.succeeded(command));
+            session.settle_pin();
+        }
+    }
+
+    /// The mongos that the next command of the transaction must be sent to.
+    pub(super) fn pinned_mongos(&self) -> Option<ServerAddress> {
+        self.transaction?;
+        let session = self.explicit?.lock();
+        match session.transaction()?.pin()? {
+            Pin::Mongos(address) => Some(address.clone()),
+            Pin::Connection => None,
+        }
+    }
+
+    /// The connection that the session is pinned to.
+    pub(super) fn take_pinned_connection(&self) -> Option<Box<PooledConnection>> {
+        self.transaction?;
+        self.explicit?.take_connection()
+    }
+
+    /// Returns the connection to the session after an attempt, if the session is pinned to it.
+    pub(super) fn keep_connection(&self, mut connection: PooledConnection) {
+        let Some(session) = self.explicit else { return };
+        connection.set_check_out_reason(CheckOutReason::Transaction);
+        session.keep_connection(Box::new(connection));
+        session.settle_pin();
+    }
+
+    /// Pins the session to the server, or to the connection behind a load balancer, before the
+    /// first command of the transaction.
+    pub(super) fn pin(&self, server: &SelectedServer) -> PinnedBy {
+        let (Some(session), Some(TransactionCommand::Operation)) = (self.explicit, self.transaction) else {
+            return PinnedBy::Nothing;
+        };
+        let (pin, pinned_by) = if server.is_load_balancer() {
+            (Pin::Connection, PinnedBy::Transaction)
+        } else if server.is_router() {
+            (Pin::Mongos(server.address().clone()), PinnedBy::Nothing)
+        } else {
+            return PinnedBy::Nothing;
+        };
+        // After a transient error, the session stays unpinned until the transaction is aborted.
+        let is_first = session.change_transaction(|transaction| {
+            let is_first = transaction.is_first();
+            if is_first {
+                transaction.pin_to(pin);
+            }
+            is_first
+        });
+        if is_first == Some(true) {
+            pinned_by
+        } else {
+            PinnedBy::Nothing
+        }
+    }
+
+    /// Which option permits retries, and whether the operation is retryable. Commit and abort are
+    /// retryable whatever the options are, and the operations of a transaction are not.
+    pub(super) fn retries(&self, options: RetryOptions, retry: Retry) -> (RetryOptions, bool) {
+        match self.transaction {
+            None => (options, retry != Retry::No),
+            Some(TransactionCommand::Operation) => (options, false),
+            Some(TransactionCommand::Commit | TransactionCommand::Abort) => {
+                let writes = true;
+                (RetryOptions { writes, ..options }, true)
+            }
+        }
+    }
+
+    /// The future of the operation ends. If a reply is outstanding, it is unknown what the
+    /// transaction contains.
+    pub(super) fn leave_transaction(&mut self) {
+        let (Some(session), true) = (self.explicit, self.has_turn || self.transaction.is_some()) else {
+            return;
+        };
+        if let (true, Some(command)) = (self.in_flight, self.transaction) {
+            session.change_transaction(|transaction| transaction.lost(command));
+            session.settle_pin();
+        }
+        if std::mem::take(&mut self.has_turn) {
+            session.end_turn();
+        }
+    }
+}
+
+impl Executor {
+    /// Commits or aborts the transaction of a session, by `operation`.
+    ///
+    /// If the future is dropped before the command was sent, the transaction is still in progress.
+    pub(crate) async fn end_transaction<O: Operation<Output = ()>>(
+        &self,
+        session: &Arc<ExplicitSession>,
+        command: TransactionCommand,
+        operation: &mut O,
+    ) -> Result<()> {
+        session.begin_turn().await?;
+        let mut ending = Ending {
+            session,
+            is_cancelable: false,
+        };
+        let has_run = {
+            let mut state = session.lock();
+            if state.server.is_none() {
+                return Err(TransactionError::SessionEnded.into());
+            }
+            let transaction = state.transaction_mut().ok_or(TransactionError::NotStarted)?;
+            let begun = match command {
+                TransactionCommand::Commit => transaction.begin_commit(),
+                TransactionCommand::Abort | TransactionCommand::Operation => transaction.begin_abort(),
+            };
+            begun.map_err(|refused| transaction.refuse(refused))?
+        };
+        let result = if has_run {
+            ending.is_cancelable = true;
+            let result = self.run_in(Some(session), operation).await;
+            ending.is_cancelable = false;
+            result
+        } else {
+            Ok(())
+        };
+        if command == TransactionCommand::Abort {
+            session.change_transaction(Transaction::unpin);
+            session.settle_pin();
+        }
+        result
+    }
+}
+
+/// The turn of a commit or an abort.
+struct Ending<'a> {
+    session: &'a ExplicitSession,
+    /// The command is running. If it was not sent when its future is dropped, the transaction is
+    /// still in progress.
+    is_cancelable: bool,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.is_cancelable {
+            self.session.change_transaction(Transaction::cancel_end);
+        }
+        self.session.end_turn();
+    }
+}

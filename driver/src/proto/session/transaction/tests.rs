@@ -1,0 +1,324 @@
+//! The states of a transaction, its pins and its labels.
+
+use super::*;
+use crate::{
+    NetworkPhase, ServerSelectionError, WriteConcernError, WriteFailure,
+    bson::rawdoc,
+    error::CommandError,
+    types::read_preference::{PRIMARY, PRIMARY_PREFERRED},
+};
+
+use TransactionCommand::{Abort, Commit, Operation};
+
+fn started() -> Transaction {
+    Transaction::start(7, TransactionOptions::default())
+}
+
+/// A transaction whose first command has succeeded, on a mongos.
+fn running() -> Transaction {
+    let mut transaction = started();
+    transaction.pin_to(Pin::Mongos(ServerAddress::tcp("a", 1)));
+    transaction.sending(Operation);
+    transaction.succeeded(Operation);
+    transaction
+}
+
+fn command(code: i32, labels: &[&str]) -> Error {
+    Error::new(ErrorKind::Command(CommandError {
+        code,
+        ..CommandError::default()
+    }))
+    .with_labels(labels.iter().map(|label| (*label).to_owned()))
+}
+
+fn overload() -> Error {
+    command(462, &[SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR])
+}
+
+fn network() -> Error {
+    Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into())
+}
+
+fn concern_failure(code: i32) -> Error {
+    Error::new(ErrorKind::Write(WriteFailure {
+        write_concern_error: Some(WriteConcernError {
+            code,
+            ..WriteConcernError::default()
+        }),
+        ..WriteFailure::default()
+    }))
+}
+
+#[test]
+fn the_states_follow_the_diagram() {
+    let mut transaction = started();
+    assert!(transaction.is_first() && transaction.is_open());
+    transaction.sending(Operation);
+    assert_eq!(transaction.state(), TransactionState::InProgress);
+    transaction.succeeded(Operation);
+    assert!(!transaction.is_first());
+    assert_eq!(transaction.begin_commit(), Ok(true));
+    assert_eq!(transaction.state(), TransactionState::Committed);
+    assert_eq!(transaction.begin_abort(), Err(TransactionError::AbortAfterCommit));
+    assert_eq!(transaction.begin_commit(), Ok(true), "it is sent again");
+
+    let mut transaction = running();
+    assert_eq!(transaction.begin_abort(), Ok(true));
+    assert_eq!(transaction.begin_abort(), Err(TransactionError::AbortedTwice));
+    assert_eq!(
+        transaction.begin_commit(),
+        Err(TransactionError::CommitAfterAbort)
+    );
+    assert!(!transaction.is_open());
+
+    for end in [Transaction::begin_commit, Transaction::begin_abort] {
+        assert_eq!(end(&mut started()), Ok(false), "nothing is sent");
+    }
+    let mut empty = started();
+    assert_eq!(
+        [empty.begin_commit(), empty.begin_commit()],
+        [Ok(false), Ok(false)]
+    );
+}
+
+#[test]
+fn the_first_command_is_the_first_again_after_an_overload_error() {
+    let mut transaction = started();
+    transaction.sending(Operation);
+    let _ = transaction.failed(Operation, overload());
+    assert_eq!(transaction.state(), TransactionState::Starting);
+    assert!(transaction.first_read_concern().is_some());
+    assert_eq!(
+        transaction.begin_abort(),
+        Ok(false),
+        "the server does not know it"
+    );
+
+    let mut transaction = started();
+    transaction.sending(Operation);
+    let _ = transaction.failed(Operation, command(11000, &[]));
+    assert_eq!(transaction.state(), TransactionState::InProgress);
+    let _ = transaction.failed(Operation, overload());
+    assert_eq!(transaction.state(), TransactionState::InProgress, "not the first");
+    assert_eq!(transaction.first_read_concern(), None);
+}
+
+#[test]
+fn errors_before_the_first_command_do_not_change_the_state() {
+    let mut transaction = started();
+    let _ = transaction.failed(Operation, Error::invalid_argument("a key"));
+    assert_eq!(transaction.state(), TransactionState::Starting);
+    assert!(transaction.transient().is_none());
+}
+
+#[test]
+fn operations_cannot_have_concerns_and_reads_need_the_primary() {
+    let none = OperationOverrides::default();
+    let (read, write) = (true, false);
+    let transaction = started();
+    assert_eq!(transaction.check(none, read), Ok(()));
+    let concern = OperationOverrides {
+        read_concern: true,
+        ..none
+    };
+    assert_eq!(
+        transaction.check(concern, read),
+        Err(TransactionError::ReadConcern)
+    );
+    let concern = OperationOverrides {
+        write_concern: true,
+        ..none
+    };
+    assert_eq!(
+        transaction.check(concern, write),
+        Err(TransactionError::WriteConcern)
+    );
+
+    for (preference, own, expected) in [
+        (PRIMARY, None, Ok(())),
+        (PRIMARY, Some(false), Err(TransactionError::ReadPreference)),
+        (PRIMARY_PREFERRED, None, Err(TransactionError::ReadPreference)),
+        (PRIMARY_PREFERRED, Some(true), Ok(())),
+    ] {
+        let options = TransactionOptions::default().read_preference(preference.clone());
+        let transaction = Transaction::start(1, options);
+        let overrides = OperationOverrides {
+            read_preference: own,
+            ..none
+        };
+        assert_eq!(transaction.check(overrides, read), expected);
+        assert_eq!(transaction.check(overrides, write), Ok(()));
+    }
+}
+
+#[test]
+fn errors_without_a_reply_are_transient_except_of_a_commit() {
+    let selection = || {
+        Error::new(ErrorKind::ServerSelection(ServerSelectionError {
+            wanted: "a writable server".to_owned(),
+            timeout: Duration::ZERO,
+            topology: String::new(),
+            cause: None,
+            summary: String::new(),
+        }))
+    };
+    let pool = |error| Error::new(ErrorKind::Pool(error));
+    let address = || ServerAddress::tcp("a", 1);
+    let cleared = || {
+        pool(PoolError::Cleared {
+            address: address(),
+            cause: None,
+        })
+    };
+    for (error, is_labeled) in [
+        (network(), true),
+        (selection(), true),
+        (cleared(), true),
+        (pool(PoolError::Closed { address: address() }), false),
+        (command(11000, &[]), false),
+    ] {
+        let labeled = running().failed(Operation, error.clone());
+        assert_eq!(
+            labeled.contains_label(TRANSIENT_TRANSACTION_ERROR),
+            is_labeled,
+            "{labeled}"
+        );
+        let mut committed = running();
+        let labeled = committed.failed(Commit, error);
+        assert!(!labeled.contains_label(TRANSIENT_TRANSACTION_ERROR));
+        assert_eq!(
+            labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT),
+            is_labeled,
+            "{labeled}"
+        );
+    }
+}
+
+#[test]
+fn the_result_of_a_commit_is_unknown_after_these_errors() {
+    for (error, is_unknown) in [
+        (command(91, &[RETRYABLE_WRITE_ERROR]), true),
+        (command(50, &[]), true),
+        (command(51, &[]), false),
+        (concern_failure(64), true),
+        (concern_failure(50), true),
+        (concern_failure(79), false),
+        (concern_failure(100), false),
+    ] {
+        let mut transaction = running();
+        let labeled = transaction.failed(Commit, error);
+        let found = labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT);
+        assert_eq!(found, is_unknown, "{labeled}");
+        assert_eq!(transaction.pin().is_none(), is_unknown);
+    }
+}
+
+#[test]
+fn the_session_is_unpinned_as_specified() {
+    let after = |command, error| {
+        let mut transaction = running();
+        let _ = transaction.failed(command, error);
+        transaction.pin().is_none()
+    };
+    assert!(after(Operation, command(24, &[TRANSIENT_TRANSACTION_ERROR])));
+    assert!(after(Operation, network()));
+    assert!(!after(Operation, command(51, &[])));
+    assert!(!after(Operation, overload()));
+    assert!(after(Commit, network()) && !after(Commit, command(51, &[])) && !after(Commit, overload()));
+    assert!(after(Abort, network()) && after(Abort, command(51, &[])) && !after(Abort, overload()));
+    let mut transaction = running();
+    transaction.succeeded(Commit);
+    assert!(transaction.pin().is_some(), "the commit can be repeated");
+    transaction.succeeded(Abort);
+    assert!(transaction.pin().is_none());
+}
+
+#[test]
+fn a_repeated_commit_has_majority_unless_the_server_was_overloaded() {
+    let concern = WriteConcern {
+        journal: Some(true),
+        ..WriteConcern::nodes(1)
+    };
+    let transaction = || {
+        let options = TransactionOptions::default().write_concern(concern.clone());
+        let mut transaction = Transaction::start(1, options);
+        transaction.sending(Operation);
+        transaction.sending(Commit);
+        transaction
+    };
+    let majority = WriteConcern {
+        w: Some(Acknowledgment::Majority),
+        w_timeout: Some(REPEATED_COMMIT_TIMEOUT),
+        ..concern.clone()
+    };
+    let mut overloaded = transaction();
+    let _ = overloaded.failed(Commit, overload());
+    assert_eq!(overloaded.write_concern(Commit), concern);
+    let _ = overloaded.failed(Commit, network());
+    assert_eq!(overloaded.write_concern(Commit), majority);
+    let _ = overloaded.failed(Commit, overload());
+    assert_eq!(overloaded.write_concern(Commit), majority);
+    let mut succeeded = transaction();
+    succeeded.succeeded(Commit);
+    assert_eq!(succeeded.write_concern(Commit), majority);
+    assert_eq!(succeeded.write_concern(Abort), concern);
+    let own_timeout = TransactionOptions::default().write_concern(WriteConcern {
+        w_timeout: Some(Duration::from_secs(1)),
+        ..WriteConcern::default()
+    });
+    let mut timed = Transaction::start(1, own_timeout);
+    timed.succeeded(Commit);
+    assert_eq!(
+        timed.write_concern(Commit).w_timeout,
+        Some(Duration::from_secs(1))
+    );
+}
+
+#[test]
+fn a_dropped_operation_makes_the_transaction_unusable_but_for_an_abort() {
+    let mut transaction = running();
+    transaction.sending(Operation);
+    transaction.lost(Operation);
+    let none = OperationOverrides::default();
+    assert_eq!(transaction.check(none, false), Err(TransactionError::Lost));
+    assert_eq!(transaction.begin_commit(), Err(TransactionError::Lost));
+    assert!(transaction.is_open(), "the state does not change");
+    let error = transaction.refuse(TransactionError::Lost);
+    assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR));
+    assert!(transaction.transient().is_some());
+    assert_eq!(transaction.begin_abort(), Ok(true));
+}
+
+#[test]
+fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
+    for end in [Transaction::begin_commit, Transaction::begin_abort] {
+        let mut transaction = running();
+        assert_eq!(end(&mut transaction), Ok(true));
+        transaction.cancel_end();
+        assert_eq!(transaction.state(), TransactionState::InProgress);
+    }
+    let mut sent = running();
+    assert_eq!(sent.begin_commit(), Ok(true));
+    sent.sending(Commit);
+    sent.lost(Commit);
+    sent.cancel_end();
+    assert_eq!(sent.state(), TransactionState::Committed);
+    assert_eq!(sent.begin_commit(), Ok(true), "the result is unknown");
+    // The server did not run the commit.
+    let mut overloaded = running();
+    assert_eq!(overloaded.begin_commit(), Ok(true));
+    overloaded.sending(Commit);
+    let _ = overloaded.failed(Commit, overload());
+    overloaded.cancel_end();
+    assert_eq!(overloaded.state(), TransactionState::InProgress);
+}
+
+#[test]
+fn the_newest_recovery_token_is_kept() {
+    let mut transaction = running();
+    assert!(transaction.recovery_token().is_none());
+    for number in 1..3 {
+        transaction.answered(&rawdoc! { "token": number });
+    }
+    assert_eq!(transaction.recovery_token(), Some(&*rawdoc! { "token": 2 }));
+}
