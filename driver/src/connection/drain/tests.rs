@@ -280,16 +280,18 @@ async fn a_deadline_before_the_time_limit_leaves_the_reply_outstanding() {
 
 #[tokio::test]
 async fn a_cursor_in_a_late_reply_is_killed() {
-    for (batch, killed, sends) in [
-        ("firstBatch", KilledCursors::Opened, true),
-        ("firstBatch", KilledCursors::All, true),
-        ("nextBatch", KilledCursors::Opened, false),
-        ("nextBatch", KilledCursors::All, true),
+    let opened = rawdoc! { "firstBatch": [], "id": 7_i64, "ns": "shop.orders" };
+    let continued = rawdoc! { "nextBatch": [], "id": 7_i64, "ns": "shop.orders" };
+    for (cursor, killed, sends) in [
+        (&opened, KilledCursors::Opened, true),
+        (&opened, KilledCursors::All, true),
+        (&continued, KilledCursors::Opened, false),
+        (&continued, KilledCursors::All, true),
     ] {
         let (mut connection, mut peer) = connected().await;
         send(&mut connection, &mut peer).await;
-        let cursor = rawdoc! { "ok": 1.0, "cursor": { batch: [], "id": 7_i64, "ns": "shop.orders" } };
-        let late = reply(connection.request_id(), 0, &cursor);
+        let body = rawdoc! { "ok": 1.0, "cursor": cursor.clone() };
+        let late = reply(connection.request_id(), 0, &body);
         peer.write_all(&late).await.unwrap();
         if sends {
             let answer = async {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_further_batch_is_told_apart() {
+    fn a_further_batch_is_distinguished() {
         let next = rawdoc! { "ok": 1.0, "cursor": { "nextBatch": [], "id": 7_i64, "ns": "shop.orders.old" } };
         assert_eq!(OpenCursor::opened_by(next.as_bytes()), None);
         assert_eq!(OpenCursor::continued_by(next.as_bytes()), Some(open(7)));
