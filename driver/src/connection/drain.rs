@@ -31,6 +31,10 @@ pub(crate) enum KilledCursors {
     All,
 }
 
+/// What has been read of a reply: the whole, with the place of its body and whether another reply
+/// follows, or some bytes.
+type Progress = Option<Result<(Range<usize>, bool)>>;
+
 impl Connection {
     /// Reads the outstanding reply and discards it. The connection can then be used again.
     ///
@@ -72,7 +76,7 @@ impl Connection {
     fn drain_step(
         &mut self,
         deadline: Deadline,
-    ) -> impl Future<Output = std::result::Result<Option<Result<(Range<usize>, bool)>>, Elapsed>> {
+    ) -> impl Future<Output = std::result::Result<Progress, Elapsed>> {
         let arrived = self.read.arrived();
         deadline.run_polled(move |cx| match self.poll_message(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),

@@ -68,6 +68,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
                 generation,
             });
         }
+        // Requests may have waited for a connection that was given up.
+        self.create_for_waiters(now);
         changed
     }
 

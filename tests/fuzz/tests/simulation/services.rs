@@ -229,7 +229,9 @@ impl World {
         while !self.waiting.is_empty() {
             let before = self.waiting.len();
             if let Some(key) = self.draining.pop() {
-                drop(self.machine.drained(key, key, Ok(()), self.now));
+                let wanted = self.machine.is_draining(key);
+                let unwanted = self.machine.drained(key, key, Ok(()), self.now);
+                assert_eq!(unwanted.is_none(), wanted);
             } else if self.pending.is_empty() {
                 let key = self.in_use.pop().expect("a connection in use");
                 self.machine.check_in(key, key, Ok(()), self.now);

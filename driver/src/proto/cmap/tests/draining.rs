@@ -174,4 +174,10 @@ fn a_clear_of_one_service_gives_up_its_draining_connections_only() {
     pool.clear(Clear { service_id, ..CLEAR }, now);
     assert_eq!(keys.map(|key| pool.is_draining(key)), [false, true]);
     assert_eq!(pool.counts().total, 1);
+    // The other service is cleared while a request waits for its connection.
+    wait(&mut pool, 'b', now);
+    assert_eq!(pool.counts().pending, 0);
+    let service_id = Some(services[1]);
+    pool.clear(Clear { service_id, ..CLEAR }, now);
+    assert_eq!(pool.counts().pending, 1);
 }
