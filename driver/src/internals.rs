@@ -35,8 +35,8 @@ pub use crate::{
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
-        auth, bulk_write, cmap, command, description, event, handshake, happy_eyeballs, monitoring, retry,
-        sdam, server_selection, session, socks5, srv, wire,
+        auth, bulk_write, change_stream, cmap, command, description, event, handshake, happy_eyeballs,
+        monitoring, retry, sdam, server_selection, session, socks5, srv, wire,
     },
     types::deadline::Deadline,
 };

@@ -26,6 +26,7 @@
 //! | `hickory` | no | host names resolved by DNS queries, DNS on every platform; see below |
 //! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
+//! | `opentelemetry` | no | spans of operations and commands; see [`traces`] |
 //! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
 //!
 //! Creating a client fails with [`ErrorKind::Unsupported`] if an option needs a disabled feature. A
@@ -47,9 +48,8 @@
 //!
 //! # Not supported
 //!
-//! Change streams, GridFS, encryption, `timeoutMS`,
-//! authentication with AWS, OIDC or GSSAPI, and OpenTelemetry. Creating a client whose options
-//! require one of them fails with [`ErrorKind::Unsupported`].
+//! GridFS, encryption, `timeoutMS`, and authentication with AWS, OIDC or GSSAPI. Creating a client
+//! whose options require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
     not(feature = "internals"),
@@ -98,12 +98,15 @@ pub mod options {
     mod resolve;
     mod srv;
     mod tls;
+    mod tracing;
 
     pub use crate::api::command::options::*;
     pub use crate::types::{
+        change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
         compressor::Compressor,
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
+        cursor_type::CursorType,
         driver_info::DriverInfo,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
@@ -115,6 +118,9 @@ pub mod options {
     pub use credential::{AuthMechanism, Credential};
     pub use proxy::Proxy;
     pub use tls::TlsOptions;
+    #[cfg(feature = "opentelemetry")]
+    pub(crate) use tracing::ClientTracer;
+    pub use tracing::TracingOptions;
 }
 mod pool;
 mod proto;
@@ -123,7 +129,8 @@ mod topology;
 mod types;
 
 pub use api::{
-    Client, ClientSession, Collection, Cursor, Database, TransactionScope,
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
+    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -140,6 +147,7 @@ pub use proto::session::TransactionState;
 pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
+    resume_token::ResumeToken,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,
@@ -237,6 +245,77 @@ pub mod action {
 /// The bodies of commands that authenticate or create users, and of their replies, are never
 /// logged.
 pub mod logs {}
+
+/// Spans of operations and commands ([OpenTelemetry]), with the feature `opentelemetry` and the
+/// crate `opentelemetry` 0.31.
+///
+/// Traces are disabled by default. They are enabled by
+/// [`TracingOptions::enabled`](options::TracingOptions::enabled), or for all clients of the process
+/// by the environment variable `OTEL_RUST_INSTRUMENTATION_MONGODB_ENABLED` (`1`, `true` or `yes`).
+/// The spans go to the tracer provider that is global when the client is created, or to that of
+/// [`set_tracer_provider`](options::TracingOptions). Install the provider before the client is
+/// created: the driver depends on the API of OpenTelemetry only, and exports nothing itself.
+///
+/// ```text
+/// (the current span of the application)
+/// └─ find shop.orders       an operation: one call of the application
+///    ├─ find                a command that failed, and was retried
+///    ├─ find                its second attempt
+///    └─ getMore             a command of the cursor, sent later
+/// ```
+///
+/// All spans are of the kind *client*. An operation is a child of the span that is current when its
+/// action is first polled, so `opentelemetry::trace::FutureExt::with_context` gives the operations
+/// of a spawned task their parent. Its span begins before the server is selected, and ends with the
+/// operation. An error of a command is on the span of that command, an error of the driver on the
+/// span of the operation. If the future is dropped, its spans end with an error.
+///
+/// | attribute of an operation | value |
+/// |---|---|
+/// | `db.system.name` | `mongodb` |
+/// | `db.namespace`, `db.collection.name` | the database and the collection; on the database `admin` only the former |
+/// | `db.operation.name`, `db.operation.summary` | `find`, `find shop.orders` |
+///
+/// | attribute of a command | value |
+/// |---|---|
+/// | `db.system.name`, `db.namespace`, `db.collection.name` | as above |
+/// | `db.command.name`, `db.query.summary` | `find`, `find shop.orders` |
+/// | `server.address`, `server.port`, `network.transport` | the server; `tcp` or `unix` |
+/// | `db.mongodb.driver_connection_id`, `db.mongodb.server_connection_id` | the connection, as in [events](event) |
+/// | `db.mongodb.lsid`, `db.mongodb.txn_number`, `db.mongodb.cursor_id` | the session (as relaxed Extended JSON), the transaction number, the open cursor |
+/// | `db.query.text` | the command as relaxed Extended JSON, if [`query_text_max_length`](options::TracingOptions::query_text_max_length) is not 0 |
+///
+/// A span with an error has the attributes `exception.message`, `exception.type` (the
+/// [`ErrorKind`]) and `exception.stacktrace` (the sources of the error, and a backtrace if
+/// `RUST_BACKTRACE` is set), and `db.response.status_code` if the server replied with a code.
+///
+/// Commands that authenticate or create users have no span. Nor have commands that no call of the
+/// application causes: those of monitors and of the handshake, `endSessions`, and the `killCursors`
+/// of a cursor that is dropped. No span is created for an argument that is rejected before the
+/// operation begins, such as a filter that cannot be serialized.
+///
+/// If traces are disabled, an operation tests that once. If they are enabled and the span of an
+/// operation is not recorded, because there is no provider or it is not sampled, nothing else is
+/// created.
+///
+/// [OpenTelemetry]:
+/// https://github.com/mongodb/specifications/blob/master/source/open-telemetry/open-telemetry.md
+#[cfg_attr(
+    feature = "opentelemetry",
+    doc = r#"
+```
+use marula_driver::options::ClientOptions;
+
+let mut options = ClientOptions::parse("mongodb://localhost")?;
+options.tracing.enabled = Some(true);
+options.tracing.query_text_max_length = Some(1024);
+// Default: the global provider.
+options.tracing.set_tracer_provider(&opentelemetry::global::tracer_provider());
+# Ok::<(), marula_driver::Error>(())
+```
+"#
+)]
+pub mod traces {}
 
 /// Events of [command monitoring], [connection pools], and [server discovery and monitoring]. The
 /// listeners are set in [`ClientOptions`](options::ClientOptions).

@@ -1,7 +1,8 @@
 //! [`Cursor`].
 
 mod backoff;
-mod state;
+mod raw_batch;
+pub(super) mod state;
 
 use std::{
     fmt,
@@ -24,7 +25,9 @@ use crate::{
         cursor::{Batch, CursorReply},
         decode, decode_owned,
     },
+    telemetry::OperationScope,
 };
+pub use raw_batch::RawBatch;
 use state::State;
 
 /// The results of a query, fetched from the server in batches and deserialized one by one.
@@ -96,9 +99,10 @@ impl<T> Cursor<T> {
             id: 0,
             namespace,
             batch: Batch::default(),
+            post_batch_resume_token: None,
             address: crate::ServerAddress::tcp("", 0),
             session: None,
-            operation_id: 0,
+            scope: OperationScope::default(),
             pin: None,
         };
         Self::new(client, reply, None, None)
@@ -226,6 +230,46 @@ impl<T> Cursor<T> {
         self.fetching = None;
         self.state = Some(state);
         result.map(|()| true)
+    }
+
+    /// The remaining documents of the current batch, or else the next batch, as the server sent it,
+    /// without copies. `None` at the end. The batch of a tailable cursor is empty if there are no
+    /// documents yet; the [delays](Self#tailable-cursors) apply.
+    ///
+    /// # Cancel safety
+    /// As [`advance`](Self::advance).
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    ///
+    /// ```no_run
+    /// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// let mut cursor = books.find(doc! {}).batch_size(1_000).await?;
+    /// while let Some(batch) = cursor.next_batch().await? {
+    ///     for book in batch.documents() {
+    ///         println!("{} bytes", book?.as_bytes().len());
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn next_batch(&mut self) -> Result<Option<RawBatch>> {
+        self.finish_fetching().await?;
+        let Some(state) = &mut self.state else {
+            return Ok(None);
+        };
+        if let Some(batch) = state.take_batch()? {
+            return Ok(Some(RawBatch(batch)));
+        }
+        if state.is_exhausted() {
+            return Ok(None);
+        }
+        Box::pin(state.fetch()).await?;
+        match state.take_batch()? {
+            Some(batch) => Ok(Some(RawBatch(batch))),
+            None if state.is_exhausted() => Ok(None),
+            None => Ok(Some(RawBatch(Batch::default()))),
+        }
     }
 
     /// The current document, without a copy.

@@ -1,5 +1,6 @@
 //! The public API: handles and actions.
 
+mod change_stream;
 mod client;
 mod collection;
 pub(crate) mod command;
@@ -15,9 +16,13 @@ mod session;
 mod settings;
 pub(crate) mod transaction;
 
+pub use change_stream::{
+    ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, SplitEvent, TruncatedArray,
+    UpdateDescription,
+};
 pub use client::Client;
 pub use collection::Collection;
-pub use cursor::Cursor;
+pub use cursor::{Cursor, RawBatch};
 pub use database::Database;
 #[cfg(not(feature = "internals"))]
 use environment::Environment;

@@ -13,7 +13,7 @@ use crate::{
         srv::SrvPolling,
         wire::CompressionSettings,
     },
-    telemetry::{self, Listeners},
+    telemetry::{self, Listeners, Tracing},
     topology::{SrvPollerSettings, TopologySettings},
 };
 
@@ -52,6 +52,7 @@ pub(super) fn execution(
         server_api: options.server_api,
         command_listener: listeners.command.clone(),
         selection_log: listeners.selection.clone(),
+        tracing: Tracing::new(&options.tracing, &|name| environment.variable(name)),
         socket_timeout: options.socket_timeout,
     }
 }

@@ -7,14 +7,20 @@ pub(crate) const HOST_UNREACHABLE: i32 = 6;
 pub(crate) const HOST_NOT_FOUND: i32 = 7;
 pub(crate) const ILLEGAL_OPERATION: i32 = 20;
 pub(crate) const NAMESPACE_NOT_FOUND: i32 = 26;
+pub(crate) const CURSOR_NOT_FOUND: i32 = 43;
 pub(crate) const MAX_TIME_MS_EXPIRED: i32 = 50;
+pub(crate) const STALE_SHARD_VERSION: i32 = 63;
 pub(crate) const UNKNOWN_REPL_WRITE_CONCERN: i32 = 79;
 pub(crate) const NETWORK_TIMEOUT: i32 = 89;
 pub(crate) const SHUTDOWN_IN_PROGRESS: i32 = 91;
 pub(crate) const UNSATISFIABLE_WRITE_CONCERN: i32 = 100;
+pub(crate) const FAILED_TO_SATISFY_READ_PREFERENCE: i32 = 133;
 pub(crate) const READ_CONCERN_MAJORITY_NOT_AVAILABLE_YET: i32 = 134;
+pub(crate) const STALE_EPOCH: i32 = 150;
 pub(crate) const PRIMARY_STEPPED_DOWN: i32 = 189;
+pub(crate) const RETRY_CHANGE_STREAM: i32 = 234;
 pub(crate) const EXCEEDED_TIME_LIMIT: i32 = 262;
+pub(crate) const CHANGE_STREAM_HISTORY_LOST: i32 = 286;
 pub(crate) const REAUTHENTICATION_REQUIRED: i32 = 391;
 pub(crate) const SOCKET_EXCEPTION: i32 = 9001;
 /// The legacy form of `NotWritablePrimary`.
@@ -27,6 +33,7 @@ pub(crate) const INTERRUPTED_AT_SHUTDOWN: i32 = 11600;
 pub(crate) const INTERRUPTED_DUE_TO_REPL_STATE_CHANGE: i32 = 11602;
 /// The legacy form of `DuplicateKey` for capped collections.
 pub(crate) const DUPLICATE_KEY_ON_CAPPED: i32 = 12582;
+pub(crate) const STALE_CONFIG: i32 = 13388;
 pub(crate) const NOT_PRIMARY_NO_SECONDARY_OK: i32 = 13435;
 pub(crate) const NOT_PRIMARY_OR_SECONDARY: i32 = 13436;
 
@@ -90,4 +97,18 @@ pub(crate) fn is_retryable_write(code: i32) -> bool {
 /// Whether a read may be retried (Retryable Reads, "Retryable Error").
 pub(crate) fn is_retryable_read(code: i32) -> bool {
     is_retryable_write(code) || matches!(code, LEGACY_NOT_PRIMARY | READ_CONCERN_MAJORITY_NOT_AVAILABLE_YET)
+}
+
+/// Whether a change stream resumes after this error of a getMore, on servers before 4.4 (Change
+/// Streams, "Resumable Error").
+pub(crate) fn is_resumable_change_stream(code: i32) -> bool {
+    is_retryable_write(code)
+        || matches!(
+            code,
+            STALE_SHARD_VERSION
+                | STALE_EPOCH
+                | STALE_CONFIG
+                | RETRY_CHANGE_STREAM
+                | FAILED_TO_SATISFY_READ_PREFERENCE
+        )
 }

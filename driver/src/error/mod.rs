@@ -43,6 +43,9 @@ pub const SYSTEM_OVERLOADED_ERROR: &str = "SystemOverloadedError";
 /// Error label: the server did not start the operation, so every operation can be retried. Together
 /// with [`SYSTEM_OVERLOADED_ERROR`] the driver has retried it.
 pub const RETRYABLE_ERROR: &str = "RetryableError";
+/// Error label: a change stream whose getMore failed so resumes (MongoDB 4.4+). The driver has done
+/// that.
+pub(crate) const RESUMABLE_CHANGE_STREAM_ERROR: &str = "ResumableChangeStreamError";
 /// Error label: the write can be retried. If it is retryable, the driver has retried it.
 pub const RETRYABLE_WRITE_ERROR: &str = "RetryableWriteError";
 
@@ -333,6 +336,14 @@ impl Error {
             }
             _ => self.code() == Some(code::MAX_TIME_MS_EXPIRED),
         }
+    }
+
+    /// Whether a change stream cannot start or resume at its position, because the oplog no longer
+    /// contains it (code 286, `ChangeStreamHistoryLost`). The events in between are lost to the
+    /// stream: read the documents themselves, and watch again without a token.
+    #[must_use]
+    pub fn is_change_stream_history_lost(&self) -> bool {
+        self.code() == Some(code::CHANGE_STREAM_HISTORY_LOST)
     }
 
     /// Whether the connection failed. If a command had been sent, it is unknown whether the server

@@ -18,6 +18,7 @@ use crate::{
         server_selection::Criteria,
         session::{ReadTimeRule, Transaction, TransactionCommand},
     },
+    telemetry::OperationScope,
     topology::SelectedServer,
     types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
 };
@@ -29,7 +30,7 @@ const CHECKED_LEVELS: usize = 200;
 pub(super) struct Attempt<'a> {
     pub(super) executor: &'a Executor,
     pub(super) server: &'a SelectedServer,
-    pub(super) operation_id: i64,
+    pub(super) scope: &'a OperationScope,
     explicit: Option<&'a ExplicitSession>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
@@ -78,7 +79,7 @@ impl<'a> Attempt<'a> {
         let mut attempt = Self {
             executor,
             server,
-            operation_id: state.operation_id,
+            scope: state.scope,
             explicit: state.explicit,
             lsid: match properties.implicit_session {
                 ImplicitSession::OfCursor(session) => session.map(|session| session.id),

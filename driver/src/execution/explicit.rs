@@ -16,6 +16,7 @@ use crate::{
         description::HelloReply,
         session::{SessionOptions, SessionState, TransactionCommand},
     },
+    telemetry::TransactionSpan,
     topology::{SelectedServer, Topology},
 };
 
@@ -31,6 +32,8 @@ pub(crate) struct ExplicitSession {
     /// One permit, for the command of a transaction that is running: a cursor can be read beside an
     /// action.
     pub(super) turn: Semaphore,
+    /// The span of the transaction.
+    pub(super) span: TransactionSpan,
 }
 
 impl ExplicitSession {
@@ -122,6 +125,7 @@ impl Executor {
             state: Mutex::new(SessionState::new(options, server)),
             connection: Mutex::default(),
             turn: Semaphore::new(1),
+            span: TransactionSpan::none(),
         }))
     }
 

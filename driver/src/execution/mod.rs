@@ -10,6 +10,7 @@ mod jitter;
 #[path = "jitter_fixed.rs"]
 mod jitter;
 mod monitoring;
+mod scope;
 mod selection;
 mod sessions;
 mod transaction;
@@ -34,7 +35,7 @@ use crate::{
         server_selection::Criteria,
         session::{ServerSession, TransactionCommand},
     },
-    telemetry::SelectionLog,
+    telemetry::{CommandScope, OperationScope, SelectionLog, Tracing},
     topology::{SelectedServer, Topology},
     types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi},
 };
@@ -55,6 +56,7 @@ pub(crate) struct ExecutionSettings {
     pub(crate) server_api: Option<ServerApi>,
     pub(crate) command_listener: Option<EventListener<CommandEvent>>,
     pub(crate) selection_log: SelectionLog,
+    pub(crate) tracing: Tracing,
     /// `socketTimeoutMS`: the time limit of a reply. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
 }
@@ -85,22 +87,25 @@ impl Executor {
         &self.topology
     }
 
-    /// Runs `operation` in an implicit session.
+    /// Runs `operation` in an implicit session, without a span: it is not caused by a call of the
+    /// application.
     ///
     /// Dropping the future returns the connection to its pool, which awaits an outstanding reply in
     /// the background for at most 3 s since its last byte. A connection to which the command was not
     /// written completely is closed. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
-        self.run_in(None, operation)
+        self.run_in_scope(self.untraced_scope(), None, operation)
     }
 
-    /// As [`run`](Self::run), in a session of the application if one is given.
+    /// Runs `operation` in a session of the application if one is given, and in an implicit session
+    /// otherwise. Dropping the future: see [`run`](Self::run).
     pub(crate) fn run_in<O: Operation>(
         &self,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        self.run_with_id(self.next_operation_id(), explicit, operation)
+        let scope = self.scope_of(explicit, operation);
+        self.run_in_scope(scope, explicit, operation)
     }
 
     /// The random factor of a pause: from 0 to 1, 1 excluded.
@@ -108,57 +113,61 @@ impl Executor {
         self.settings.jitter.next()
     }
 
-    /// A new `operationId` for an operation that sends several commands, each with
-    /// [`run_with_id`](Self::run_with_id).
-    pub(crate) fn next_operation_id(&self) -> i64 {
-        self.operations.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// As [`run_in`](Self::run_in), for one of several commands that share an `operationId`: those
-    /// of a bulk write, or of a cursor (Command Logging and Monitoring specification, "Bulk
-    /// Writes").
-    pub(crate) fn run_with_id<O: Operation>(
+    /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
+    /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` would contain the arguments twice"
+    )]
+    pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
-        operation_id: i64,
+        scope: S,
         explicit: Option<&Arc<ExplicitSession>>,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
-        let mut state = OperationState::new(operation_id, explicit.map(|session| &**session));
-        // Not an `async fn`, whose future would contain the arguments in addition to the state.
         async move {
-            if let Some(concern) = operation.properties().write_concern {
-                concern.validate().map_err(Error::invalid_argument)?;
-            }
-            if state.may_be_in_transaction(&self.topology, operation) {
-                // Boxed: most operations are not part of a transaction.
-                Box::pin(state.enter_transaction(operation)).await?;
-            }
-            loop {
-                let failure = match self.run_once(operation, &mut state).await {
-                    Ok(mut output) => {
-                        state.attempt_succeeded();
-                        match O::cursor(&mut output).and_then(CursorReply::if_open) {
-                            Some(cursor) => {
-                                cursor.session = state.session.take();
-                                cursor.operation_id = state.operation_id;
-                            }
-                            None => self.give_back_fresh(state.session.take()),
-                        }
-                        return Ok(output);
-                    }
-                    Err(failure) => failure,
-                };
-                match self.decide(operation, &mut state, failure) {
-                    Next::Again { pause: None } => {}
-                    // Boxed, so that the future contains a pointer instead of a timer: most
-                    // operations do not pause.
-                    Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
-                    Next::Report(error) => {
-                        self.give_back_fresh(state.session.take());
-                        return operation.recover(error);
+            let result = 'run: {
+                if let Some(concern) = operation.properties().write_concern
+                    && let Err(why) = concern.validate()
+                {
+                    break 'run Err(Error::invalid_argument(why));
+                }
+                let mut state = OperationState::new(scope.borrow(), explicit.map(|session| &**session));
+                if state.may_be_in_transaction(&self.topology, operation) {
+                    // Boxed: most operations are not part of a transaction.
+                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
+                        break 'run Err(error);
                     }
                 }
-            }
+                loop {
+                    let failure = match self.run_once(operation, &mut state).await {
+                        Ok(mut output) => {
+                            state.attempt_succeeded();
+                            match O::cursor(&mut output).and_then(CursorReply::if_open) {
+                                Some(cursor) => {
+                                    cursor.session = state.session.take();
+                                    cursor.scope = state.scope.of_cursor();
+                                }
+                                None => self.give_back_fresh(state.session.take()),
+                            }
+                            break 'run Ok(output);
+                        }
+                        Err(failure) => failure,
+                    };
+                    match self.decide(operation, &mut state, failure) {
+                        Next::Again { pause: None } => {}
+                        // Boxed, so that the future contains a pointer instead of a timer: most
+                        // operations do not pause.
+                        Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
+                        Next::Report(error) => {
+                            self.give_back_fresh(state.session.take());
+                            break 'run operation.recover(error);
+                        }
+                    }
+                }
+            };
+            scope.end(&result, || operation.failure());
+            result
         }
     }
 
@@ -198,6 +207,7 @@ impl Executor {
         operation: &mut O,
         state: &mut OperationState<'_>,
     ) -> Result<O::Output, Failure> {
+        state.scope.span.begin_attempt();
         let at_once = match state.transaction {
             None => self.select_at_once(operation.properties().criteria, &state.avoid),
             Some(_) => None,
@@ -346,7 +356,7 @@ impl Executor {
             settings: self.settings.clone(),
             sessions: SessionPool::default(),
             clock: self.clock.copied(),
-            operations: AtomicI64::new(self.next_operation_id()),
+            operations: AtomicI64::new(self.operations.load(Ordering::Relaxed)),
         }
     }
 
@@ -376,7 +386,7 @@ fn is_reauthentication_required(error: &Error) -> bool {
 
 /// What the attempts of one operation share.
 struct OperationState<'a> {
-    operation_id: i64,
+    scope: &'a OperationScope,
     /// The explicit session.
     explicit: Option<&'a ExplicitSession>,
     /// The implicit session, if there is no explicit one.
@@ -406,9 +416,9 @@ enum PinnedBy {
 }
 
 impl<'a> OperationState<'a> {
-    fn new(operation_id: i64, explicit: Option<&'a ExplicitSession>) -> Self {
+    fn new(scope: &'a OperationScope, explicit: Option<&'a ExplicitSession>) -> Self {
         Self {
-            operation_id,
+            scope,
             explicit,
             session: None,
             number: None,

@@ -1,4 +1,4 @@
-//! The events of one command (Command Logging and Monitoring specification).
+//! The events and the span of one command (Command Logging and Monitoring, OpenTelemetry).
 
 use std::{io, time::Instant};
 
@@ -16,76 +16,126 @@ use crate::{
         },
         wire::whole_command,
     },
+    telemetry::{CommandSpan, TracedCommand},
 };
 
-/// The events of a command that was sent. Dropped before the command has ended, it emits a failure.
+/// The events and the span of a command that was sent. Dropped before the command has ended, it
+/// reports a failure.
 pub(super) struct CommandMonitor<'a> {
-    listener: &'a EventListener<CommandEvent>,
-    sent: Instant,
-    sensitive: bool,
-    ended: bool,
-    database_name: String,
-    command_name: String,
-    request_id: i32,
-    operation_id: i64,
-    connection: ConnectionInfo,
+    /// `None` without a listener.
+    events: Option<CommandEvents<'a>>,
+    span: CommandSpan,
 }
 
 impl<'a> CommandMonitor<'a> {
-    /// Emits `CommandStartedEvent` for the command that was written to the connection. `None`
-    /// without a listener. Boxed, since most operations have none.
+    /// Emits `CommandStartedEvent` and starts a span for the command that was written to the
+    /// connection. `None` without a listener and a tracer. Boxed, since most operations have none.
     pub(super) fn start<O: Operation>(
         attempt: &Attempt<'a>,
         operation: &O,
         connection: &PooledConnection,
     ) -> Option<Box<Self>> {
-        let listener = attempt.executor.settings.command_listener.as_ref()?;
-        if !listener.is_interested() {
+        let listener = attempt.executor.settings.command_listener.as_ref();
+        let listener = listener.filter(|listener| listener.is_interested());
+        let is_traced = attempt.scope.span.is_recording();
+        if listener.is_none() && !is_traced {
             return None;
         }
-        let command = whole_command(connection.request()).unwrap_or_default();
-        let properties = operation.properties();
-        let hello = connection.hello();
-        let mut monitor = Box::new(Self {
-            listener,
-            sent: Instant::now(),
-            sensitive: operation.is_sensitive(),
-            ended: false,
-            database_name: properties.database.to_owned(),
-            command_name: properties.name.to_owned(),
-            request_id: connection.request_id(),
-            operation_id: attempt.operation_id,
-            connection: ConnectionInfo {
-                address: attempt.server.address().clone(),
+        // Started before the listener is called: the span contains all that the command causes.
+        let span = if is_traced {
+            let properties = operation.properties();
+            attempt.scope.span.command(&TracedCommand {
+                name: properties.name,
+                database: properties.database,
+                collection: operation.collection(),
+                is_sensitive: operation.is_sensitive(),
+                address: attempt.server.address(),
                 connection_id: connection.id(),
-                server_connection_id: hello.connection_id,
-                service_id: hello.service_id,
-            },
-        });
-        listener.emit(&CommandEvent::Started(CommandStartedEvent {
-            command: monitor.shown(command),
-            database_name: monitor.database_name.clone(),
-            command_name: monitor.command_name.clone(),
-            request_id: monitor.request_id,
-            operation_id: monitor.operation_id,
-            connection: monitor.connection.clone(),
-        }));
-        monitor.sent = Instant::now();
+                server_connection_id: connection.hello().connection_id,
+                message: connection.request(),
+            })
+        } else {
+            CommandSpan::none()
+        };
+        let mut monitor = Box::new(Self { events: None, span });
+        monitor.events =
+            listener.map(|listener| CommandEvents::start(listener, attempt, operation, connection));
         Some(monitor)
     }
 
     /// Called after a reply with `ok: 1`, or without a reply after an unacknowledged write.
     pub(super) fn succeeded(monitor: Option<Box<Self>>, reply: Option<&[u8]>) {
         if let Some(mut monitor) = monitor {
-            monitor.emit_succeeded(reply);
+            monitor.span.succeeded(reply);
+            if let Some(events) = &mut monitor.events {
+                events.emit_succeeded(reply);
+            }
         }
     }
 
     /// Called after a reply with `ok: 0`, or if no reply was received.
     pub(super) fn failed(monitor: Option<Box<Self>>, error: &Error) {
         if let Some(mut monitor) = monitor {
-            monitor.emit_failed(error);
+            monitor.span.failed(error);
+            if let Some(events) = &mut monitor.events {
+                events.emit_failed(error);
+            }
         }
+    }
+}
+
+/// The events of a command that was sent. Dropped before the command has ended, it emits a failure.
+struct CommandEvents<'a> {
+    listener: &'a EventListener<CommandEvent>,
+    sent: Instant,
+    sensitive: bool,
+    ended: bool,
+    database_name: String,
+    collection_name: Option<String>,
+    command_name: String,
+    request_id: i32,
+    operation_id: i64,
+    connection: ConnectionInfo,
+}
+
+impl<'a> CommandEvents<'a> {
+    fn start<O: Operation>(
+        listener: &'a EventListener<CommandEvent>,
+        attempt: &Attempt<'a>,
+        operation: &O,
+        connection: &PooledConnection,
+    ) -> Self {
+        let command = whole_command(connection.request()).unwrap_or_default();
+        let properties = operation.properties();
+        let hello = connection.hello();
+        let mut events = Self {
+            listener,
+            sent: Instant::now(),
+            sensitive: operation.is_sensitive(),
+            ended: false,
+            database_name: properties.database.to_owned(),
+            collection_name: operation.collection().map(str::to_owned),
+            command_name: properties.name.to_owned(),
+            request_id: connection.request_id(),
+            operation_id: attempt.scope.id,
+            connection: ConnectionInfo {
+                address: attempt.server.address().clone(),
+                connection_id: connection.id(),
+                server_connection_id: hello.connection_id,
+                service_id: hello.service_id,
+            },
+        };
+        listener.emit(&CommandEvent::Started(CommandStartedEvent {
+            command: events.shown(command),
+            database_name: events.database_name.clone(),
+            collection_name: events.collection_name.clone(),
+            command_name: events.command_name.clone(),
+            request_id: events.request_id,
+            operation_id: events.operation_id,
+            connection: events.connection.clone(),
+        }));
+        events.sent = Instant::now();
+        events
     }
 
     fn emit_succeeded(&mut self, reply: Option<&[u8]>) {
@@ -103,6 +153,7 @@ impl<'a> CommandMonitor<'a> {
                 duration,
                 reply: self.shown(reply),
                 database_name: self.database_name.clone(),
+                collection_name: self.collection_name.clone(),
                 command_name: self.command_name.clone(),
                 request_id: self.request_id,
                 operation_id: self.operation_id,
@@ -121,6 +172,7 @@ impl<'a> CommandMonitor<'a> {
                 error.clone()
             },
             database_name: self.database_name.clone(),
+            collection_name: self.collection_name.clone(),
             command_name: self.command_name.clone(),
             request_id: self.request_id,
             operation_id: self.operation_id,
@@ -137,7 +189,7 @@ impl<'a> CommandMonitor<'a> {
     }
 }
 
-impl Drop for CommandMonitor<'_> {
+impl Drop for CommandEvents<'_> {
     fn drop(&mut self) {
         if !self.ended {
             let why = io::Error::new(io::ErrorKind::Interrupted, "the operation was dropped");

@@ -50,7 +50,7 @@ impl Executor {
         };
         let wanted = Wanted {
             operation: properties.name,
-            operation_id: state.operation_id,
+            operation_id: state.scope.id,
             criteria,
             avoid: &state.avoid,
         };

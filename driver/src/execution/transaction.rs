@@ -217,7 +217,8 @@ impl OperationState<'_> {
 }
 
 impl Executor {
-    /// Commits or aborts the transaction of a session, by `operation`.
+    /// Commits or aborts the transaction of a session, by `operation`. The errors of an abort are
+    /// ignored: the server aborts the transaction in any case.
     ///
     /// If the future is dropped before the command was sent, the transaction is still in progress.
     pub(crate) async fn end_transaction<O: Operation<Output = ()>>(
@@ -254,7 +255,9 @@ impl Executor {
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
+            return Ok(());
         }
+        session.span.end(result.as_ref().err());
         result
     }
 }

@@ -18,6 +18,8 @@ use crate::{
         session::ServerSession,
         wire::ReplyBuffer,
     },
+    telemetry::OperationScope,
+    types::resume_token::ResumeToken,
 };
 
 /// The reply to a command that opens or continues a cursor.
@@ -28,12 +30,14 @@ pub(crate) struct CursorReply {
     /// The namespace for getMore.
     pub(crate) namespace: crate::Namespace,
     pub(crate) batch: Batch,
+    /// `postBatchResumeToken`, which change streams return. Boxed, because other cursors have none.
+    pub(crate) post_batch_resume_token: Option<Box<ResumeToken>>,
     /// The server that has the cursor.
     pub(crate) address: ServerAddress,
     /// The implicit session for getMore.
     pub(crate) session: Option<ServerSession>,
-    /// The `operationId` that the events of the cursor's commands share.
-    pub(crate) operation_id: i64,
+    /// What the cursor's commands share.
+    pub(crate) scope: OperationScope,
     /// The connection for getMore in load-balanced mode, where another connection may lead to
     /// another server (Load Balancer Support, "Connection Pinning").
     pub(crate) pin: Option<Box<PooledConnection>>,
@@ -88,15 +92,29 @@ impl Batch {
 
     /// As [`current`](Self::current). The length and the terminator of the document are checked.
     pub(crate) fn current_document(&self) -> Result<&RawDocument> {
-        RawDocument::from_bytes(self.current()).map_err(|e| {
-            Error::invalid_reply(format!(
-                "a document in the batch of a cursor is not valid BSON: {e}"
-            ))
-        })
+        RawDocument::from_bytes(self.current()).map_err(invalid_document)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+
+    /// The documents that have not been visited. Ends after an error.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<&RawDocument>> {
+        let rest = self.reply.body().get(self.rest.clone()).unwrap_or_default();
+        let mut elements = Some(RawElements::unframed(rest));
+        std::iter::from_fn(move || {
+            let before = elements.take()?;
+            let mut after = before;
+            let Some(item) = after.take_item() else {
+                return end_of_batch(before).err().map(Err);
+            };
+            let Some(bytes) = document_bytes(item) else {
+                return Some(Err(not_a_document()));
+            };
+            elements = Some(after);
+            Some(RawDocument::from_bytes(bytes).map_err(invalid_document))
+        })
     }
 
     /// Stores the bytes of the reply, unless the batch is empty.
@@ -112,6 +130,13 @@ impl Batch {
 fn end_of_batch(mut elements: RawElements<'_>) -> Result<()> {
     elements.next_item()?;
     Ok(())
+}
+
+#[cold]
+fn invalid_document(error: impl std::fmt::Display) -> Error {
+    Error::invalid_reply(format!(
+        "a document in the batch of a cursor is not valid BSON: {error}"
+    ))
 }
 
 #[cold]
@@ -133,6 +158,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
     let mut id = None;
     let mut namespace = None;
     let mut batch = None;
+    let mut post_batch_resume_token = None;
     let (cursor, offset) = reply.cursor()?;
     let mut elements = RawElements::new(cursor)?;
     while let Some(RawElement { key, value }) = elements.next_element()? {
@@ -147,6 +173,10 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
                 array.map(RawElements::new).transpose()?;
                 batch = array.map(|array| end - array.len() + 4..end - 1);
             }
+            "postBatchResumeToken" => {
+                let token = value.document().ok().map(ResumeToken::from);
+                post_batch_resume_token = token.map(Box::new);
+            }
             _ => {}
         }
     }
@@ -159,9 +189,10 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
             rest,
             ..Batch::default()
         },
+        post_batch_resume_token,
         address: context.address.clone(),
         session: None,
-        operation_id: 0,
+        scope: OperationScope::default(),
         pin: None,
     })
 }

@@ -45,6 +45,18 @@ pub(crate) trait Operation {
     /// The properties of the operation.
     fn properties(&self) -> Properties<'_>;
 
+    /// The collection that the command is about, for events and traces. `None` for a command on a
+    /// database or on the deployment.
+    fn collection(&self) -> Option<&str> {
+        None
+    }
+
+    /// The name of the operation in traces (OpenTelemetry specification, "Covered Operations"): that
+    /// of the command, with a few exceptions.
+    fn operation_name(&self) -> &str {
+        self.properties().name
+    }
+
     /// The concerns and the read preference that the operation sets itself, which transactions do
     /// not permit or restrict.
     fn overrides(&self) -> OperationOverrides {
@@ -99,6 +111,11 @@ pub(crate) trait Operation {
     /// Converts some errors of the server to a result, e.g. `NamespaceNotFound` of a drop.
     fn recover(&mut self, error: Error) -> Result<Self::Output> {
         Err(error)
+    }
+
+    /// The failure of a write that the output does not contain, for traces.
+    fn failure(&self) -> Option<Error> {
+        None
     }
 
     /// The pinned connection of the cursor that the operation continues. The executor takes it

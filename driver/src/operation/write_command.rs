@@ -130,17 +130,21 @@ impl WriteOutcome {
 
     /// The result of a call with one statement. Its failure is an [`ErrorKind::Write`].
     pub(crate) fn into_single(self) -> Result<Self> {
-        let Some(failures) = self.failures() else {
-            return Ok(self);
-        };
+        match self.single_error() {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// The failure of a call with one statement.
+    fn single_error(&self) -> Option<Error> {
+        let failures = self.failures()?;
         let failure = WriteFailure {
             write_error: failures.write_errors.first().cloned(),
             write_concern_error: failures.write_concern_error.clone(),
         };
-        self.error.map_or_else(
-            || Ok(Self::default()),
-            |error| Err(error.with_kind(ErrorKind::Write(failure))),
-        )
+        let error = self.error.clone()?;
+        Some(error.with_kind(ErrorKind::Write(failure)))
     }
 }
 
@@ -261,6 +265,14 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
             retry: if self.is_multi { Retry::No } else { Retry::Write },
             ..write
         }
+    }
+
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.outcome.single_error()
     }
 
     fn prepare(&mut self, server: &HelloReply) {

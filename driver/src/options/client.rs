@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{
     Compressor, Credential, DriverInfo, Proxy, ReadConcern, ReadPreference, ServerApi, TlsOptions,
-    WriteConcern, srv::SrvOrigin,
+    TracingOptions, WriteConcern, srv::SrvOrigin,
 };
 use crate::{
     Error, Result, ServerAddress,
@@ -180,6 +180,9 @@ pub struct ClientOptions {
     /// Default: the environment variable `MONGODB_LOG_MAX_DOCUMENT_LENGTH`, or 1000. Without the
     /// feature `tracing`, nothing is logged.
     pub max_log_document_length: Option<usize>,
+    /// The spans of operations and commands. Default: those of the environment variables. See
+    /// [`traces`](crate::traces).
+    pub tracing: TracingOptions,
     /// Values that tests replace.
     #[cfg(feature = "internals")]
     pub(crate) overrides: super::overrides::Overrides,
@@ -237,6 +240,7 @@ impl Default for ClientOptions {
             pool_listener: None,
             sdam_listener: None,
             max_log_document_length: None,
+            tracing: TracingOptions::default(),
             #[cfg(feature = "internals")]
             overrides: Default::default(),
             warnings: Vec::new(),
@@ -357,6 +361,11 @@ impl ClientOptions {
                 "the compressor {0} needs the feature `{0}` of marula-driver",
                 missing.as_str()
             )));
+        }
+        if self.tracing.enabled == Some(true) && !cfg!(feature = "opentelemetry") {
+            return Err(Error::unsupported(
+                "tracing.enabled needs the feature `opentelemetry` of marula-driver",
+            ));
         }
         let over_path = |host: &ServerAddress| matches!(host, ServerAddress::Unix { .. });
         if self.tls.enabled == Some(true) && self.hosts.iter().any(over_path) {

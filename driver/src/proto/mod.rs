@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod bulk_write;
+pub mod change_stream;
 pub mod cmap;
 pub mod command;
 pub mod description;
@@ -11,6 +12,8 @@ pub mod event;
 pub mod handshake;
 pub mod happy_eyeballs;
 pub mod monitoring;
+#[cfg(feature = "opentelemetry")]
+pub(crate) mod open_telemetry;
 pub mod retry;
 pub mod sdam;
 pub mod server_selection;

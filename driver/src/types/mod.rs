@@ -3,14 +3,17 @@
 
 pub(crate) mod address;
 pub(crate) mod cancellation;
+pub(crate) mod change_stream;
 pub(crate) mod collation;
 pub(crate) mod compressor;
 pub(crate) mod concern;
+pub(crate) mod cursor_type;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod hint;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
+pub(crate) mod resume_token;
 pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;

@@ -231,6 +231,10 @@ impl Operation for AggregateOperation<'_> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        (!self.whole_database).then_some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

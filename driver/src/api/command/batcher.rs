@@ -8,6 +8,7 @@ use crate::{
     bson::Bson,
     error::BulkWriteError,
     operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
+    telemetry::OperationScope,
     types::{concern::WriteConcern, write_result::BulkWriteResult},
 };
 
@@ -38,8 +39,8 @@ pub(super) struct Batcher<'a> {
     collection: &'a CollectionInner,
     write_concern: &'a WriteConcern,
     session: InSession<'a>,
-    /// The `operationId` that the events of the commands share.
-    operation_id: i64,
+    /// What the commands share.
+    scope: OperationScope,
     ordered: bool,
     /// Whether a command was sent.
     has_run: bool,
@@ -53,18 +54,26 @@ pub(super) struct Batcher<'a> {
 }
 
 impl<'a> Batcher<'a> {
-    /// If `write_concern` is `None`, that of the collection is used.
+    /// If `write_concern` is `None`, that of the collection is used. `name`: that of the operation
+    /// in traces.
     pub(super) fn new(
+        name: &str,
         collection: &'a CollectionInner,
         write_concern: Option<&'a WriteConcern>,
         session: InSession<'a>,
         ordered: bool,
     ) -> Self {
+        let namespace = collection.namespace();
         Self {
             collection,
             write_concern: write_concern.unwrap_or(collection.write_concern()),
             session,
-            operation_id: collection.executor().next_operation_id(),
+            scope: collection.executor().begin_operation(
+                session,
+                name,
+                &namespace.database,
+                Some(&namespace.collection),
+            ),
             ordered,
             has_run: false,
             result: BulkWriteResult::default(),
@@ -87,10 +96,12 @@ impl<'a> Batcher<'a> {
         while statements.remaining() > 0 {
             let mut command =
                 WriteCommand::new(self.collection.namespace(), &mut *statements, self.write_concern);
-            self.collection
-                .executor()
-                .run_with_id(self.operation_id, self.session, &mut command)
-                .await?;
+            let executor = self.collection.executor();
+            let sent = executor.run_in_scope(&self.scope, self.session, &mut command);
+            if let Err(error) = sent.await {
+                self.scope.span.end(Some(&error));
+                return Err(error);
+            }
             let (count, outcome) = command.into_outcome();
             if !self.record(statements, count, outcome) {
                 return Ok(false);
@@ -150,10 +161,14 @@ impl<'a> Batcher<'a> {
     pub(super) fn into_result(mut self) -> Result<BulkWriteResult> {
         match self.failures.take() {
             None => {
+                self.scope.span.end(None);
                 self.result.inserted_ids = self.inserted_ids.into_iter().collect();
                 Ok(self.result)
             }
-            Some((failures, error)) => Err(self.with_failures(error, failures)),
+            Some((failures, error)) => {
+                self.scope.span.end(Some(&error));
+                Err(self.with_failures(error, failures))
+            }
         }
     }
 

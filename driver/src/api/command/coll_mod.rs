@@ -132,6 +132,10 @@ impl Operation for CollMod<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

@@ -99,6 +99,10 @@ impl Operation for Count<'_> {
         self.scope.properties("count")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

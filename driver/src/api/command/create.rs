@@ -159,6 +159,14 @@ impl Operation for Create<'_> {
         Properties::administration("create", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
+    fn operation_name(&self) -> &str {
+        "createCollection"
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

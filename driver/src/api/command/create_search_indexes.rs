@@ -158,6 +158,10 @@ impl Operation for CreateSearchIndexesOperation<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("createSearchIndexes", &self.namespace.collection);
         command.serialize("indexes", &self.models);

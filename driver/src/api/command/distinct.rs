@@ -111,6 +111,10 @@ impl Operation for DistinctOperation<'_> {
         self.scope.properties("distinct")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

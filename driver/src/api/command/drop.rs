@@ -92,6 +92,14 @@ impl Operation for DropOperation<'_> {
         Properties::administration("drop", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
+    fn operation_name(&self) -> &str {
+        "dropCollection"
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

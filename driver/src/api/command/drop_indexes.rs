@@ -133,6 +133,10 @@ impl Operation for DropIndexes<'_> {
         Properties::administration("dropIndexes", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

@@ -65,6 +65,10 @@ impl Operation for DropSearchIndexOperation<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("dropSearchIndex", &self.namespace.collection);
         command.str("name", self.name);

@@ -27,6 +27,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
+    types::cursor_type::CursorType,
 };
 
 /// The options of `find`, in the order of the fields of the command.
@@ -62,6 +63,13 @@ macro_rules! __find_options {
             /// Do not close the cursor on the server after 10 minutes of inactivity. Default:
             /// `false`.
             [cursor] no_cursor_timeout: plain bool = "noCursorTimeout";
+            /// Whether the cursor stays open at the end of a capped collection and returns later
+            /// documents; see [tailable cursors](crate::Cursor#tailable-cursors). Default: it ends.
+            [cursor driver] cursor_type: plain $crate::options::CursorType => write_cursor_type;
+            /// `maxTimeMS` of getMore: how long the server waits for documents of a cursor of the
+            /// type [`TailableAwait`](crate::options::CursorType::TailableAwait), sent in whole
+            /// milliseconds (at least 1). Other cursors ignore it. Default: the server's, 1 second.
+            [cursor driver] max_await_time: plain std::time::Duration;
             /// On a sharded cluster, return partial results if shards are unavailable. Default:
             /// `false`.
             allow_partial_results: plain bool = "allowPartialResults";
@@ -77,7 +85,7 @@ macro_rules! __find_options {
 
 crate::__find_options! { define_options {
     /// Options of [`Collection::find`] and [`Collection::find_one`]; the latter ignores `limit`,
-    /// `batch_size` and `no_cursor_timeout`.
+    /// `batch_size`, `no_cursor_timeout`, `cursor_type` and `max_await_time`.
     ///
     /// ```no_run
     /// # use marula_driver::{Collection, Result, bson::Document};
@@ -95,6 +103,17 @@ impl FindOptions {
     fn write_skip(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
         if let Some(skip) = self.skip.filter(|skip| *skip > 0) {
             command.i64("skip", i64::try_from(skip).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn write_cursor_type(&self, command: &mut CommandBuilder<'_>, _server: &HelloReply) {
+        match self.cursor_type.unwrap_or_default() {
+            CursorType::NonTailable => {}
+            CursorType::Tailable => command.bool("tailable", true),
+            CursorType::TailableAwait => {
+                command.bool("tailable", true);
+                command.bool("awaitData", true);
+            }
         }
     }
 
@@ -181,6 +200,9 @@ impl<'a, T> Find<'a, T> {
         )
         .in_session(self.session);
         cursor.limit_total(self.options.limit);
+        if self.options.cursor_type == Some(CursorType::TailableAwait) {
+            cursor.max_await_time(self.options.max_await_time);
+        }
         Ok(cursor)
     }
 }
@@ -222,6 +244,7 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         self.options.limit = Some(-1);
         self.options.batch_size = None;
         self.options.no_cursor_timeout = None;
+        self.options.cursor_type = None;
         let inner = self.collection;
         let mut operation = FindOneOperation {
             find: FindOperation::new(inner, &self.filter, &self.options),
@@ -261,6 +284,10 @@ impl Operation for FindOperation<'_> {
         self.scope.properties("find")
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.scope.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }
@@ -293,6 +320,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn properties(&self) -> Properties<'_> {
         self.find.properties()
+    }
+
+    fn collection(&self) -> Option<&str> {
+        self.find.collection()
     }
 
     fn overrides(&self) -> OperationOverrides {

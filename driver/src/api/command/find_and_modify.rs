@@ -282,6 +282,10 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
         Properties::write("findAndModify", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

@@ -39,6 +39,8 @@ pub(in crate::api) struct GetMore<'a> {
     /// Set by an error reply: whether the server closed the cursor. An error with the label
     /// `RetryableError` leaves it open, because the server did not start the command.
     pub(in crate::api) is_freed: Option<bool>,
+    /// `maxWireVersion` of the connection that the command was sent on.
+    pub(in crate::api) wire_version: i32,
 }
 
 impl Operation for GetMore<'_> {
@@ -46,6 +48,10 @@ impl Operation for GetMore<'_> {
 
     fn properties(&self) -> Properties<'_> {
         Properties::of_cursor("getMore", &self.namespace.database, self.address, self.session)
+    }
+
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
     }
 
     fn cursor_transaction(&self) -> Option<Option<i64>> {
@@ -57,6 +63,8 @@ impl Operation for GetMore<'_> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        self.wire_version = server.max_wire_version;
+        self.is_freed = None;
         command.i64("getMore", self.id);
         command.str("collection", &self.namespace.collection);
         if let Some(size) = self.batch_size.filter(|size| *size > 0) {
@@ -103,6 +111,7 @@ mod tests {
                 comment: Some(&comment),
                 transaction: None,
                 is_freed: None,
+                wire_version: 0,
             };
             let server = HelloReply {
                 max_wire_version,

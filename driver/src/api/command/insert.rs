@@ -163,7 +163,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
         let inner = self.collection.inner();
         let write_concern = self.options.write_concern.as_deref();
         let ordered = self.options.ordered.unwrap_or(true);
-        let mut batcher = Batcher::new(inner, write_concern, self.session, ordered);
+        let mut batcher = Batcher::new("insert", inner, write_concern, self.session, ordered);
         let mut documents = Documents::new(self.documents, ordered, &self.options);
         match batcher.send(&mut documents).await {
             Ok(_) => batcher.into_result().map(|done| InsertManyResult {

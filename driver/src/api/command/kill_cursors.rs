@@ -45,6 +45,10 @@ impl Operation for KillCursors<'_> {
         }
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn cursor_transaction(&self) -> Option<Option<i64>> {
         Some(self.transaction)
     }

@@ -170,6 +170,10 @@ impl Operation for ListIndexesOperation<'_> {
         Properties::read("listIndexes", &self.namespace.database, PRIMARY).without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

@@ -42,6 +42,7 @@ mod run_command;
 mod run_cursor_command;
 mod update;
 mod update_search_index;
+mod watch;
 
 /// Actions, re-exported at `marula_driver::action`.
 pub(crate) mod action {
@@ -72,6 +73,7 @@ pub(crate) mod action {
         run_cursor_command::RunCursorCommand,
         update::{ReplaceOne, UpdateMany, UpdateOne},
         update_search_index::UpdateSearchIndex,
+        watch::Watch,
     };
 }
 
@@ -101,6 +103,7 @@ pub(crate) mod options {
         run_command::RunCommandOptions,
         run_cursor_command::RunCursorCommandOptions,
         update::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions},
+        watch::ChangeStreamOptions,
     };
 }
 
@@ -125,6 +128,7 @@ pub(super) use end_sessions::EndSessions;
 pub(super) use end_transaction::EndTransaction;
 pub(super) use get_more::GetMore;
 pub(super) use kill_cursors::KillCursors;
+pub(super) use watch::{ChangeStreamAggregate, Target};
 
 pub(crate) use deferred::Deferred;
 

@@ -17,7 +17,7 @@ use crate::{
     bson::{Document, IntoDocument, RawDocument, RawDocumentBuf, RawElement, RawElements, find_element},
     operation::{Operation, OperationOverrides, Properties, ReplyContext, Retry, decode_owned},
     proto::{
-        command::{CommandBuilder, Reply},
+        command::{CommandBuilder, Reply, collection_of},
         description::HelloReply,
         retry::Intent,
         wire::sensitive,
@@ -169,6 +169,10 @@ impl<'a> CustomCommand<'a> {
         is_sensitive(self.name, self.command)
     }
 
+    pub(super) fn collection(&self) -> Option<&str> {
+        collection_of(self.command)
+    }
+
     #[inline]
     pub(super) fn properties(&self) -> Properties<'_> {
         Properties {
@@ -243,6 +247,14 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
     #[inline]
     fn properties(&self) -> Properties<'_> {
         self.command.properties()
+    }
+
+    fn collection(&self) -> Option<&str> {
+        self.command.collection()
+    }
+
+    fn operation_name(&self) -> &str {
+        "runCommand"
     }
 
     fn is_sensitive(&self) -> bool {

@@ -134,6 +134,14 @@ impl Operation for RunCursorCommandOperation<'_> {
         self.0.properties()
     }
 
+    fn collection(&self) -> Option<&str> {
+        self.0.collection()
+    }
+
+    fn operation_name(&self) -> &str {
+        "runCursorCommand"
+    }
+
     fn is_sensitive(&self) -> bool {
         self.0.is_sensitive()
     }

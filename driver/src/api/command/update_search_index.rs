@@ -77,6 +77,10 @@ impl Operation for UpdateSearchIndexOperation<'_> {
             .without_causal_consistency()
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
         command.str("updateSearchIndex", &self.namespace.collection);
         command.str("name", self.name);

@@ -14,21 +14,25 @@ use super::{
     backoff::Backoff,
 };
 use crate::{
-    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress, bson::Bson,
-    execution::ExplicitSession, operation::cursor::CursorReply, pool::PooledConnection,
+    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
+    bson::Bson,
+    execution::ExplicitSession,
+    operation::cursor::{Batch, CursorReply},
+    pool::PooledConnection,
     proto::session::ServerSession,
+    telemetry::OperationScope,
 };
 
 /// The state of a cursor. Dropping it closes the cursor on the server.
-pub(super) struct State {
+pub(in crate::api) struct State {
     client: Client,
-    pub(super) reply: CursorReply,
+    pub(in crate::api) reply: CursorReply,
     /// The explicit session that the cursor was opened in. An implicit session is in `reply`.
-    pub(super) session: Option<Arc<ExplicitSession>>,
+    pub(in crate::api) session: Option<Arc<ExplicitSession>>,
     /// The transaction of that session which the cursor was opened in, by its number.
     pub(super) transaction: Option<i64>,
     batch_size: Option<u32>,
-    pub(super) max_await_time: Option<Duration>,
+    pub(in crate::api) max_await_time: Option<Duration>,
     comment: Option<Bson>,
     /// Number of documents that the cursor can still return, if the query has a limit.
     pub(super) remaining: Option<u64>,
@@ -40,6 +44,11 @@ pub(super) struct State {
     unreported: Option<Error>,
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
     is_pinned: bool,
+    /// Whether the cursor is that of a change stream, which resumes in the same session after an
+    /// error. [`give_up`](Self::give_up) then decides whether the cursor is killed.
+    is_change_stream: bool,
+    /// If the server replied to the last getMore with an error: `maxWireVersion` of the connection.
+    pub(in crate::api) refused_by: Option<i32>,
     backoff: Backoff,
     /// Whether killCursors is sent even after an error reply to a getMore, after which the server has
     /// usually closed the cursor.
@@ -47,7 +56,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(
+    pub(in crate::api) fn new(
         client: &Client,
         reply: CursorReply,
         batch_size: Option<u32>,
@@ -66,14 +75,32 @@ impl State {
             failed: false,
             interrupted: false,
             unreported: None,
+            is_change_stream: false,
+            refused_by: None,
             backoff: Backoff::default(),
             kill_after_error: false,
         }
     }
 
-    /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
-    /// the cursor has failed. Returns an error once if the last getMore was interrupted.
-    pub(super) fn advance_in_batch(&mut self) -> Result<bool> {
+    /// The state of a change stream's cursor.
+    pub(in crate::api) fn of_change_stream(mut self) -> Self {
+        self.is_change_stream = true;
+        self
+    }
+
+    /// Gives up the cursor of a change stream whose getMore failed, and returns its implicit session
+    /// for the resume ("the resume attempt MUST use the same session"). Without the session, the
+    /// cursor is killed in the background: its server may not be available. Its pinned connection
+    /// returns to the pool.
+    pub(in crate::api) fn give_up(mut self, kills_cursor: bool) -> Option<ServerSession> {
+        if !kills_cursor {
+            self.reply.id = 0;
+        }
+        self.reply.session.take()
+    }
+
+    /// Returns an error once if the last getMore was interrupted.
+    fn take_error(&mut self) -> Result<()> {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
             // Without an error, the caller could not know that documents are missing.
@@ -81,9 +108,27 @@ impl State {
                 "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
             ));
         }
-        if let Some(error) = self.unreported.take() {
-            return Err(error);
+        self.unreported.take().map_or(Ok(()), Err)
+    }
+
+    /// The rest of the batch, unless it is empty or the cursor has failed. Fails as
+    /// [`advance_in_batch`](Self::advance_in_batch).
+    pub(super) fn take_batch(&mut self) -> Result<Option<Batch>> {
+        self.take_error()?;
+        if self.failed || self.reply.batch.is_empty() {
+            return Ok(None);
         }
+        let batch = std::mem::take(&mut self.reply.batch);
+        if let Some(remaining) = &mut self.remaining {
+            *remaining = remaining.saturating_sub(batch.documents().count() as u64);
+        }
+        Ok(Some(batch))
+    }
+
+    /// Moves to the next document of the batch. Returns `false` at the end of the batch and after
+    /// the cursor has failed. Returns an error once if the last getMore was interrupted.
+    pub(in crate::api) fn advance_in_batch(&mut self) -> Result<bool> {
+        self.take_error()?;
         if self.failed {
             return Ok(false);
         }
@@ -101,7 +146,7 @@ impl State {
     }
 
     /// Whether there are no further documents and no error to return.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(in crate::api) fn is_exhausted(&self) -> bool {
         !self.interrupted
             && self.unreported.is_none()
             && (self.failed || (self.reply.id == 0 && self.reply.batch.is_empty()))
@@ -109,7 +154,7 @@ impl State {
 
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
-    pub(super) async fn fetch(&mut self) -> Result<()> {
+    pub(in crate::api) async fn fetch(&mut self) -> Result<()> {
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
             && let Some(delay) = self.backoff.delay(Instant::now())
@@ -146,17 +191,23 @@ impl State {
             comment: self.comment.as_ref(),
             transaction: self.transaction,
             is_freed: None,
+            wire_version: 0,
         };
         let next = self
             .client
             .executor()
-            .run_with_id(self.reply.operation_id, self.session.as_ref(), &mut operation)
+            .run_in_scope(&self.reply.scope, self.session.as_ref(), &mut operation)
             .await;
         let is_freed = operation.is_freed;
+        self.refused_by = is_freed.map(|_| operation.wire_version);
         self.interrupted = false;
         let next = match next {
             Ok(next) => next,
             Err(error) => {
+                if self.is_change_stream {
+                    self.keep_for_resume(&error);
+                    return Err(error);
+                }
                 if error.is_network() {
                     // The server may still be running the command.
                     self.abandon_session();
@@ -176,6 +227,7 @@ impl State {
         self.reply.id = next.id;
         self.reply.namespace = next.namespace;
         self.reply.batch = next.batch;
+        self.reply.post_batch_resume_token = next.post_batch_resume_token;
         self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
@@ -204,8 +256,22 @@ impl State {
         )
     }
 
+    /// After a failed getMore of a change stream. The session is used by the resume. After a network
+    /// error it is dirty, so that it does not return to the session pool.
+    #[cold]
+    fn keep_for_resume(&mut self, error: &Error) {
+        if error.is_network()
+            && let Some(session) = &mut self.reply.session
+        {
+            session.mark_dirty();
+        }
+        if self.is_pinned && self.is_lost_after(error, None) {
+            self.reply.id = 0;
+        }
+    }
+
     /// Closes the cursor on the server if it is open.
-    pub(super) async fn free(&mut self) {
+    pub(in crate::api) async fn free(&mut self) {
         if std::mem::take(&mut self.interrupted) {
             self.abandon_session();
         }
@@ -257,7 +323,11 @@ impl State {
                 !in_background && session.lock().open_transaction() == self.transaction
             }),
             transaction: self.transaction,
-            operation_id: self.reply.operation_id,
+            scope: if in_background {
+                self.reply.scope.untraced()
+            } else {
+                self.reply.scope.of_cursor()
+            },
             is_pinned: self.is_pinned,
             pin: self.reply.pin.take(),
             in_background,
@@ -295,7 +365,7 @@ struct KillOnDrop {
     explicit: Option<Arc<ExplicitSession>>,
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
-    operation_id: i64,
+    scope: OperationScope,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -318,9 +388,7 @@ impl KillOnDrop {
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
-        let freed = executor
-            .run_with_id(self.operation_id, explicit, &mut operation)
-            .await;
+        let freed = executor.run_in_scope(&self.scope, explicit, &mut operation).await;
         self.id = 0;
         drop(self.pin.take());
         if freed.is_err_and(|error| error.is_network())
@@ -349,7 +417,7 @@ impl Drop for KillOnDrop {
             session: None,
             explicit: None,
             transaction: None,
-            operation_id: self.operation_id,
+            scope: self.scope.untraced(),
             is_pinned: self.is_pinned,
             pin: self.pin.take(),
             in_background: true,

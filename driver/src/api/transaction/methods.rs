@@ -110,7 +110,9 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
-        self.shared().start_transaction(options)
+        self.shared().start_transaction(options)?;
+        self.client().executor().trace_transaction(self.shared());
+        Ok(())
     }
 
     /// Commits the transaction.
@@ -124,12 +126,9 @@ impl ClientSession {
     }
 }
 
-/// Aborts the transaction of a session, and ignores the errors of the command.
+/// Aborts the transaction of a session. The errors of the command are ignored.
 pub(in crate::api) async fn abort(client: &Client, session: &Arc<ExplicitSession>) -> Result<()> {
-    match end(client, session, TransactionCommand::Abort).await {
-        Err(error) if session.lock().transaction_state() != TransactionState::Aborted => Err(error),
-        _ => Ok(()),
-    }
+    end(client, session, TransactionCommand::Abort).await
 }
 
 /// Commits or aborts the transaction of a session. The commands of its cursors take their turn

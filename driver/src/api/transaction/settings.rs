@@ -112,6 +112,8 @@ impl TransactionSettings {
     /// and the transaction would be run again until the time limit. For other handling of errors,
     /// use [`Client::start_transaction`].
     ///
+    /// If nothing else says which error the body returns, its last value must: `Ok::<_, Error>(n)`.
+    ///
     /// The driver cannot inspect errors of other types. Such an error causes another attempt if an
     /// operation of the transaction failed with the label, and is returned otherwise.
     ///

@@ -34,6 +34,25 @@ impl CommandEvent {
         }
     }
 
+    /// The database of the command.
+    pub fn database_name(&self) -> &str {
+        match self {
+            Self::Started(event) => &event.database_name,
+            Self::Succeeded(event) => &event.database_name,
+            Self::Failed(event) => &event.database_name,
+        }
+    }
+
+    /// The collection of the command. `None` for a command on a database or on the deployment, and
+    /// for a command of `run_command` that the driver does not know.
+    pub fn collection_name(&self) -> Option<&str> {
+        match self {
+            Self::Started(event) => event.collection_name.as_deref(),
+            Self::Succeeded(event) => event.collection_name.as_deref(),
+            Self::Failed(event) => event.collection_name.as_deref(),
+        }
+    }
+
     /// `requestID` of the message. All events of one command have the same.
     pub fn request_id(&self) -> i32 {
         match self {
@@ -62,6 +81,8 @@ pub struct CommandStartedEvent {
     pub command: RawDocumentBuf,
     /// The database that the command runs on.
     pub database_name: String,
+    /// The collection of the command; see [`CommandEvent::collection_name`].
+    pub collection_name: Option<String>,
     /// The name of the command.
     pub command_name: String,
     /// `requestID` of the message. The events of one command have the same.
@@ -85,6 +106,8 @@ pub struct CommandSucceededEvent {
     pub reply: RawDocumentBuf,
     /// The database that the command ran on.
     pub database_name: String,
+    /// The collection of the command; see [`CommandEvent::collection_name`].
+    pub collection_name: Option<String>,
     /// The name of the command.
     pub command_name: String,
     /// `requestID` of the message.
@@ -106,6 +129,8 @@ pub struct CommandFailedEvent {
     pub failure: Error,
     /// The database that the command ran on.
     pub database_name: String,
+    /// The collection of the command; see [`CommandEvent::collection_name`].
+    pub collection_name: Option<String>,
     /// The name of the command.
     pub command_name: String,
     /// `requestID` of the message.

@@ -19,7 +19,7 @@ mod sdam;
 pub use command::{CommandEvent, CommandFailedEvent, CommandStartedEvent, CommandSucceededEvent};
 pub use connection::ConnectionInfo;
 pub use listener::EventListener;
-#[cfg(feature = "tracing")]
+#[cfg(any(feature = "opentelemetry", feature = "tracing"))]
 pub(crate) use listener::catch_panic;
 pub use pool::{CheckOutFailedReason, ConnectionClosedReason, PoolEvent, PoolOptions};
 pub use sdam::SdamEvent;

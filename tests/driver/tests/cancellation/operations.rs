@@ -6,6 +6,7 @@
 //! one more poll before it is dropped, until it completes. The pool has one connection, so the next
 //! operation would hang if it leaked.
 
+mod change_streams;
 mod check_out;
 mod cursors;
 mod establish;

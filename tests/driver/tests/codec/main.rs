@@ -9,6 +9,7 @@ mod fields;
 mod messages;
 mod property;
 mod prose;
+mod resume_token;
 mod serde_types;
 mod uuid_representation;
 mod uuids;

@@ -1,5 +1,6 @@
-//! Log messages, and event listeners that panic or drop the client.
+//! Log messages, spans, and event listeners that panic or drop the client.
 
 mod listeners;
 mod logs;
+mod spans;
 mod srv_logs;

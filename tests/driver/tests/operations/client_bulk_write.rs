@@ -215,6 +215,25 @@ async fn unacknowledged_writes_must_be_unordered_and_without_verbose_results() {
 }
 
 #[tokio::test]
+async fn the_write_concern_of_the_client_has_no_effect_in_a_transaction() {
+    let recorded = recorded(replica_set().await, "w=0");
+    let things = recorded.things();
+    let mut session = recorded.client.start_session().await.unwrap();
+    let start = session.start_transaction();
+    start.write_concern(WriteConcern::majority()).await.unwrap();
+    let models = || [things.insert_one_model(&doc! { "_id": 1 })];
+    let action = recorded.client.bulk_write(models()).verbose_results(true);
+    let done = action.session(&mut session).await.unwrap();
+    assert!(done.acknowledged);
+    assert_eq!(done.verbose_results.unwrap().insert_results.len(), 1);
+    assert!(!recorded.commands.only_command().contains_key("writeConcern"));
+    let action = recorded.client.bulk_write(models()).session(&mut session);
+    let error = action.write_concern(WriteConcern::nodes(1)).await.unwrap_err();
+    assert!(error.to_string().contains("write concern"), "{error}");
+    assert!(recorded.commands.is_empty());
+}
+
+#[tokio::test]
 async fn older_servers_are_not_supported() {
     let server = TestServer::builder()
         .standalone()

@@ -191,3 +191,38 @@ async fn sensitive_commands_are_redacted() {
         }
     }
 }
+
+#[tokio::test]
+async fn events_name_the_database_and_the_collection() {
+    let deployment = any_deployment().await;
+    let recorder = CommandRecorder::default();
+    let client = recorder.client_of(&deployment.uri_with(""));
+    let name = deployment.database_name();
+    let database = client.database(&name);
+    let things = database.collection::<Document>("things");
+    things
+        .insert_many(&[doc! { "_id": 1 }, doc! { "_id": 2 }])
+        .await
+        .unwrap();
+    let mut cursor = things.find(doc! {}).batch_size(1).await.unwrap();
+    while cursor.advance().await.unwrap() {}
+    things.find(doc! { "$nonsense": 1 }).await.unwrap_err();
+    database.aggregate([doc! { "$documents": [] }]).await.ok();
+    database.run_command(doc! { "count": "things" }).await.unwrap();
+    database.run_command(doc! { "ping": 1 }).await.unwrap();
+    let events = recorder.take();
+    for event in &events {
+        let is_on_collection = matches!(event.command_name(), "insert" | "find" | "getMore" | "count");
+        assert_eq!(
+            event.collection_name(),
+            is_on_collection.then_some("things"),
+            "{event:?}"
+        );
+        assert_eq!(event.database_name(), name);
+    }
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, CommandEvent::Failed(_)))
+    );
+}

@@ -7,7 +7,9 @@ use marula_driver::{
     event::{CommandEvent, CommandStartedEvent},
     options::WriteConcern,
 };
-use marula_driver_tests::{CommandRecorder, RecordedClient, Target, any_deployment, recorded, standalone};
+use marula_driver_tests::{
+    CommandRecorder, RecordedClient, Target, any_deployment, recorded, standalone, with_logical_clock,
+};
 
 /// The limits in the reply to `hello`.
 #[derive(Clone, Copy)]
@@ -259,6 +261,29 @@ async fn crud_prose_7() {
     assert_eq!(done.upserted_count, 2);
     assert_eq!(done.verbose_results.unwrap().update_results.len(), 2);
     assert_eq!(recorded.commands.operations(), [["bulkWrite", "getMore"]]);
+}
+
+#[tokio::test]
+async fn crud_prose_8() {
+    let Some(deployment) = with_logical_clock().await else {
+        return;
+    };
+    let Some((recorded, limits)) = with_bulk_write(deployment, "").await else {
+        return;
+    };
+    let things = recorded.things();
+    things.database().create_collection(things.name()).await.unwrap();
+    let _ = recorded.commands.take();
+    let mut session = recorded.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let action = recorded.client.bulk_write(large_upserts(&things, limits));
+    let action = action.verbose_results(true).session(&mut session);
+    let done = action.await.unwrap();
+    assert_eq!(done.upserted_count, 2);
+    assert_eq!(done.verbose_results.unwrap().update_results.len(), 2);
+    assert_eq!(recorded.commands.operations(), [["bulkWrite", "getMore"]]);
+    session.abort_transaction().await.unwrap();
+    assert_eq!(things.count_documents(doc! {}).await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -153,3 +153,34 @@ async fn aggregation_results_are_deserialized() {
         .expect_err("no such stage");
     assert_eq!(refused.code(), Some(40324));
 }
+
+#[tokio::test]
+async fn batches_are_read_as_the_server_sent_them() {
+    #[derive(Debug, Deserialize)]
+    struct Name<'a> {
+        name: &'a str,
+    }
+    let deployment = any_deployment().await;
+    let things = filled(&deployment, 25).await;
+    let mut cursor = things
+        .find(doc! {})
+        .sort(doc! { "_id": 1 })
+        .batch_size(10)
+        .limit(23)
+        .await
+        .expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    let mut sizes = Vec::new();
+    let mut names = Vec::new();
+    while let Some(batch) = cursor.next_batch().await.expect("a batch") {
+        let documents: Result<Vec<_>, _> = batch.documents().collect();
+        sizes.push(documents.expect("documents").len());
+        let read = batch.deserialize::<Name<'_>>();
+        names.extend(read.map(|name| name.expect("a name").name.to_owned()));
+    }
+    assert_eq!(sizes, [9, 10, 3], "the first document was read before");
+    let expected: Vec<String> = (1..23).map(|n| format!("thing {n}")).collect();
+    assert_eq!(names, expected);
+    assert!(cursor.is_exhausted());
+    assert!(cursor.next_batch().await.expect("the end").is_none());
+}

@@ -1,5 +1,6 @@
 //! The commands of the driver in response to scripted replies.
 
+mod change_streams;
 mod client_bulk_writes;
 mod cursors;
 mod end_sessions;

@@ -1,5 +1,5 @@
 //! Prose tests of the Retryable Reads and Retryable Writes specifications.
 
 mod reads;
-mod stage;
+pub(crate) mod stage;
 mod writes;

@@ -178,7 +178,12 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
 fn check_transaction_target(command: &Command, starts: bool, body: &Document) -> Result<()> {
     let refused = |message: String| Err(Error::new(code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION, message));
     let db = body.get_str("$db").unwrap_or_default();
-    if matches!(db, "admin" | "config" | "local") && !command.admin_only {
+    // `bulkWrite` runs on `admin`, and so do the commands on its results cursor.
+    let is_bulk_write_cursor = command.name == "getMore"
+        && body
+            .get_str("collection")
+            .is_ok_and(|name| name == "$cmd.bulkWrite");
+    if matches!(db, "admin" | "config" | "local") && !command.admin_only && !is_bulk_write_cursor {
         return refused(format!(
             "Cannot run command against the '{db}' database in a transaction."
         ));

@@ -26,7 +26,7 @@ pub(crate) struct Test {
     pub(crate) operations: Vec<Document>,
     pub(crate) events: Vec<Document>,
     pub(crate) messages: Vec<Document>,
-    pub(crate) expects_traces: bool,
+    pub(crate) spans: Vec<Document>,
     pub(crate) outcome: Vec<Document>,
 }
 
@@ -76,11 +76,11 @@ impl Test {
         Self {
             description: text(&test, "description").unwrap_or_default(),
             skip_reason: text(&test, "skipReason"),
-            expects_traces: test.contains_key("expectTracingMessages"),
             requirements: documents(&mut test, "runOnRequirements"),
             operations: documents(&mut test, "operations"),
             events: documents(&mut test, "expectEvents"),
             messages: documents(&mut test, "expectLogMessages"),
+            spans: documents(&mut test, "expectTracingMessages"),
             outcome: documents(&mut test, "outcome"),
         }
     }

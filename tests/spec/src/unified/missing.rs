@@ -7,8 +7,6 @@ use marula_driver::{Error, ErrorKind};
 
 /// In-Use Encryption.
 pub(crate) const ENCRYPTION: &str = "clientEncryption";
-/// `expectTracingMessages`.
-pub(crate) const TRACING: &str = "tracing";
 /// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
@@ -26,14 +24,6 @@ pub(crate) fn entity(kind: &str) -> Option<&'static str> {
         "clientEncryption" => ENCRYPTION,
         _ => return None,
     })
-}
-
-/// Returns whether an operation is not supported, by entity type.
-pub(crate) fn operation(object: &str, name: &str) -> bool {
-    match object {
-        "client" | "database" | "collection" => name == "createChangeStream",
-        _ => false,
-    }
 }
 
 /// The reason why an operation is omitted deliberately.
@@ -63,7 +53,6 @@ pub(crate) fn argument(operation: &str, name: &str) -> bool {
                 | "runCursorCommand"
                 | "createCommandCursor"
         ),
-        "cursorType" | "maxAwaitTimeMS" | "oplogReplay" => matches!(operation, "find" | "createFindCursor"),
         "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
         "readConcern" | "readPreference" | "writeConcern" => true,
         _ => false,

@@ -18,6 +18,7 @@ mod operation;
 mod requirement;
 mod run;
 mod schema;
+mod span;
 mod stop;
 mod version;
 

@@ -19,7 +19,7 @@ use super::{
     entity::{Entities, Entity, create},
     event,
     file::{Test, TestFile},
-    message, missing, operation,
+    message, operation, span,
     stop::{Step, Stop, failed},
 };
 
@@ -105,9 +105,6 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
-    if test.expects_traces {
-        return Err(Stop::Pending(missing::TRACING.to_owned()));
-    }
     if file.initial_data.is_empty() {
         data::drop_collections(run, &file.entities).await?;
     } else {
@@ -149,6 +146,17 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         };
         message::check(list, collector, &run.entities)
             .map_err(|why| format!("expectLogMessages of {id}: {why}"))?;
+    }
+    for list in &test.spans {
+        let id = list.get_str("client").unwrap_or_default();
+        let client = run.entities.client(id)?;
+        let Some(recorder) = &client.spans else {
+            return failed(format!(
+                "expectTracingMessages of {id} without observeTracingMessages"
+            ));
+        };
+        span::check(list, recorder, &run.entities)
+            .map_err(|why| format!("expectTracingMessages of {id}: {why}"))?;
     }
     data::check_outcome(run, &test.outcome).await
 }

@@ -117,7 +117,7 @@ impl<'a> BulkWrite<'a> {
             .collect::<Result<_>>()?;
         let ordered = self.options.ordered.unwrap_or(true);
         let write_concern = self.options.write_concern.as_deref();
-        let mut batcher = Batcher::new(self.collection, write_concern, self.session, ordered);
+        let mut batcher = Batcher::new("bulkWrite", self.collection, write_concern, self.session, ordered);
         for (kind, positions) in groups(&statements, ordered) {
             let (all, options) = (&statements, &self.options);
             let sent = match kind {

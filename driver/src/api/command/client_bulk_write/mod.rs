@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Client, Cursor, Error, Result,
     proto::bulk_write::ResultMerger,
+    telemetry::OperationScope,
     types::{concern::WriteConcern, write_result::ClientBulkWriteResult},
 };
 use command::{BulkWriteCommand, BulkWriteReply};
@@ -136,21 +137,39 @@ impl<'a> ClientBulkWrite<'a> {
     async fn run(&mut self) -> Result<ClientBulkWriteResult> {
         self.options.deferred.take_result()?;
         let options = &self.options;
-        let write_concern = options
-            .write_concern
-            .as_deref()
-            .unwrap_or(&self.client.concerns().write_concern);
+        let none = WriteConcern::default();
+        let is_in_transaction = self
+            .session
+            .is_some_and(|session| session.lock().open_transaction().is_some());
+        // The commands of a transaction have no write concern.
+        let inherited = if is_in_transaction {
+            &none
+        } else {
+            &self.client.concerns().write_concern
+        };
+        let write_concern = options.write_concern.as_deref().unwrap_or(inherited);
         check_unacknowledged(options, write_concern)?;
         let mut writes = encode(std::mem::take(&mut self.models))?;
         let executor = self.client.executor();
-        let operation_id = executor.next_operation_id();
+        let scope = executor.begin_operation(self.session, "bulkWrite", "admin", None);
+        let result = self.send(&scope, &mut writes, write_concern).await;
+        scope.span.end(result.as_ref().err());
+        result
+    }
+
+    /// Sends all writes.
+    async fn send(
+        &self,
+        scope: &OperationScope,
+        writes: &mut Writes,
+        write_concern: &WriteConcern,
+    ) -> Result<ClientBulkWriteResult> {
+        let (executor, options) = (self.client.executor(), &self.options);
         let mut merger = ResultMerger::new(options.is_ordered(), options.is_verbose());
         while !writes.is_empty() {
             let offset = writes.sent();
-            let mut command = BulkWriteCommand::new(&mut writes, options, write_concern);
-            let reply = executor
-                .run_with_id(operation_id, self.session, &mut command)
-                .await;
+            let mut command = BulkWriteCommand::new(writes, options, write_concern);
+            let reply = executor.run_in_scope(scope, self.session, &mut command).await;
             let count = command.count();
             let reply = match reply {
                 Ok(reply) => reply,
@@ -162,7 +181,7 @@ impl<'a> ClientBulkWrite<'a> {
                 if let Some(error) = reply.write_concern_error.take() {
                     merger.write_concern_error(error);
                 }
-                match self.read_results(reply, &writes, &mut merger).await {
+                match self.read_results(reply, writes, &mut merger).await {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => return Err(merger.interrupt(error)),

@@ -168,6 +168,10 @@ impl Operation for CreateIndexesOperation<'_> {
         Properties::administration("createIndexes", &self.namespace.database, self.write_concern)
     }
 
+    fn collection(&self) -> Option<&str> {
+        Some(&self.namespace.collection)
+    }
+
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
     }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use marula_driver::{
-    ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel,
-    bson::{Bson, Document, doc},
+    ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, Error, ErrorKind, Namespace, WriteModel,
+    bson::{Bson, Document, ObjectId, doc},
 };
 use marula_driver_tests::{Answer, CommandRecorder, Request, ScriptedServer};
 
@@ -397,4 +397,59 @@ async fn malformed_results_are_errors() {
         assert_eq!(server.requests_named("killCursors").len(), 1);
         assert!(server.requests_named("getMore").is_empty());
     }
+}
+
+/// Behind a load balancer, another connection may lead to another server.
+#[tokio::test]
+async fn the_results_are_read_on_the_connection_of_their_command() {
+    let cursor = |id: i64, batch: &str| {
+        let rows = [doc! { "ok": 1.0, "idx": 0, "n": 1 }];
+        doc! { "id": id, "ns": "admin.$cmd.bulkWrite", batch: rows }
+    };
+    let mut opened = 0_i64;
+    let hello = doc! { "msg": Bson::Null, "serviceId": ObjectId::new() };
+    let server = ScriptedServer::start(hello, move |request| match request.name() {
+        "bulkWrite" => {
+            opened += 1;
+            let cursor = cursor(opened, "firstBatch");
+            Answer::Reply(doc! { "ok": 1, "nErrors": 0, "nInserted": 2, "cursor": cursor })
+        }
+        // The getMore of the first cursor fails.
+        "getMore" => match request.command.get_i64("getMore") {
+            Ok(1) => Answer::Reply(doc! { "ok": 0, "code": 8, "errmsg": "failed" }),
+            _ => Answer::Reply(doc! { "ok": 1, "cursor": cursor(0, "nextBatch") }),
+        },
+        _ => Answer::Success,
+    })
+    .await;
+    let client = CommandRecorder::default().client_of(&server.uri("loadBalanced=true"));
+    let things = client.database("d").collection::<Document>("c");
+    let write = async || {
+        let models = [(); 2].map(|()| things.insert_one_model(&doc! {}));
+        client.bulk_write(models).verbose_results(true).await
+    };
+    let outcomes = futures_util::future::join_all((0..8).map(|_| write())).await;
+    let failed: Vec<&Error> = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.as_ref().err())
+        .collect();
+    assert_eq!(failed.len(), 1);
+    assert!(
+        matches!(failed[0].kind(), ErrorKind::ClientBulkWrite(_)),
+        "{failed:?}"
+    );
+    let opened: Vec<usize> = server
+        .requests_named("bulkWrite")
+        .iter()
+        .map(|request| request.connection)
+        .collect();
+    let more = server.requests_named("getMore");
+    assert_eq!(more.len(), 8);
+    for request in &more {
+        let id = usize::try_from(request.command.get_i64("getMore").expect("an id")).expect("positive");
+        assert_eq!(request.connection, opened[id - 1], "{}", request.command);
+    }
+    let killed = server.requests_named("killCursors");
+    assert_eq!(killed.len(), 1);
+    assert_eq!(killed[0].connection, opened[0]);
 }

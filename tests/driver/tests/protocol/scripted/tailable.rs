@@ -12,6 +12,7 @@ use futures_util::{FutureExt, StreamExt};
 use marula_driver::{
     Client, Cursor,
     bson::{Document, doc},
+    options::CursorType,
 };
 use marula_driver_tests::{Answer, ScriptedServer, standalone};
 
@@ -189,4 +190,54 @@ async fn an_exhausted_cursor_returns_no_later_documents() {
     }
     assert_eq!(read, 2);
     assert_eq!(cursor.next_if_any().await.expect("the end"), None);
+}
+
+#[tokio::test]
+async fn the_batch_of_a_tailable_cursor_can_be_empty() {
+    let (server, has_document) = with_empty_batches().await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let mut cursor = things
+        .find(doc! {})
+        .cursor_type(CursorType::TailableAwait)
+        .max_await_time(Duration::from_millis(5))
+        .await
+        .expect("a cursor");
+    let batch = cursor.next_batch().await.expect("a batch").expect("the first");
+    assert_eq!(batch.documents().count(), 1);
+    let batch = cursor
+        .next_batch()
+        .await
+        .expect("a batch")
+        .expect("an empty batch");
+    assert!(batch.is_empty() && batch.documents().next().is_none());
+    has_document.store(true, Ordering::SeqCst);
+    let batch = cursor.next_batch().await.expect("a batch").expect("a batch");
+    assert_eq!(batch.documents().count(), 1);
+    let find = server.requests_named("find").pop().expect("a find");
+    assert!(find.command.get_bool("tailable").expect("a flag"));
+    assert!(find.command.get_bool("awaitData").expect("a flag"));
+    assert!(!find.command.contains_key("maxTimeMS"));
+    let asked = server.requests_named("getMore").pop().expect("a getMore");
+    assert_eq!(asked.command.get_i64("maxTimeMS").expect("a limit"), 5);
+}
+
+#[tokio::test]
+async fn max_await_time_is_sent_for_cursors_that_await_data_only() {
+    let (server, has_document) = with_empty_batches().await;
+    has_document.store(true, Ordering::SeqCst);
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
+    let mut cursor = find
+        .max_await_time(Duration::from_millis(5))
+        .await
+        .expect("a cursor");
+    assert!(cursor.advance().await.expect("a document"));
+    assert!(cursor.advance().await.expect("a document"));
+    let find = server.requests_named("find").pop().expect("a find");
+    assert!(find.command.get_bool("tailable").expect("a flag"));
+    assert!(!find.command.contains_key("awaitData"));
+    let asked = server.requests_named("getMore").pop().expect("a getMore");
+    assert!(!asked.command.contains_key("maxTimeMS"));
 }

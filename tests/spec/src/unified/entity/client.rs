@@ -7,6 +7,7 @@ use marula_driver::{
     bson::{Bson, Document},
     options::{ClientOptions, ServerApi, ServerApiVersion},
 };
+use marula_driver_tests::SpanRecorder;
 
 use crate::unified::{
     deployment::Topology,
@@ -15,6 +16,7 @@ use crate::unified::{
     message::Collector,
     missing,
     run::TestRun,
+    span,
     stop::{Step, Stop, failed},
 };
 
@@ -28,6 +30,8 @@ pub(crate) struct ClientEntity {
     pub(crate) log: Arc<EventLog>,
     /// `None` if the test does not observe log messages.
     pub(crate) messages: Option<Arc<Collector>>,
+    /// `None` if the test does not observe spans.
+    pub(crate) spans: Option<SpanRecorder>,
 }
 
 /// Creates a client from a description that the schema has validated.
@@ -61,6 +65,8 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
         Ok(observed) => Some(Collector::new(observed, &mut options)?),
         Err(_) => None,
     };
+    let observed = entity.get_document("observeTracingMessages").ok();
+    let spans = observed.map(|observed| span::observe(observed, &mut options));
     let least = usize::try_from(options.min_pool_size).unwrap_or(usize::MAX);
     let client = connect(options)?;
     if let Some(limit) = milliseconds(entity.get("awaitMinPoolSizeMS"))
@@ -75,6 +81,7 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
         client,
         log,
         messages,
+        spans,
     })
 }
 

@@ -54,7 +54,7 @@ impl Entity {
             Self::Database(_) => "database",
             Self::Collection(_) => "collection",
             Self::Session(_) => "session",
-            Self::Cursor(_) => "cursor",
+            Self::Cursor(cursor) => cursor.kind(),
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use marula_driver::{
-    ClientSession,
-    bson::{Bson, Document, from_document},
-    options::{Collation, Hint, ReadConcern, ReadPreference, WriteConcern},
+    ClientSession, ResumeToken,
+    bson::{Bson, Document, Timestamp, from_document},
+    options::{Collation, CursorType, Hint, ReadConcern, ReadPreference, WriteConcern},
 };
 
 use tokio::sync::OwnedMutexGuard;
@@ -168,6 +168,27 @@ impl Args {
     pub(crate) fn collation(&mut self, key: &str) -> Step<Option<Collation>> {
         self.typed(key, "a collation", |value| {
             from_document(value.as_document()?).ok()
+        })
+    }
+
+    pub(crate) fn timestamp(&mut self, key: &str) -> Step<Option<Timestamp>> {
+        self.typed(key, "a timestamp", Bson::as_timestamp)
+    }
+
+    pub(crate) fn resume_token(&mut self, key: &str) -> Step<Option<ResumeToken>> {
+        self.typed(key, "a document", |value| {
+            from_document(value.as_document()?).ok()
+        })
+    }
+
+    pub(crate) fn cursor_type(&mut self, key: &str) -> Step<Option<CursorType>> {
+        self.typed(key, "a cursor type", |value| {
+            Some(match value.as_str()? {
+                "nonTailable" => CursorType::NonTailable,
+                "tailable" => CursorType::Tailable,
+                "tailableAwait" => CursorType::TailableAwait,
+                _ => return None,
+            })
         })
     }
 

@@ -5,7 +5,7 @@ use marula_driver::{bson::Bson, options::DriverInfo};
 use super::{
     Done, Output,
     args::{Args, finish, set},
-    bulk, documents,
+    bulk, change_stream, documents,
 };
 use crate::unified::{
     entity::ClientEntity,
@@ -34,6 +34,7 @@ pub(super) async fn run(entity: &ClientEntity, name: &str, mut args: Args) -> St
                 .await
                 .map(|names| Output::Values(names.into_iter().map(Bson::String).collect()))
         }
+        "createChangeStream" => change_stream::create(client.watch(), args).await?,
         "dropDatabase" => {
             let database = client.database(&args.required("database", Args::string)?);
             let mut action = database.drop();

@@ -8,7 +8,7 @@ use marula_driver::{
 use super::{
     Done, Output,
     args::{Args, finish, set},
-    bulk, collected, index, modify, optional, write,
+    bulk, change_stream, collected, index, modify, optional, write,
 };
 use crate::unified::stop::Step;
 
@@ -16,6 +16,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
     Ok(Some(match name {
         "find" => collected(find(collection, args).await?).await,
         "createFindCursor" => find(collection, args).await?.map(Output::Cursor),
+        "createChangeStream" => change_stream::create(collection.watch(), args).await?,
         "findOne" => find_one(collection, args).await?,
         "aggregate" => collected(aggregate(collection, args).await?).await,
         "distinct" => distinct(collection, args).await?,
@@ -45,7 +46,8 @@ async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"),
         min <- document("min"), max <- document("max"), return_key <- boolean("returnKey"),
         show_record_id <- boolean("showRecordId"), allow_partial_results <- boolean("allowPartialResults"),
-        allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"));
+        allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"),
+        cursor_type <- cursor_type("cursorType"), max_await_time <- milliseconds("maxAwaitTimeMS"));
     finish!(action, args, session);
     Ok(action.await)
 }

@@ -8,9 +8,9 @@ use marula_driver::{
 use super::{
     Done, Output,
     args::{Args, finish, set},
-    collected, documents,
+    change_stream, collected, documents,
 };
-use crate::unified::stop::{Step, Stop, failed};
+use crate::unified::stop::{Step, failed};
 
 pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Option<Done>> {
     Ok(Some(match name {
@@ -18,6 +18,7 @@ pub(super) async fn run(database: &Database, name: &str, args: Args) -> Step<Opt
         "runCursorCommand" => collected(run_cursor_command(database, args).await?).await,
         "createCommandCursor" => run_cursor_command(database, args).await?.map(Output::Cursor),
         "modifyCollection" => modify_collection(database, args).await?,
+        "createChangeStream" => change_stream::create(database.watch(), args).await?,
         "aggregate" => aggregate(database, args).await?,
         "listCollections" => list_collections(database, args).await?,
         "listCollectionNames" => list_collection_names(database, args).await?,
@@ -57,14 +58,7 @@ async fn run_cursor_command(database: &Database, mut args: Args) -> Step<Result<
         read_preference <- read_preference("readPreference"), batch_size <- u32("batchSize"),
         max_await_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
     // The cursor type only affects how a timeout applies to the cursor.
-    match args.string("cursorType")?.as_deref() {
-        None | Some("nonTailable") => {}
-        Some("tailable" | "tailableAwait") => {
-            args.finish()?;
-            return Err(Stop::Pending("runCursorCommand.cursorType".to_owned()));
-        }
-        Some(other) => return failed(format!("invalid cursorType \"{other}\"")),
-    }
+    args.cursor_type("cursorType")?;
     finish!(action, args, session);
     Ok(action.await)
 }

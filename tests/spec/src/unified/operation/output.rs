@@ -1,7 +1,7 @@
 //! The results of operations.
 
 use marula_driver::{
-    Collection, Cursor,
+    ChangeStream, Collection, Cursor,
     bson::{Bson, Document},
 };
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(crate) enum Output {
     Documents(Vec<Document>),
     /// An open cursor.
     Cursor(Cursor<Document>),
+    ChangeStream(Box<ChangeStream<Document>>),
     Collection(Collection<Document>),
 }
 
@@ -36,6 +37,7 @@ impl Output {
             Self::Values(values) => show(&Bson::Array(values.clone())),
             Self::Documents(documents) => show(&array(documents)),
             Self::Cursor(_) => "a cursor".to_owned(),
+            Self::ChangeStream(_) => "a change stream".to_owned(),
             Self::Collection(_) => "a collection".to_owned(),
         }
     }
@@ -43,7 +45,7 @@ impl Output {
     /// Compares the result with `expectResult`.
     pub(crate) fn check(&self, expected: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
         match self {
-            Self::Nothing | Self::Cursor(_) | Self::Collection(_) => match expected {
+            Self::Nothing | Self::Cursor(_) | Self::ChangeStream(_) | Self::Collection(_) => match expected {
                 Bson::Null => Ok(()),
                 other => matches(other, None, true, lookup),
             },
@@ -61,6 +63,7 @@ impl Output {
             Self::Values(values) => Entity::Value(Bson::Array(values)),
             Self::Documents(documents) => Entity::Value(array(&documents)),
             Self::Cursor(cursor) => Entity::Cursor(Arc::new(CursorEntity::new(cursor))),
+            Self::ChangeStream(stream) => Entity::Cursor(Arc::new(CursorEntity::of_change_stream(stream))),
             Self::Collection(collection) => Entity::Collection(collection),
         })
     }

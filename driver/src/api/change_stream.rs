@@ -1,0 +1,349 @@
+//! [`ChangeStream`].
+
+mod event;
+mod state;
+
+use std::{
+    fmt,
+    future::poll_fn,
+    marker::PhantomData,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::{FusedStream, Stream};
+use serde::de::DeserializeOwned;
+
+use super::{
+    collection::CollectionInner,
+    command::{Target, options::ChangeStreamOptions},
+};
+use crate::{
+    Error, Result, ResumeToken,
+    bson::RawDocumentBuf,
+    execution::ExplicitSession,
+    operation::decode_owned,
+    proto::change_stream::{Action, ChangeStream as Machine, Reply},
+};
+pub use event::{
+    ChangeNamespace, ChangeOperation, ChangeStreamEvent, SplitEvent, TruncatedArray, UpdateDescription,
+};
+use state::{Failed, State};
+
+/// The changes of a collection, a database or a deployment, in the order in which they happened.
+/// Created by [`Collection::watch`](crate::Collection::watch),
+/// [`Database::watch`](crate::Database::watch) and [`Client::watch`](crate::Client::watch).
+///
+/// Read it with [`try_next`](Self::try_next), which waits for the next event, with
+/// [`next_if_any`](Self::next_if_any), which also returns if there is none, or as a [`Stream`].
+/// Dropping it closes its cursor in the background, on the runtime of the client.
+///
+/// ```no_run
+/// # async fn run(orders: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// let mut changes = orders.watch().await?;
+/// while let Some(change) = changes.try_next().await? {
+///     println!("{} {:?}", change.operation.as_str(), change.document_key);
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Resuming
+///
+/// After a network error, an election, or the loss of its cursor, the stream opens a new cursor at
+/// its position, on a server that its read preference allows and in the same session. No event is
+/// lost or returned twice. This happens within the call that encounters the error; only if the new
+/// cursor cannot be opened, the call returns that error. The stream is then still
+/// [alive](Self::is_alive) if a later call may succeed, and that call resumes.
+///
+/// # Storing the position
+///
+/// An application that continues after a restart stores [`resume_token`](Self::resume_token), and
+/// passes it to [`start_after`](crate::action::Watch::start_after). The token also advances while
+/// there are no events for the stream. To receive every token, read with
+/// [`next_if_any`](Self::next_if_any), and store the token after each call:
+///
+/// ```no_run
+/// # use marula_driver::{Collection, Result, ResumeToken, bson::Document};
+/// # async fn store(token: Option<ResumeToken>) -> Result<()> { Ok(()) }
+/// # fn process(document: Option<Document>) {}
+/// # async fn run(orders: Collection<Document>) -> Result<()> {
+/// let mut changes = orders.watch().await?;
+/// while changes.is_alive() {
+///     let change = changes.next_if_any().await?;
+///     if let Some(change) = change {
+///         process(change.full_document);
+///     }
+///     store(changes.resume_token()).await?;
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Cancel safety
+///
+/// The futures of `try_next` and `next_if_any` can be dropped at any time, e.g. in
+/// `tokio::select!`. No event is lost. A getMore that is running stays with the stream: the next
+/// call continues to wait for its reply, and nothing is sent.
+///
+/// # Large events
+///
+/// If an event is larger than 16 MiB, e.g. because it contains a document before and after a change,
+/// the server closes the stream with an error. MongoDB 7.0+ splits such events if the last stage of
+/// the [`pipeline`](crate::action::Watch::pipeline) is `{ "$changeStreamSplitLargeEvent": {} }`. The
+/// fragments have a field [`split_event`](ChangeStreamEvent::split_event), and each contains some of
+/// the fields of the event; read them as [`Document`](crate::bson::Document) and join their fields:
+///
+/// ```no_run
+/// # async fn run(orders: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// use marula_driver::{ChangeStreamEvent, bson::{Document, doc, from_document}};
+/// let split = [doc! { "$changeStreamSplitLargeEvent": {} }];
+/// let mut fragments = orders.watch().pipeline(split).with_type::<Document>().await?;
+/// let mut whole = Document::new();
+/// while let Some(fragment) = fragments.try_next().await? {
+///     whole.extend(fragment);
+///     let is_complete = match whole.get_document("splitEvent") {
+///         Ok(position) => position.get_i32("fragment").ok() == position.get_i32("of").ok(),
+///         Err(_) => true,
+///     };
+///     if is_complete {
+///         let event: ChangeStreamEvent<Document> = from_document(&std::mem::take(&mut whole))?;
+///         println!("{:?}", event.full_document_before_change);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+pub struct ChangeStream<E> {
+    machine: Machine,
+    /// `None` while a command is running, and after the stream has ended.
+    state: Option<Box<State>>,
+    running: Option<Running>,
+    event: PhantomData<fn() -> E>,
+}
+
+/// A running command. It owns the state, so that the future of a read can be dropped.
+struct Running {
+    is_get_more: bool,
+    future: Pin<Box<dyn Future<Output = Completed> + Send>>,
+}
+
+/// The state, and the result of the command.
+type Completed = (Box<State>, Result<Reply, Failed>);
+
+/// How long a read waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// For an event.
+    Event,
+    /// For one batch. `true` after it was received.
+    Batch(bool),
+}
+
+impl<E> ChangeStream<E> {
+    pub(super) async fn open(
+        collection: CollectionInner,
+        target: Target,
+        pipeline: Vec<RawDocumentBuf>,
+        options: ChangeStreamOptions,
+        session: Option<Arc<ExplicitSession>>,
+    ) -> Result<Self> {
+        let mut machine = Machine::new(options.start());
+        let mut state = Box::new(State::new(collection, target, pipeline, options, session));
+        if let Action::Aggregate { start, pause } = machine.next_action() {
+            match Box::pin(state.aggregate(&start, pause)).await {
+                Ok(reply) => machine.replied(reply),
+                Err(failed) => return Err(failed.error),
+            }
+        }
+        Ok(Self {
+            machine,
+            state: Some(state),
+            running: None,
+            event: PhantomData,
+        })
+    }
+
+    /// Converts to a stream that deserializes events as `U`. The position does not change.
+    #[must_use]
+    pub fn with_type<U>(self) -> ChangeStream<U> {
+        ChangeStream {
+            machine: self.machine,
+            state: self.state,
+            running: self.running,
+            event: PhantomData,
+        }
+    }
+
+    /// The position after the event that was returned last, or after the empty batch that was
+    /// received last: where the stream resumes, and the token to store. `None` before the first
+    /// event or batch, unless the stream was started with a token, and with MongoDB 4.0.6 or older.
+    #[must_use]
+    pub fn resume_token(&self) -> Option<ResumeToken> {
+        self.machine.resume_token().cloned()
+    }
+
+    /// Whether events can follow. `false` after an `invalidate` event and after an error that ends
+    /// the stream, such as a position that the oplog does not contain anymore.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.running.is_some() || self.machine.is_alive() || self.has_documents()
+    }
+
+    fn has_documents(&self) -> bool {
+        let cursor = self.state.as_ref().and_then(|state| state.cursor.as_ref());
+        cursor.is_some_and(|cursor| !cursor.reply.batch.is_empty())
+    }
+
+    /// Closes the cursor on the server with `killCursors` and waits for the reply. Dropping the
+    /// stream does the same in the background, and so does this method if a getMore is running.
+    /// Errors are ignored: the server closes idle cursors after 10 minutes.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the cursor is closed in the background.
+    pub async fn close(mut self) {
+        self.running = None;
+        if let Some(mut state) = self.state.take() {
+            state.close().await;
+        }
+    }
+
+    /// Moves to the next event. `false`: the stream has ended, or `wait` is over.
+    fn poll_event(&mut self, cx: &mut Context<'_>, wait: &mut Wait) -> Poll<Result<bool>> {
+        loop {
+            if let Some(running) = &mut self.running {
+                let (state, result) = ready!(running.future.as_mut().poll(cx));
+                if running.is_get_more && *wait != Wait::Event {
+                    *wait = Wait::Batch(true);
+                }
+                self.running = None;
+                let state = self.state.insert(state);
+                match result {
+                    Ok(reply) => self.machine.replied(reply),
+                    Err(Failed { error, failure }) => {
+                        let failed = self.machine.failed(&failure);
+                        state.give_up_cursor(failed.kills_cursor);
+                        if !failed.resumes {
+                            return Poll::Ready(Err(error));
+                        }
+                    }
+                }
+            }
+            if self.advance_in_batch()? {
+                return Poll::Ready(Ok(true));
+            }
+            if *wait == Wait::Batch(true) {
+                return Poll::Ready(Ok(false));
+            }
+            let action = self.machine.next_action();
+            let is_get_more = action == Action::GetMore;
+            let Some(mut state) = self.state.take_if(|_| action != Action::End) else {
+                return Poll::Ready(Ok(false));
+            };
+            let future = Box::pin(async move {
+                let result = match action {
+                    Action::Aggregate { start, pause } => state.aggregate(&start, pause).await,
+                    Action::GetMore | Action::End => state.get_more().await,
+                };
+                (state, result)
+            });
+            self.running = Some(Running { is_get_more, future });
+        }
+    }
+
+    /// Moves to the next event of the batch. `false`: there is none.
+    fn advance_in_batch(&mut self) -> Result<bool> {
+        let Some(state) = &mut self.state else {
+            return Ok(false);
+        };
+        let Some(cursor) = &mut state.cursor else {
+            return Ok(false);
+        };
+        match cursor.advance_in_batch() {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                self.machine.end();
+                self.state = None;
+                return Err(error);
+            }
+        }
+        let (id, is_last) = state.current_id();
+        if self.machine.deliver(id, is_last).is_err() {
+            // Dropping the state closes the cursor in the background.
+            self.state = None;
+            return Err(Error::invalid_reply(
+                "a change event has no document \"_id\": cannot provide resume functionality when the resume token is missing; \
+                 keep \"_id\" in the pipeline",
+            ));
+        }
+        Ok(true)
+    }
+}
+
+impl<E: DeserializeOwned + 'static> ChangeStream<E> {
+    /// The next event. Waits for it; returns `None` only after the stream has ended, see
+    /// [`is_alive`](Self::is_alive).
+    ///
+    /// # Errors
+    /// The stream could not resume, or the server returned an error that is not resumable. Also if
+    /// an event cannot be deserialized as `E`; the next call then returns the event after it.
+    /// [`InvalidReply`](crate::ErrorKind::InvalidReply) if an event has no `_id`, because the
+    /// pipeline has removed it; the stream has then ended.
+    pub async fn try_next(&mut self) -> Result<Option<E>> {
+        self.next_within(Wait::Event).await
+    }
+
+    /// The next event if there is one: in the current batch, or in the batch of at most one getMore,
+    /// for which the server waits up to
+    /// [`max_await_time`](crate::action::Watch::max_await_time). Returns `None` if there is none, so
+    /// that the application can store the [`resume_token`](Self::resume_token) or do other work.
+    /// After `None`, events can follow as long as the stream is [alive](Self::is_alive).
+    ///
+    /// # Errors
+    /// As [`try_next`](Self::try_next).
+    pub async fn next_if_any(&mut self) -> Result<Option<E>> {
+        self.next_within(Wait::Batch(false)).await
+    }
+
+    async fn next_within(&mut self, mut wait: Wait) -> Result<Option<E>> {
+        if poll_fn(|cx| self.poll_event(cx, &mut wait)).await? {
+            self.decode_current().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn decode_current(&self) -> Result<E> {
+        let cursor = self.state.as_ref().and_then(|state| state.cursor.as_ref());
+        decode_owned(cursor.map_or(&[], |cursor| cursor.reply.batch.current()))
+    }
+}
+
+impl<E: DeserializeOwned + 'static> Stream for ChangeStream<E> {
+    type Item = Result<E>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(match ready!(self.poll_event(cx, &mut Wait::Event)) {
+            Ok(true) => Some(self.decode_current()),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
+}
+
+impl<E: DeserializeOwned + 'static> FusedStream for ChangeStream<E> {
+    fn is_terminated(&self) -> bool {
+        !self.is_alive()
+    }
+}
+
+// A change stream has no references into itself, so it can be moved while it is read.
+impl<E> Unpin for ChangeStream<E> {}
+
+impl<E> fmt::Debug for ChangeStream<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeStream")
+            .field("resume_token", &self.machine.resume_token())
+            .field("is_alive", &self.is_alive())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,253 @@
+//! Change streams: which command is next, where the stream resumes, and after which errors
+//! ([Change Streams]).
+//!
+//! The machine holds the position of the stream; the caller holds the batch, the cursor and the
+//! session. If the batch has a document, [`ChangeStream::deliver`] is called for it. Otherwise
+//! [`ChangeStream::next_action`] returns the command to run, and [`ChangeStream::replied`] or
+//! [`ChangeStream::failed`] receives its result.
+//!
+//! [Change Streams]:
+//! https://github.com/mongodb/specifications/blob/master/source/change-streams/change-streams.md
+
+mod failure;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::{
+    bson::{RawDocument, Timestamp},
+    types::resume_token::ResumeToken,
+};
+pub use failure::Failure;
+
+/// The pause before the second of several resumes in a row. It doubles with each of them.
+const MIN_PAUSE: Duration = Duration::from_millis(10);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
+
+/// Where a change stream begins: the options `resumeAfter`, `startAfter` and
+/// `startAtOperationTime`. If several are set, the server rejects the aggregate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// `resumeAfter`.
+    pub resume_after: Option<ResumeToken>,
+    /// `startAfter`.
+    pub start_after: Option<ResumeToken>,
+    /// `startAtOperationTime`.
+    pub start_at_operation_time: Option<Timestamp>,
+}
+
+/// The reply to an aggregate or a getMore.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// Whether the cursor is open.
+    pub is_open: bool,
+    /// Whether the batch has no documents.
+    pub is_empty: bool,
+    /// `postBatchResumeToken`.
+    pub post_batch_resume_token: Option<ResumeToken>,
+    /// `operationTime`. Used for an aggregate only.
+    pub operation_time: Option<Timestamp>,
+}
+
+/// What the caller must do after the last document of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Open a cursor at this position, after the pause.
+    Aggregate {
+        /// The position.
+        start: Start,
+        /// The pause, if the stream has resumed several times without a batch in between.
+        pause: Option<Duration>,
+    },
+    /// Fetch the next batch of the cursor.
+    GetMore,
+    /// The stream has ended.
+    End,
+}
+
+/// What the caller must do after a failed command. The cursor of a failed getMore is not used
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Whether the stream resumes now. Otherwise the error is reported.
+    pub resumes: bool,
+    /// Whether the server may still have the cursor.
+    pub kills_cursor: bool,
+}
+
+/// A document has no `_id`, or one that is not a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingToken;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No command has been sent.
+    Unopened,
+    /// The stream has a cursor; `false` if the server has closed it.
+    Open(bool),
+    /// A getMore is running.
+    AwaitingBatch,
+    /// The cursor is lost. The next command resumes.
+    Lost,
+    /// An aggregate is running.
+    Opening,
+    Ended,
+}
+
+/// The position and the state of a change stream.
+#[derive(Debug)]
+pub struct ChangeStream {
+    state: State,
+    given: Start,
+    token: Option<ResumeToken>,
+    post_batch_resume_token: Option<ResumeToken>,
+    operation_time: Option<Timestamp>,
+    has_delivered: bool,
+    /// Number of resumes since the last reply to a getMore.
+    resumes: u32,
+}
+
+impl ChangeStream {
+    /// A stream that begins at this position.
+    pub fn new(given: Start) -> Self {
+        Self {
+            state: State::Unopened,
+            token: given
+                .start_after
+                .as_ref()
+                .or(given.resume_after.as_ref())
+                .cloned(),
+            operation_time: given.start_at_operation_time,
+            given,
+            post_batch_resume_token: None,
+            has_delivered: false,
+            resumes: 0,
+        }
+    }
+
+    /// The cached resume token.
+    pub fn resume_token(&self) -> Option<&ResumeToken> {
+        self.token.as_ref()
+    }
+
+    /// Whether more events can follow after the current batch.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.state, State::Ended | State::Open(false))
+    }
+
+    /// Ends the stream.
+    pub fn end(&mut self) {
+        self.state = State::Ended;
+    }
+
+    /// What to do if the batch has no further documents.
+    pub fn next_action(&mut self) -> Action {
+        match self.state {
+            State::Unopened => {
+                self.state = State::Opening;
+                Action::Aggregate {
+                    start: self.given.clone(),
+                    pause: None,
+                }
+            }
+            State::Open(true) => {
+                self.state = State::AwaitingBatch;
+                Action::GetMore
+            }
+            State::Open(false) | State::Ended => {
+                self.state = State::Ended;
+                Action::End
+            }
+            // In the states of running commands, the future that waited for the reply was dropped.
+            State::AwaitingBatch | State::Lost | State::Opening => {
+                self.state = State::Opening;
+                self.resumes = self.resumes.saturating_add(1);
+                Action::Aggregate {
+                    start: self.resume_point(),
+                    pause: pause(self.resumes),
+                }
+            }
+        }
+    }
+
+    /// Where the stream resumes ("Resume Process").
+    pub fn resume_point(&self) -> Start {
+        match (&self.token, self.operation_time) {
+            (Some(token), _) if self.given.start_after.is_some() && !self.has_delivered => Start {
+                start_after: Some(token.clone()),
+                ..Start::default()
+            },
+            (Some(token), _) => Start {
+                resume_after: Some(token.clone()),
+                ..Start::default()
+            },
+            (None, Some(time)) => Start {
+                start_at_operation_time: Some(time),
+                ..Start::default()
+            },
+            (None, None) => self.given.clone(),
+        }
+    }
+
+    /// A document of the batch is returned to the application ("Updating the Cached Resume Token").
+    /// `id` is its `_id`. After an error, the stream has ended.
+    pub fn deliver(&mut self, id: Option<&RawDocument>, is_last: bool) -> Result<(), MissingToken> {
+        let Some(id) = id else {
+            self.end();
+            return Err(MissingToken);
+        };
+        let newest = self.post_batch_resume_token.take_if(|_| is_last);
+        self.token = Some(newest.unwrap_or_else(|| ResumeToken::from(id)));
+        self.has_delivered = true;
+        Ok(())
+    }
+
+    /// The reply to the command that [`next_action`](Self::next_action) returned.
+    pub fn replied(&mut self, reply: Reply) {
+        // "startAtOperationTime": none of the three options was given, no documents, and no
+        // `postBatchResumeToken`.
+        if self.state == State::Opening
+            && self.token.is_none()
+            && self.operation_time.is_none()
+            && reply.is_empty
+            && reply.post_batch_resume_token.is_none()
+        {
+            self.operation_time = reply.operation_time;
+        }
+        if self.state == State::AwaitingBatch {
+            self.resumes = 0;
+        }
+        self.state = State::Open(reply.is_open);
+        self.post_batch_resume_token = reply.post_batch_resume_token;
+        if reply.is_empty && self.post_batch_resume_token.is_some() {
+            self.token = self.post_batch_resume_token.take();
+        }
+    }
+
+    /// The command that [`next_action`](Self::next_action) returned has failed.
+    pub fn failed(&mut self, failure: &Failure) -> Failed {
+        let (state, resumes) = match self.state {
+            // The deadline has passed, so the next call resumes (Client Side Operations Timeout,
+            // "Change Streams").
+            State::AwaitingBatch if *failure == Failure::Timeout => (State::Lost, false),
+            State::AwaitingBatch if failure.is_resumable() => (State::Lost, true),
+            // An error that is not resumable, but may not occur again. It is reported; if the
+            // application continues, the stream resumes.
+            State::AwaitingBatch | State::Opening if failure.is_transient() => (State::Lost, false),
+            _ => (State::Ended, false),
+        };
+        self.state = state;
+        Failed {
+            resumes,
+            kills_cursor: failure.leaves_cursor_open(),
+        }
+    }
+}
+
+/// The pause before a resume: none before the first, which usually succeeds.
+fn pause(resumes: u32) -> Option<Duration> {
+    let doublings = resumes.checked_sub(2)?;
+    let factor = 1_u32.checked_shl(doublings).unwrap_or(u32::MAX);
+    Some(MIN_PAUSE.saturating_mul(factor).min(MAX_PAUSE))
+}

@@ -1,0 +1,250 @@
+//! The tables of the specification.
+
+use super::*;
+use crate::bson::{RawDocumentBuf, rawdoc};
+
+const TIME: Timestamp = Timestamp {
+    time: 7,
+    increment: 1,
+};
+const GIVEN_TIME: Timestamp = Timestamp {
+    time: 3,
+    increment: 1,
+};
+
+fn id(token: &str) -> RawDocumentBuf {
+    rawdoc! { "_data": token }
+}
+
+fn token(name: &str) -> Option<ResumeToken> {
+    Some(ResumeToken::from(id(name)))
+}
+
+fn resume_after(name: &str) -> Start {
+    Start {
+        resume_after: token(name),
+        ..Start::default()
+    }
+}
+
+fn start_after(name: &str) -> Start {
+    Start {
+        start_after: token(name),
+        ..Start::default()
+    }
+}
+
+fn start_at(time: Timestamp) -> Start {
+    Start {
+        start_at_operation_time: Some(time),
+        ..Start::default()
+    }
+}
+
+/// A reply with an open cursor.
+fn reply(is_empty: bool, post_batch: Option<&str>) -> Reply {
+    Reply {
+        is_open: true,
+        is_empty,
+        post_batch_resume_token: post_batch.and_then(token),
+        operation_time: Some(TIME),
+    }
+}
+
+fn aggregate(start: Start) -> Action {
+    Action::Aggregate { start, pause: None }
+}
+
+fn opened(given: Start, first: Reply) -> ChangeStream {
+    let mut stream = ChangeStream::new(given.clone());
+    assert_eq!(stream.next_action(), aggregate(given));
+    stream.replied(first);
+    stream
+}
+
+fn server(code: i32, is_labeled: bool, wire_version: i32) -> Failure {
+    Failure::Server {
+        code,
+        is_labeled,
+        is_unstarted: false,
+        wire_version,
+    }
+}
+
+#[test]
+fn a_stream_resumes_where_the_specification_says() {
+    // Given, events of the first batch, its postBatchResumeToken, events delivered, resume point.
+    type Case = (Start, usize, Option<&'static str>, usize, Start);
+    let cases: [Case; 17] = [
+        (Start::default(), 0, None, 0, start_at(TIME)),
+        (Start::default(), 0, Some("p"), 0, resume_after("p")),
+        (Start::default(), 2, None, 0, Start::default()),
+        (Start::default(), 2, Some("p"), 1, resume_after("e1")),
+        (Start::default(), 2, Some("p"), 2, resume_after("p")),
+        (Start::default(), 2, None, 2, resume_after("e2")),
+        (resume_after("r"), 0, None, 0, resume_after("r")),
+        (resume_after("r"), 0, Some("p"), 0, resume_after("p")),
+        (resume_after("r"), 1, None, 1, resume_after("e1")),
+        (start_after("s"), 0, None, 0, start_after("s")),
+        (start_after("s"), 0, Some("p"), 0, start_after("p")),
+        (start_after("s"), 1, None, 0, start_after("s")),
+        (start_after("s"), 1, None, 1, resume_after("e1")),
+        (start_after("s"), 1, Some("p"), 1, resume_after("p")),
+        (start_at(GIVEN_TIME), 0, None, 0, start_at(GIVEN_TIME)),
+        (start_at(GIVEN_TIME), 0, Some("p"), 0, resume_after("p")),
+        (start_at(GIVEN_TIME), 1, None, 1, resume_after("e1")),
+    ];
+    for (given, events, post_batch, delivered, expected) in cases {
+        let mut stream = opened(given.clone(), reply(events == 0, post_batch));
+        for number in 1..=delivered {
+            let id = id(&format!("e{number}"));
+            assert_eq!(stream.deliver(Some(&id), number == events), Ok(()));
+        }
+        assert_eq!(
+            stream.resume_point(),
+            expected,
+            "{given:?} {events} {post_batch:?} {delivered}"
+        );
+    }
+}
+
+#[test]
+fn a_getmore_resumes_after_the_failures_of_the_specification() {
+    let cases = [
+        (Failure::NoReply, true, true),
+        (server(43, false, 25), true, false),
+        (server(6, true, 9), true, true),
+        (server(234, true, 25), true, true),
+        (Failure::Timeout, false, true),
+    ];
+    for (failure, resumes, kills_cursor) in cases {
+        let mut stream = opened(Start::default(), reply(true, Some("p")));
+        assert_eq!(stream.next_action(), Action::GetMore);
+        let expected = Failed {
+            resumes,
+            kills_cursor,
+        };
+        assert_eq!(stream.failed(&failure), expected, "{failure:?}");
+        assert_eq!(stream.next_action(), aggregate(resume_after("p")), "{failure:?}");
+    }
+    let before_4_4 = [
+        6, 7, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436,
+    ];
+    for code in before_4_4 {
+        let mut stream = opened(Start::default(), reply(true, Some("p")));
+        stream.next_action();
+        assert!(stream.failed(&server(code, false, 8)).resumes, "{code}");
+    }
+    let terminal = [
+        Failure::Rejected,
+        server(286, false, 25),
+        server(280, false, 25),
+        server(234, false, 9),
+        server(11601, true, 8),
+    ];
+    for failure in terminal {
+        let mut stream = opened(Start::default(), reply(true, Some("p")));
+        stream.next_action();
+        assert!(!stream.failed(&failure).resumes, "{failure:?}");
+        if failure == server(11601, true, 8) {
+            continue;
+        }
+        assert_eq!(stream.next_action(), Action::End, "{failure:?}");
+        assert!(!stream.is_alive());
+    }
+}
+
+#[test]
+fn a_transient_error_that_is_not_resumable_is_reported_and_the_next_call_resumes() {
+    let mut stream = opened(Start::default(), reply(true, Some("p")));
+    stream.next_action();
+    let failure = server(10107, false, 25);
+    assert!(!stream.failed(&failure).resumes);
+    assert!(stream.is_alive());
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
+}
+
+#[test]
+fn resumes_can_follow_each_other_and_a_failed_one_is_reported() {
+    let mut stream = opened(Start::default(), reply(true, Some("p")));
+    let mut pauses = Vec::new();
+    for _ in 0..9 {
+        assert_eq!(stream.next_action(), Action::GetMore);
+        assert!(stream.failed(&Failure::NoReply).resumes);
+        match stream.next_action() {
+            Action::Aggregate { start, pause } => {
+                assert_eq!(start, resume_after("p"));
+                pauses.push(pause.map_or(0, |pause| pause.as_millis()));
+            }
+            other => panic!("{other:?}"),
+        }
+        stream.replied(reply(true, Some("p")));
+    }
+    assert_eq!(pauses, [0, 10, 20, 40, 80, 160, 320, 500, 500]);
+    // The reply to a getMore resets the pause.
+    assert_eq!(stream.next_action(), Action::GetMore);
+    stream.replied(reply(true, Some("p")));
+    stream.next_action();
+    assert!(stream.failed(&Failure::NoReply).resumes);
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
+    assert!(
+        !stream.failed(&Failure::NoReply).resumes,
+        "an aggregate is not resumable"
+    );
+    assert!(
+        matches!(stream.next_action(), Action::Aggregate { .. }),
+        "the next call tries again"
+    );
+    assert!(!stream.failed(&server(286, false, 25)).resumes);
+    assert_eq!(stream.next_action(), Action::End);
+}
+
+#[test]
+fn a_reply_that_never_arrived_is_read_again() {
+    let mut stream = opened(Start::default(), reply(false, Some("p")));
+    stream.deliver(Some(&id("e1")), false).expect("a token");
+    stream.deliver(Some(&id("e2")), true).expect("a token");
+    assert_eq!(stream.next_action(), Action::GetMore);
+    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
+    assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+    stream.replied(reply(false, None));
+    stream.deliver(Some(&id("e3")), true).expect("a token");
+    assert_eq!(stream.resume_token(), token("e3").as_ref());
+}
+
+#[test]
+fn the_token_of_an_empty_batch_is_cached() {
+    let mut stream = opened(Start::default(), reply(true, None));
+    assert_eq!(stream.resume_token(), None);
+    stream.next_action();
+    stream.replied(reply(true, Some("p1")));
+    assert_eq!(stream.resume_token(), token("p1").as_ref());
+    stream.next_action();
+    stream.replied(reply(false, Some("p2")));
+    assert_eq!(
+        stream.resume_token(),
+        token("p1").as_ref(),
+        "nothing was delivered"
+    );
+    stream.deliver(Some(&id("e1")), false).expect("a token");
+    assert_eq!(stream.resume_token(), token("e1").as_ref());
+    stream.deliver(Some(&id("e2")), true).expect("a token");
+    assert_eq!(stream.resume_token(), token("p2").as_ref());
+}
+
+#[test]
+fn a_stream_ends_when_the_server_closes_the_cursor() {
+    let mut stream = opened(Start::default(), reply(true, None));
+    stream.next_action();
+    stream.replied(Reply::default());
+    assert!(!stream.is_alive());
+    stream.deliver(Some(&id("e1")), true).expect("a token");
+    assert_eq!(stream.next_action(), Action::End);
+}
+
+#[test]
+fn a_document_without_a_token_ends_the_stream() {
+    let mut stream = opened(Start::default(), reply(false, Some("p")));
+    assert_eq!(stream.deliver(None, false), Err(MissingToken));
+    assert_eq!(stream.next_action(), Action::End);
+}

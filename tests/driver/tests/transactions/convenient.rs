@@ -1,0 +1,187 @@
+//! The convenient API: its prose tests, and how errors decide about another attempt.
+
+use std::{
+    error::Error as StdError,
+    fmt,
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use marula_driver::{
+    Error, Result,
+    bson::doc,
+    internals::fix_jitter,
+    options::{ReadConcern, WriteConcern},
+};
+use marula_driver_tests::replica_set;
+
+use super::Bank;
+
+#[derive(Debug)]
+enum ShopError {
+    OutOfStock,
+    Database(Error),
+}
+
+impl From<Error> for ShopError {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl fmt::Display for ShopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfStock => f.write_str("out of stock"),
+            Self::Database(error) => error.fmt(f),
+        }
+    }
+}
+
+impl StdError for ShopError {}
+
+#[tokio::test]
+async fn transactions_convenient_api_prose_1() {
+    let bank = Bank::open().await;
+    let calls = AtomicU32::new(0);
+    let outcome: Result<(), ShopError> = bank
+        .client
+        .transaction()
+        .run(async |tx| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            bank.accounts.insert_one(&doc! {}).session(tx).await?;
+            Err(ShopError::OutOfStock)
+        })
+        .await;
+    assert!(matches!(outcome, Err(ShopError::OutOfStock)));
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!(bank.names(), "insert* abortTransaction");
+}
+
+#[tokio::test]
+async fn transactions_convenient_api_prose_2() {
+    let bank = Bank::open().await;
+    let outcome: Result<&str> = bank.client.transaction().run(async |_| Ok("Foo")).await;
+    assert_eq!(outcome.unwrap(), "Foo");
+    let mut session = bank.client.start_session().await.unwrap();
+    let outcome: Result<bool> = session.with_transaction().run(async |_| Ok(true)).await;
+    assert!(outcome.unwrap());
+}
+
+#[tokio::test]
+async fn transactions_convenient_api_prose_4() {
+    let mut durations = Vec::new();
+    for jitter in [0.0, 0.999_999] {
+        let bank = Bank::with(replica_set().await, |options| fix_jitter(options, jitter));
+        bank.fail("commitTransaction", 13, doc! { "errorCode": 251 })
+            .await;
+        let began = Instant::now();
+        let outcome = bank
+            .client
+            .transaction()
+            .run(async |tx| bank.accounts.insert_one(&doc! {}).session(tx).await)
+            .await;
+        outcome.unwrap();
+        durations.push(began.elapsed());
+    }
+    // The specification has an upper bound as well; only the lower bound does not depend on the
+    // load of the machine.
+    let difference = durations[1].saturating_sub(durations[0]);
+    assert!(difference > Duration::from_millis(1_800), "{durations:?}");
+}
+
+#[tokio::test]
+async fn a_transient_error_runs_the_transaction_again_whatever_type_the_body_returns() {
+    let bank = Bank::open().await;
+    bank.accounts.insert_one(&doc! {}).await.unwrap();
+    let calls = AtomicU32::new(0);
+    let insert = async |tx: &mut marula_driver::TransactionScope| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        bank.accounts.insert_one(&doc! {}).session(tx).await
+    };
+    let transient = doc! { "errorCode": 24 };
+    bank.fail("insert", 1, transient.clone()).await;
+    bank.client.transaction().run(insert).await.unwrap();
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 2);
+
+    bank.fail("insert", 1, transient.clone()).await;
+    let outcome: Result<(), ShopError> = bank
+        .client
+        .transaction()
+        .run(async |tx| insert(tx).await.map(drop).map_err(ShopError::Database))
+        .await;
+    outcome.unwrap();
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 2);
+
+    bank.fail("insert", 1, transient).await;
+    let outcome: Result<(), Box<dyn StdError + Send + Sync>> = bank
+        .client
+        .transaction()
+        .run(async |tx| {
+            let number: u32 = "7".parse()?;
+            assert_eq!(number, 7);
+            insert(tx).await?;
+            Ok(())
+        })
+        .await;
+    outcome.unwrap();
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 2);
+
+    bank.fail("insert", 1, doc! { "errorCode": 11000 }).await;
+    let outcome: Result<(), ShopError> = bank
+        .client
+        .transaction()
+        .run(async |tx| Ok(insert(tx).await.map(drop)?))
+        .await;
+    assert!(matches!(outcome, Err(ShopError::Database(_))));
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "an error without the label");
+}
+
+#[tokio::test]
+async fn a_commit_with_an_unknown_result_is_repeated_with_majority() {
+    let bank = Bank::open().await;
+    bank.fail(
+        "commitTransaction",
+        2,
+        doc! { "errorCode": 6, "errorLabels": ["RetryableWriteError"] },
+    )
+    .await;
+    bank.client
+        .transaction()
+        .write_concern(WriteConcern::nodes(1))
+        .read_concern(ReadConcern::majority())
+        .max_commit_time(Duration::from_secs(60))
+        .run(async |tx| bank.accounts.insert_one(&doc! {}).session(tx).await)
+        .await
+        .unwrap();
+    let commands = bank.commands.commands();
+    let commits: Vec<_> = commands
+        .iter()
+        .filter(|command| command.contains_key("commitTransaction"))
+        .collect();
+    assert_eq!(commits.len(), 3);
+    assert_eq!(commits[0].get_document("writeConcern").unwrap(), &doc! { "w": 1 });
+    assert_eq!(commits[0].get_i64("maxTimeMS").unwrap(), 60_000);
+    let majority = doc! { "w": "majority", "wtimeout": 10_000_i64 };
+    for repeated in &commits[1..] {
+        assert_eq!(repeated.get_document("writeConcern").unwrap(), &majority);
+    }
+    assert_eq!(bank.stored().await, 1);
+}
+
+#[tokio::test]
+async fn a_body_may_commit_or_abort_itself() {
+    let bank = Bank::open().await;
+    let outcome = bank.client.transaction().run(async |tx| {
+        bank.accounts.insert_one(&doc! {}).session(tx).await?;
+        tx.commit().await
+    });
+    outcome.await.unwrap();
+    let outcome = bank.client.transaction().run(async |tx| {
+        bank.accounts.insert_one(&doc! {}).session(tx).await?;
+        tx.abort_transaction().await
+    });
+    outcome.await.unwrap();
+    assert_eq!(bank.names(), "insert* commitTransaction insert* abortTransaction");
+    assert_eq!(bank.stored().await, 1);
+}

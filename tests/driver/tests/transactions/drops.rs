@@ -1,0 +1,194 @@
+//! Dropped scopes, futures and sessions, and bodies that panic.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use marula_driver::{Result, TRANSIENT_TRANSACTION_ERROR, TransactionState, bson::doc};
+use marula_driver_tests::{
+    Counts, PoolTally,
+    polling::{Gate, Held, poll_times},
+    replica_set,
+};
+
+use super::Bank;
+
+#[tokio::test]
+async fn a_dropped_scope_is_aborted_and_its_session_is_used_again() {
+    let bank = Bank::open().await;
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    bank.accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+    let id = tx.id().unwrap();
+    drop(tx);
+    let during = bank.client.start_session().await.unwrap();
+    assert_ne!(during.id().unwrap(), id, "the abort uses the session");
+    bank.deployment
+        .server
+        .wait_for_command("abortTransaction", 1)
+        .await;
+    // The reply to the abort precedes the return of the session.
+    while bank.client.start_session().await.unwrap().id().unwrap() != id {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(bank.stored().await, 0);
+    assert!(bank.names().starts_with("insert* abortTransaction"));
+}
+
+#[tokio::test]
+async fn an_empty_or_committed_scope_sends_nothing_when_it_is_dropped() {
+    let bank = Bank::open().await;
+    drop(bank.client.start_transaction().await.unwrap());
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    bank.accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    drop(tx);
+    bank.accounts.find_one(doc! {}).await.unwrap();
+    assert_eq!(bank.names(), "insert* commitTransaction find");
+}
+
+#[tokio::test]
+async fn ending_a_session_aborts_its_transaction() {
+    let bank = Bank::open().await;
+    let mut session = bank.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    bank.accounts
+        .insert_one(&doc! {})
+        .session(&mut session)
+        .await
+        .unwrap();
+    session.end().await;
+    assert_eq!(bank.names(), "insert* abortTransaction");
+}
+
+#[tokio::test]
+async fn a_scope_can_be_dropped_on_a_thread_without_a_runtime() {
+    let bank = Bank::open().await;
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    bank.accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+    std::thread::spawn(move || drop(tx)).join().unwrap();
+    bank.deployment
+        .server
+        .wait_for_command("abortTransaction", 1)
+        .await;
+}
+
+#[tokio::test]
+async fn a_scope_can_be_dropped_after_its_runtime() {
+    let bank = Bank::open().await;
+    let uri = bank.deployment.server.uri();
+    let tx = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let client = marula_driver::Client::connect(uri).await.unwrap();
+            let accounts = client.database("bank").collection("accounts");
+            let mut tx = client.start_transaction().await.unwrap();
+            accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+            tx
+        })
+    });
+    drop(tx.join().unwrap());
+    assert_eq!(bank.stored().await, 0);
+}
+
+#[tokio::test]
+async fn a_body_that_panics_aborts_the_transaction() {
+    let bank = Bank::open().await;
+    let run = bank.client.transaction().run(async |tx| -> Result<()> {
+        bank.accounts.insert_one(&doc! {}).session(tx).await?;
+        panic!("in the body")
+    });
+    assert!(std::panic::AssertUnwindSafe(run).catch_unwind().await.is_err());
+    bank.deployment
+        .server
+        .wait_for_command("abortTransaction", 1)
+        .await;
+    assert_eq!(bank.stored().await, 0);
+}
+
+#[tokio::test]
+async fn a_dropped_operation_makes_the_transaction_run_again() {
+    let bank = Bank::open().await;
+    bank.accounts.insert_one(&doc! {}).await.unwrap();
+    let slow = doc! { "blockConnection": true, "blockTimeMS": 100 };
+    bank.fail("insert", 1, slow).await;
+    let calls = AtomicU32::new(0);
+    bank.client
+        .transaction()
+        .run(async |tx| {
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                let document = doc! {};
+                let insert = bank.accounts.insert_one(&document).session(tx).into_future();
+                // Dropped when the server has the command.
+                tokio::select! {
+                    biased;
+                    _ = insert => panic!("the server waits"),
+                    () = bank.deployment.server.wait_for_command("insert", 2) => {}
+                }
+                let error = bank.accounts.insert_one(&doc! {}).session(tx).await.unwrap_err();
+                assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error}");
+                let error = tx.commit().await.unwrap_err();
+                assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error}");
+                assert_eq!(tx.transaction_state(), TransactionState::InProgress);
+                return Err(error);
+            }
+            bank.accounts.insert_one(&doc! {}).session(tx).await.map(drop)
+        })
+        .await
+        .unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    assert_eq!(
+        bank.stored().await,
+        2,
+        "once, and the document outside the transaction"
+    );
+}
+
+/// No reply is held back.
+struct Unheld;
+
+impl Gate for Unheld {
+    async fn release(&self) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Drops a whole run after each number of polls: nothing is stored twice, and every connection
+/// returns.
+#[tokio::test]
+async fn a_run_can_be_dropped_at_every_poll() {
+    let tally = PoolTally::default();
+    let bank = Bank::with(replica_set().await, |options| {
+        options.max_pool_size = 1;
+        tally.listen(options);
+    });
+    bank.accounts.insert_one(&doc! { "_id": "first" }).await.unwrap();
+    let mut is_done = false;
+    let mut polls = 0;
+    while !is_done {
+        polls += 1;
+        let id = doc! { "_id": i64::try_from(polls).unwrap() };
+        let run = bank.client.transaction().run(async |tx| {
+            bank.accounts.insert_one(&id).session(tx).await?;
+            bank.accounts.find_one(doc! {}).session(tx).await
+        });
+        let polled = poll_times(Box::pin(run), polls, &Unheld, Held::OfOthersToo);
+        is_done = polled.await.is_some();
+    }
+    // The connection, a session and a turn are free.
+    tokio::time::timeout(Duration::from_secs(20), async {
+        let run = bank.client.transaction().run(async |tx| {
+            bank.accounts
+                .insert_one(&doc! { "_id": "last" })
+                .session(tx)
+                .await
+        });
+        run.await.unwrap();
+    })
+    .await
+    .unwrap();
+    assert!(polls > 3, "{polls}");
+    bank.client.shutdown().await;
+    tally.wait_until(Counts::is_at_rest).await;
+}
