@@ -30,8 +30,8 @@ pub use crate::proto::dns;
 pub use crate::{
     api::{Environment, EnvironmentVariables as Variables},
     connection::{
-        Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError, Resolver,
-        TlsConfig,
+        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError,
+        Resolver, TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{

@@ -188,9 +188,12 @@ pub use types::{
 /// # Cancel safety
 ///
 /// The future of an action can be dropped before it completes. A command that was sent may still
-/// take effect: the document of a dropped insert may or may not be stored. Its connection is closed
-/// unless the reply was read completely. `insert_many` and `bulk_write` may have sent a part of
-/// their commands.
+/// take effect: the document of a dropped insert may or may not be stored. `insert_many` and
+/// `bulk_write` may have sent a part of their commands.
+///
+/// The connection is used again. If the reply is outstanding, it is awaited in the background first;
+/// the connection is closed if no byte of the reply arrives for 3 s, or if the command was not sent
+/// completely. A cursor in such a reply is closed.
 ///
 /// # Timeouts
 ///

@@ -113,6 +113,7 @@ impl Handshaken {
             };
             outcome.map_err(|error| error.with_address(&self.connection.address))?;
         }
+        self.connection.is_established = true;
         Ok(self.connection)
     }
 }
@@ -148,6 +149,7 @@ impl Connection {
                 .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
             exhaust: false,
+            is_established: false,
             state: State::Idle,
             hello_body: 0..0,
             failure: None,

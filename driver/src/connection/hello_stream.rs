@@ -47,6 +47,6 @@ impl Connection {
 
     /// Whether the server announced another answer.
     pub fn is_streaming(&self) -> bool {
-        self.exhaust && self.state == State::Busy
+        self.exhaust && self.state == State::Reading
     }
 }

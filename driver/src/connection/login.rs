@@ -79,6 +79,8 @@ impl Connection {
         };
         let step = user.begin()?.begin(self.mechanism);
         let limit = Deadline::after(Some(settings.connect_timeout)).min(deadline);
+        // If this future is dropped, the connection must be closed: its user is not known then.
+        self.is_established = false;
         let outcome = match limit.run(self.converse(step, user, None)).await {
             Ok(outcome) => outcome.map_err(as_login_error),
             Err(_) => Err(Error::network(
@@ -87,7 +89,9 @@ impl Connection {
             )),
         };
         // Who uses it now is unknown to the server.
-        outcome.map_err(|error| self.fail(error))
+        outcome.map_err(|error| self.fail(error))?;
+        self.is_established = true;
+        Ok(())
     }
 
     /// Takes the steps of a conversation to its end. `command_timeout` limits each command.

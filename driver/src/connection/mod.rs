@@ -1,8 +1,8 @@
 //! One socket to one server: establishing it, sending a command, reading its reply.
 //!
 //! A [`Connection`] records whether a reply is outstanding. It can be dropped at any time, as can a
-//! future that uses it: the pool closes a connection that is not
-//! [reusable](Connection::is_reusable) ([MongoDB Handshake], [Authentication], [OP_MSG]).
+//! future that uses it: its [`Condition`] determines whether the pool uses it again, waits for the
+//! outstanding reply first, or closes it ([MongoDB Handshake], [Authentication], [OP_MSG]).
 //!
 //! [MongoDB Handshake]:
 //! https://github.com/mongodb/specifications/blob/master/source/mongodb-handshake/handshake.md
@@ -14,6 +14,7 @@ mod address_families;
 mod connect;
 mod dialer;
 mod dns;
+mod drain;
 mod establish;
 mod hello_stream;
 #[cfg(feature = "rustls")]
@@ -62,6 +63,7 @@ use crate::{
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
+pub(crate) use drain::KilledCursors;
 pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
 pub use login::LoginSettings;
@@ -98,6 +100,8 @@ pub struct Connection {
     last_request: i32,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
+    /// The user has logged in, so an outstanding reply is one to a command of the application.
+    is_established: bool,
     state: State,
     /// Where the body of the last reply to hello lies in the read buffer, until the next reply.
     hello_body: Range<usize>,
@@ -109,9 +113,22 @@ pub struct Connection {
 enum State {
     /// Nothing is outstanding.
     Idle,
-    /// A request was begun and its reply has not been read in full.
-    Busy,
+    /// A request is being written: an unknown part of it may have been sent.
+    Writing,
+    /// A request was sent, and its reply has not been read in full.
+    Reading,
     /// The socket failed, or the server's bytes made no sense.
+    Broken,
+}
+
+/// What can be done with a connection that is not in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// It can be used again.
+    Reusable,
+    /// It can be used again after its outstanding reply was read with [`Connection::drain`].
+    OwesReply,
+    /// It must be closed.
     Broken,
 }
 
@@ -136,10 +153,16 @@ impl Connection {
         self.hello.connection_id
     }
 
-    /// False when a reply is outstanding, the socket failed, or the use was interrupted: such a
-    /// connection must be closed.
-    pub fn is_reusable(&self) -> bool {
-        self.state == State::Idle && !self.is_interrupted()
+    /// What can be done with the connection when it is no longer in use. It must be closed if the
+    /// socket failed, the use was interrupted, or a request was sent in part. A reply can be awaited
+    /// by others only if it is the last one to the request.
+    pub fn condition(&self) -> Condition {
+        match self.state {
+            _ if self.is_interrupted() => Condition::Broken,
+            State::Idle => Condition::Reusable,
+            State::Reading if self.is_established && !self.exhaust => Condition::OwesReply,
+            State::Reading | State::Writing | State::Broken => Condition::Broken,
+        }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -197,8 +220,11 @@ impl Connection {
     }
 
     /// Sends the request, in one system call when the socket takes it.
+    ///
+    /// # Errors
+    /// The connection is broken, unless the deadline passed before any byte was written.
     pub async fn send(&mut self, deadline: Deadline) -> Result<()> {
-        self.state = State::Busy;
+        self.state = State::Writing;
         self.hello_body = 0..0;
         let limit = self.max_message_size();
         let packed = match &mut self.compression {
@@ -223,8 +249,15 @@ impl Connection {
             self.write = Vec::new();
         }
         match sent {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => {
+                self.state = State::Reading;
+                Ok(())
+            }
             Ok(Err(error)) => Err(self.fail(Error::network(NetworkPhase::Write, error))),
+            Err(_) if written == 0 && !self.stream.is_encrypted() => {
+                self.state = State::Idle;
+                Err(self.late(NetworkPhase::Write))
+            }
             Err(_) => Err(self.fail(timed_out(NetworkPhase::Write))),
         }
     }
@@ -236,23 +269,32 @@ impl Connection {
 
     /// Reads the reply to the last request and returns where its body lies in
     /// [`reply`](Self::reply).
+    ///
+    /// # Errors
+    /// The connection is broken, unless the deadline passed: then the reply is still outstanding,
+    /// and [`fail`](Self::fail) must be called if it shall not be awaited.
     pub async fn receive(&mut self, deadline: Deadline) -> Result<Range<usize>> {
         self.read.discard_message();
         match deadline.run_polled(|cx| self.poll_message(cx)).await {
             Ok(Ok((body, more_to_come))) => {
                 if !more_to_come {
-                    // Unexpected bytes would be read as the next reply.
-                    self.state = if self.read.has_surplus() {
-                        State::Broken
-                    } else {
-                        State::Idle
-                    };
+                    self.end_of_reply();
                 }
                 Ok(body)
             }
             Ok(Err(error)) => Err(self.fail(error)),
-            Err(_) => Err(self.fail(timed_out(NetworkPhase::Read))),
+            Err(_) => Err(self.late(NetworkPhase::Read)),
         }
+    }
+
+    /// The last reply to the request was read.
+    fn end_of_reply(&mut self) {
+        // Unexpected bytes would be read as the next reply.
+        self.state = if self.read.has_surplus() {
+            State::Broken
+        } else {
+            State::Idle
+        };
     }
 
     /// Continues to read a message. Received bytes are kept in the read buffer, so calls share no
@@ -309,6 +351,11 @@ impl Connection {
     /// Takes the last reply out of the connection, for a cursor that outlives it.
     pub fn take_reply(&mut self, range: Range<usize>) -> ReplyBuffer {
         self.read.take(range)
+    }
+
+    /// The error of a deadline that passed, which does not break the connection.
+    fn late(&self, phase: NetworkPhase) -> Error {
+        timed_out(phase).with_address(&self.address)
     }
 
     /// Marks the connection unusable and adds its address to the error.

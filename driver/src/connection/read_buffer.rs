@@ -110,6 +110,11 @@ impl ReadBuffer {
         Ok(())
     }
 
+    /// The number of bytes that have arrived, those of the current message included.
+    pub(super) fn arrived(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether more has arrived than the current message.
     pub(super) fn has_surplus(&self) -> bool {
         self.bytes.len() > self.message

@@ -69,6 +69,11 @@ impl Stream {
         }
     }
 
+    /// Whether bytes pass through TLS, which takes some that have not been sent.
+    pub(super) fn is_encrypted(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+
     /// Whether an idle stream has been closed, has failed, or has unexpected bytes.
     pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];

@@ -156,6 +156,8 @@ impl<'a> Attempt<'a> {
                 return operation.unacknowledged();
             }
             Err(error) => {
+                // A reply that is later than `socketTimeoutMS` is not awaited.
+                let error = connection.fail(error);
                 let error = if self.is_numbered() {
                     retry::label_write_failure(error)
                 } else {

@@ -96,8 +96,9 @@ impl Executor {
     /// Runs `operation` in an implicit session, without a time limit and without a span: it is not
     /// caused by a call of the application.
     ///
-    /// Dropping the future closes the connection if a reply is outstanding, and returns it to the
-    /// pool otherwise. The operation's own session is not returned to the session pool.
+    /// Dropping the future returns the connection to its pool, which awaits an outstanding reply in
+    /// the background for at most 3 s since its last byte. A connection to which the command was not
+    /// written completely is closed. The operation's own session is not returned to the session pool.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in_scope(self.untraced_scope(), None, Timeout::UNSET, operation)
     }
@@ -272,6 +273,13 @@ impl Executor {
             },
         };
         let result = 'done: {
+            if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
+                let limit = Deadline::after(self.settings.socket_timeout);
+                // Boxed, because it is rare.
+                if let Err(error) = Box::pin(connection.drain(limit)).await {
+                    break 'done Err(error);
+                }
+            }
             let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
                 // Without the transaction number of the first attempt, the write could be executed
                 // twice.

@@ -125,7 +125,7 @@ impl Pool {
     pub(super) fn connections_in_use(&self, counts: Counts) -> ConnectionsInUse {
         let cursors = self.pinned.cursors.load(Ordering::Relaxed);
         let transactions = self.pinned.transactions.load(Ordering::Relaxed);
-        let in_use = counts.total - counts.available - counts.pending;
+        let in_use = counts.total - counts.available - counts.pending - counts.draining;
         ConnectionsInUse {
             cursors,
             transactions,

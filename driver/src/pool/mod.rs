@@ -13,9 +13,10 @@
 //! A connection is established by a task, not by the request that needs it, so dropping a request
 //! wastes no work: the connection goes to the next request or becomes available. A
 //! [`PooledConnection`] checks itself in when it is dropped, also if it was handed to a request
-//! that no longer exists.
+//! that no longer exists. If it owes a reply, a task awaits the reply before it is used again.
 
 mod check_out;
+mod drain;
 mod establish;
 mod events;
 mod maintenance;
@@ -40,7 +41,7 @@ use tokio::{
 use crate::{
     Error, ErrorKind, PoolError, Result, ServerAddress,
     bson::ObjectId,
-    connection::{Connection, ConnectionSettings, Interruption},
+    connection::{Condition, Connection, ConnectionSettings, Interruption},
     proto::{
         cmap::{Action, Clear, ConnectionKey, ConnectionPool, PoolState, Refusal},
         description::HelloReply,
@@ -77,7 +78,7 @@ pub struct Pool {
     state: Mutex<State>,
     /// Wakes the maintenance.
     maintenance: Arc<Notify>,
-    /// Notifies establishments in progress of a clear or close.
+    /// Notifies establishments and drains in progress of a clear or close.
     unwanted: Arc<Notify>,
     events: Option<EventQueue<PoolEvent>>,
     pinned: PinnedCounters,
@@ -150,10 +151,8 @@ impl Pool {
         state.machine.clear(clear, Instant::now());
         drop(state);
         // A clear of one service abandons no establishment: each gets its service, and so its
-        // generation, later.
-        if service_id.is_none() {
-            self.unwanted.notify_waiters();
-        }
+        // generation, later. But it makes draining connections stale.
+        self.unwanted.notify_waiters();
         self.maintenance.notify_one();
     }
 
@@ -183,13 +182,18 @@ impl Pool {
     }
 
     fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
-        let outcome = if connection.is_reusable() {
-            Ok(())
-        } else {
-            Err(connection.failure().cloned())
+        let condition = connection.condition();
+        let failure = match condition {
+            Condition::Broken => connection.failure().cloned(),
+            Condition::Reusable | Condition::OwesReply => None,
         };
         let mut state = self.lock();
-        state.machine.check_in(key, connection, outcome, Instant::now());
+        let now = Instant::now();
+        match condition {
+            Condition::Reusable => state.machine.check_in(key, connection, Ok(()), now),
+            Condition::OwesReply => state.machine.check_in_owing(key, connection, now),
+            Condition::Broken => state.machine.check_in(key, connection, Err(failure), now),
+        }
         self.perform(state);
     }
 
@@ -245,6 +249,7 @@ impl Pool {
         match action {
             Action::Establish(key) => self.establish(key),
             Action::Close { connection, .. } => self.close_connection(connection),
+            Action::Drain { key, connection } => self.drain(key, connection),
             Action::Fulfil {
                 waiter,
                 key,

@@ -40,8 +40,8 @@ impl PinnedCounters {
     }
 }
 
-/// A connection in use. Dropping it checks it in; the pool closes it if a reply is outstanding, if
-/// it failed, or if it is stale.
+/// A connection in use. Dropping it checks it in; the pool closes it if it failed or is stale, and
+/// awaits an outstanding reply in the background.
 #[derive(Debug)]
 pub struct PooledConnection {
     pool: Arc<Pool>,

@@ -1,5 +1,6 @@
 //! Tests of the pool against a scripted server. They wait for events, never for time.
 
+mod draining;
 mod events;
 mod failure;
 mod server;
@@ -108,6 +109,7 @@ async fn connections_are_numbered_from_one() {
             total: 3,
             available: 0,
             pending: 0,
+            draining: 0,
             waiting: 0
         }
     );

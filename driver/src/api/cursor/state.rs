@@ -328,9 +328,9 @@ impl State {
     /// the pool nor used by killCursors. The execution of the getMore has marked an explicit
     /// session as dirty, and killCursors does not use it either.
     ///
-    /// In load-balanced mode the connection was closed with the getMore. Another connection may
-    /// lead to another server, so "drivers MUST NOT execute a killCursors command" (Load Balancer
-    /// Support, "Behaviour With Cursors").
+    /// In load-balanced mode the connection was returned with the getMore; the pool kills the cursor
+    /// on it if the reply arrives. Another connection may lead to another server, so "drivers MUST
+    /// NOT execute a killCursors command" (Load Balancer Support, "Behaviour With Cursors").
     fn abandon_session(&mut self) {
         self.reply.session = None;
         self.session = None;

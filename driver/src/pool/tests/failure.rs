@@ -4,7 +4,6 @@ use super::*;
 use crate::{
     NetworkPhase,
     connection::{DnsLookup, Lookup},
-    proto::command::CommandBuilder,
 };
 
 #[tokio::test]
@@ -216,22 +215,6 @@ async fn a_failed_handshake_that_changes_nothing_lets_the_others_try() {
         assert!(task.await.unwrap().unwrap_err().is_network());
     }
     assert_eq!(server.accepted(), 3);
-}
-
-#[tokio::test]
-async fn a_connection_with_an_outstanding_reply_is_not_used_again() {
-    let server = Server::start().await;
-    let pool = ready_pool(&server, SETTINGS);
-    let mut connection = check_out(&pool).await.unwrap();
-    let (message, _) = connection.begin();
-    let mut command = CommandBuilder::new(message.buffer);
-    command.i32("ping", 1);
-    command.finish("admin").unwrap();
-    message.finish().unwrap();
-    connection.send(Deadline::NEVER).await.unwrap();
-    drop(connection);
-    server.open(0).await;
-    assert_eq!(check_out(&pool).await.unwrap().key.id, 2);
 }
 
 #[tokio::test]

@@ -34,7 +34,9 @@ struct Script {
     permits: Semaphore,
     hangs_up: AtomicBool,
     silent: AtomicBool,
-    /// Requests received and never to be answered.
+    /// Whether nothing but handshakes is answered now.
+    held: watch::Sender<bool>,
+    /// Requests received and not answered.
     unanswered: watch::Sender<usize>,
     kick: Notify,
 }
@@ -58,6 +60,7 @@ impl Server {
             permits: Semaphore::new(0),
             hangs_up: AtomicBool::new(false),
             silent: AtomicBool::new(false),
+            held: watch::Sender::new(false),
             unanswered: watch::Sender::default(),
             kick: Notify::new(),
         });
@@ -81,6 +84,16 @@ impl Server {
     /// From now on, nothing but handshakes is answered.
     pub(super) fn stop_answering(&self) {
         self.script.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// Holds the replies to all requests but handshakes back.
+    pub(super) fn hold_replies(&self) {
+        self.script.held.send_replace(true);
+    }
+
+    /// Ends [`hold_replies`](Self::hold_replies), and sends the replies.
+    pub(super) fn release_replies(&self) {
+        self.script.held.send_replace(false);
     }
 
     /// Waits until this number of requests is unanswered.
@@ -181,6 +194,15 @@ async fn serve(stream: &TcpStream, script: &Script) -> io::Result<()> {
         if !first && script.silent.load(Ordering::SeqCst) {
             script.unanswered.send_modify(|count| *count += 1);
             continue;
+        }
+        if !first && *script.held.borrow() {
+            script.unanswered.send_modify(|count| *count += 1);
+            let mut held = script.held.subscribe();
+            tokio::select! {
+                released = held.wait_for(|held| !*held) => drop(released.unwrap()),
+                // A client that closes the connection is noticed.
+                gone = read_message(stream) => return gone.map(drop),
+            }
         }
         first = false;
         write_all(stream, &reply(&request)).await?;

@@ -97,7 +97,7 @@ async fn requests_dropped_at_any_time_leak_nothing() {
     for task in tasks {
         task.await.unwrap();
     }
-    until(&pool, |counts| counts.pending == 0).await;
+    until(&pool, |counts| counts.pending + counts.draining == 0).await;
     let end = counts(&pool);
     assert_eq!((end.waiting, end.total), (0, end.available));
     assert!(server.most_open() >= end.available);
@@ -219,6 +219,7 @@ async fn waiting_ends_at_the_deadline() {
             total: 1,
             available: 0,
             pending: 1,
+            draining: 0,
             waiting: 0
         }
     );

@@ -30,6 +30,15 @@ pub enum Action<C, W, E> {
         /// The connection.
         connection: C,
     },
+    /// Await the reply that the connection owes, and report the outcome with `drained`. Give up when
+    /// `is_draining` returns false, and when no byte has arrived for 3 s. Call `drain_overdue`
+    /// if it takes so long that a new connection would serve a waiting request sooner.
+    Drain {
+        /// The key of the connection.
+        key: ConnectionKey,
+        /// The connection.
+        connection: C,
+    },
     /// Fail the request.
     Fail {
         /// The request.

@@ -32,7 +32,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// connections.
     ///
     /// Without a service, waiting requests fail, pending connections are abandoned and the pool is
-    /// paused. With a service, only its connections become stale, and the pool stays ready.
+    /// paused. With a service, only its connections become stale, and the pool stays ready. In both
+    /// cases the late replies to stale connections are no longer awaited.
     pub fn clear(&mut self, clear: Clear<E>, now: Instant) -> bool {
         if self.state == PoolState::Closed {
             return false;
@@ -60,12 +61,15 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             self.give_up_pending(ConnectionClosedReason::Stale);
             self.refuse_all(&Refusal::Cleared(self.cause.clone()), now);
         }
+        self.give_up_draining();
         if interrupt_in_use {
             self.actions.push_back(Action::Interrupt {
                 service_id,
                 generation,
             });
         }
+        // Requests may have waited for a connection that was given up.
+        self.create_for_waiters(now);
         changed
     }
 
@@ -84,6 +88,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             );
         }
         self.give_up_pending(ConnectionClosedReason::PoolClosed);
+        self.give_up_draining();
         self.emit(|| Event::PoolClosed);
         self.refuse_all(&Refusal::Closed, now);
         true

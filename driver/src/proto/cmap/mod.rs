@@ -17,6 +17,7 @@
 //! https://github.com/mongodb/specifications/blob/master/source/connection-monitoring-and-pooling/connection-monitoring-and-pooling.md
 
 mod action;
+mod drain;
 mod lifecycle;
 mod pool;
 mod services;
@@ -75,13 +76,15 @@ pub enum PoolState {
 /// The number of connections and of waiting requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// In use, available, pending, and those whose failure is not yet reported by
+    /// In use, available, pending, draining, and those whose failure is not yet reported by
     /// [`ConnectionPool::establish_failed`].
     pub total: usize,
     /// Not in use.
     pub available: usize,
     /// Being established.
     pub pending: usize,
+    /// Awaiting a reply to an operation that has ended.
+    pub draining: usize,
     /// Requests in the WaitQueue.
     pub waiting: usize,
 }

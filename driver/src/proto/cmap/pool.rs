@@ -8,6 +8,7 @@ use std::{
 use super::{
     Action, CheckOut, ConnectionClosedReason, ConnectionKey, Counts, Event, PoolLimits, PoolState, Refusal,
     WaiterId,
+    drain::Draining,
     services::Services,
     wait_queue::{WaitQueue, Waiting},
 };
@@ -33,6 +34,8 @@ pub struct ConnectionPool<C, W, E> {
     pub(super) pending: Vec<Pending>,
     /// How many establishments failed and are not yet reported by `establish_failed`.
     failed: usize,
+    /// The connections that await a reply to an operation that has ended.
+    pub(super) draining: Vec<Draining>,
     pub(super) total: usize,
     pub(super) waiters: WaitQueue<W>,
     pub(super) actions: VecDeque<Action<C, W, E>>,
@@ -87,6 +90,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             available: Vec::new(),
             pending: Vec::new(),
             failed: 0,
+            draining: Vec::new(),
             total: 0,
             waiters: WaitQueue::default(),
             actions: VecDeque::new(),
@@ -119,6 +123,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             total: self.total,
             available: self.available.len(),
             pending: self.pending.len(),
+            draining: self.draining.len(),
             waiting: self.waiters.len(),
         }
     }
@@ -205,19 +210,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         now: Instant,
     ) {
         self.emit(|| Event::CheckedIn { id: key.id });
-        match outcome {
-            Ok(()) => self.take_in(key, connection, now),
-            Err(error) => {
-                // The reason `error` takes precedence over `stale` if the connection itself failed.
-                let reason = match self.surplus(key) {
-                    Some(ConnectionClosedReason::Stale) if error.is_some() => ConnectionClosedReason::Error,
-                    Some(reason) => reason,
-                    None => ConnectionClosedReason::Error,
-                };
-                self.close_connection(key, connection, reason, error);
-            }
-        }
-        self.create_for_waiters(now);
+        self.take_back(key, connection, outcome, now);
     }
 
     /// Sets the service that the handshake of a pending connection returned. Returns the complete
@@ -325,7 +318,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     /// Why a connection cannot be used again, even if it has not failed.
-    fn surplus(&self, key: ConnectionKey) -> Option<ConnectionClosedReason> {
+    pub(super) fn surplus(&self, key: ConnectionKey) -> Option<ConnectionClosedReason> {
         if self.state == PoolState::Closed {
             Some(ConnectionClosedReason::PoolClosed)
         } else if key.generation != self.generation(key.service_id) {
@@ -336,7 +329,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     /// Hands a connection to the first waiting request, or makes it available.
-    fn take_in(&mut self, key: ConnectionKey, connection: C, now: Instant) {
+    pub(super) fn take_in(&mut self, key: ConnectionKey, connection: C, now: Instant) {
         if let Some(reason) = self.surplus(key) {
             self.close_connection(key, connection, reason, None);
         } else if let Some(Waiting { waiter, since }) = self.waiters.pop() {
@@ -400,9 +393,13 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         }
     }
 
-    /// Establishes one connection per waiting request, within `maxPoolSize` and `maxConnecting`.
-    fn create_for_waiters(&mut self, now: Instant) {
-        while self.pending.len() < self.waiters.len() && self.may_create() {
+    /// Establishes one connection per waiting request that no draining connection is expected to
+    /// serve, within `maxPoolSize` and `maxConnecting`.
+    pub(super) fn create_for_waiters(&mut self, now: Instant) {
+        while self.pending.len() < self.waiters.len()
+            && self.pending.len() + self.nearly_drained() < self.waiters.len()
+            && self.may_create()
+        {
             self.create(now);
         }
     }

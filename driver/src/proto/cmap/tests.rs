@@ -1,5 +1,6 @@
 //! Tests of the pool machine: connections are their ids, requests are letters.
 
+mod draining;
 mod events;
 mod property;
 
@@ -224,6 +225,7 @@ fn the_first_waiting_request_gets_the_error_of_a_failed_establishment() {
             total: 1,
             available: 0,
             pending: 1,
+            draining: 0,
             waiting: 2
         }
     );
@@ -281,6 +283,7 @@ fn clearing_refuses_those_who_wait_and_makes_every_connection_stale() {
             total: 1,
             available: 0,
             pending: 0,
+            draining: 0,
             waiting: 0
         }
     );

@@ -1,11 +1,13 @@
 //! Command documents: writing a command into a message, and parsing its reply.
 
 mod builder;
+mod late_reply;
 mod reply;
 mod target;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{CommandBuilder, max_time_millis, write_documents};
+pub use late_reply::OpenCursor;
 pub use reply::{Reply, array_bytes, document_bytes, write_concern_error, write_errors};
 pub use target::collection_of;

@@ -302,7 +302,7 @@ async fn a_dropped_shutdown_can_be_repeated() {
             Held::OfTheFuture,
         )
         .await;
-        harness.proxy.pass_everything();
+        harness.pass_everything();
         if outcome.is_none() {
             admin
                 .run_command(doc! { "ping": 1 })

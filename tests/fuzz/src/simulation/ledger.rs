@@ -93,7 +93,11 @@ impl Ledger {
             (counts.total, counts.waiting + failing)
         );
         let idle = self.established.difference(&self.in_use).count();
-        assert_eq!(idle, counts.available, "number of available connections");
+        assert_eq!(
+            idle,
+            counts.available + counts.draining,
+            "number of connections not in use"
+        );
     }
 
     /// Number of connections in use.

@@ -20,6 +20,8 @@ struct World {
     pending: Vec<ConnectionKey>,
     failing: Vec<FailedEstablishment<u32>>,
     in_use: Vec<ConnectionKey>,
+    /// Connections that owe a reply.
+    draining: Vec<ConnectionKey>,
     waiting: Vec<(WaiterId, u32)>,
     last_request: u32,
 }
@@ -42,6 +44,7 @@ impl World {
             pending: Vec::new(),
             failing: Vec::new(),
             in_use: Vec::new(),
+            draining: Vec::new(),
             waiting: Vec::new(),
             last_request: 0,
         }
@@ -55,7 +58,7 @@ impl World {
         self.now += Duration::from_millis(self.random.below(50));
         let dead = self.random.number();
         let perished = move |key: &mut ConnectionKey| dead >> (key.id % 64) & 15 == 0;
-        match self.random.below(24) {
+        match self.random.below(29) {
             0..=5 => self.check_out(dead),
             6 | 7 => {
                 if let Some((key, _)) = self.machine.try_check_out(self.now, |_| false) {
@@ -100,10 +103,30 @@ impl World {
             19 => self.clear(),
             20 | 21 => drop(self.machine.ready()),
             22 => self.machine.maintain(self.now, perished),
+            23 | 24 => {
+                if let Some(key) = Self::take(&mut self.random, &mut self.in_use) {
+                    self.machine.check_in_owing(key, key, self.now);
+                }
+            }
+            25..=27 => self.drain(),
             _ if self.random.percent(2) => drop(self.machine.close(self.now)),
             _ => {}
         }
         self.handle();
+    }
+
+    fn drain(&mut self) {
+        if let Some(key) = Self::take(&mut self.random, &mut self.draining) {
+            if self.random.percent(40) {
+                self.machine.drain_overdue(key, self.now);
+                self.draining.push(key);
+                return;
+            }
+            let wanted = self.machine.is_draining(key);
+            let outcome = self.random.percent(70).then_some(()).ok_or(Some("silent"));
+            let unwanted = self.machine.drained(key, key, outcome, self.now);
+            assert_eq!(unwanted.is_none(), wanted);
+        }
     }
 
     fn check_out(&mut self, dead: u64) {
@@ -163,6 +186,14 @@ impl World {
                 Action::Interrupt { generation, .. } => {
                     assert_eq!(generation + 1, self.machine.generation(None));
                 }
+                Action::Drain { key, .. } => {
+                    assert_eq!(
+                        key.generation,
+                        self.machine.generation(None),
+                        "a stale connection is drained"
+                    );
+                    self.draining.push(key);
+                }
                 Action::Close { .. } => {}
             }
         }
@@ -171,7 +202,7 @@ impl World {
         assert_eq!(self.in_use.len(), self.ledger.in_use());
         assert_eq!(
             counts.total,
-            counts.available + counts.pending + self.in_use.len() + self.failing.len()
+            counts.available + counts.pending + counts.draining + self.in_use.len() + self.failing.len()
         );
         let (most, connecting) = (
             self.limits.max_pool_size as usize,

@@ -31,6 +31,8 @@ struct World {
     /// Pending establishments, before and after the service id is known.
     pending: Vec<ConnectionKey>,
     in_use: Vec<ConnectionKey>,
+    /// Connections that owe a reply.
+    draining: Vec<ConnectionKey>,
     waiting: Vec<(WaiterId, u32)>,
     /// Number of PoolCleared events of each service that had connections.
     cleared: BTreeMap<ObjectId, u64>,
@@ -56,6 +58,7 @@ impl World {
             now: Instant::now(),
             pending: Vec::new(),
             in_use: Vec::new(),
+            draining: Vec::new(),
             waiting: Vec::new(),
             cleared: BTreeMap::new(),
             last_request: 0,
@@ -69,7 +72,7 @@ impl World {
 
     fn step(&mut self) {
         self.now += Duration::from_millis(self.random.below(50));
-        match self.random.below(20) {
+        match self.random.below(24) {
             0..=5 => self.check_out(),
             6 => {
                 if let Some((key, _)) = self.machine.try_check_out(self.now, |_| false) {
@@ -98,6 +101,24 @@ impl World {
                 }
             }
             17 | 18 => self.clear(),
+            19 => {
+                if let Some(key) = Self::take(&mut self.random, &mut self.in_use) {
+                    self.machine.check_in_owing(key, key, self.now);
+                }
+            }
+            20 | 21 => {
+                if let Some(key) = Self::take(&mut self.random, &mut self.draining) {
+                    let wanted = self.machine.is_draining(key);
+                    let outcome = self.random.percent(80).then_some(()).ok_or(None);
+                    let unwanted = self.machine.drained(key, key, outcome, self.now);
+                    assert_eq!(unwanted.is_none(), wanted);
+                }
+            }
+            22 => {
+                if let Some(key) = self.draining.first() {
+                    self.machine.drain_overdue(*key, self.now);
+                }
+            }
             _ => self.machine.maintain(self.now, |_| false),
         }
         self.handle();
@@ -150,7 +171,9 @@ impl World {
         };
         let (before, waiting) = (self.machine.generation(Some(id)), self.machine.counts().waiting);
         let changed = self.machine.clear(clear, self.now);
-        assert_eq!(self.machine.generation(Some(id)), before + u64::from(changed));
+        let after = self.machine.generation(Some(id));
+        // The service is forgotten with its last connection, if that one was draining.
+        assert!(after == before + u64::from(changed) || (changed && after == 0));
         assert_eq!(self.machine.counts().waiting, waiting, "a request failed");
         if changed {
             *self.cleared.entry(id).or_default() += 1;
@@ -168,6 +191,7 @@ impl World {
                 Action::Emit(Event::PoolClosed) => panic!("the pool was closed"),
                 Action::Emit(_) | Action::Close { .. } | Action::Interrupt { .. } => {}
                 Action::Establish(key) => self.pending.push(key),
+                Action::Drain { key, .. } => self.draining.push(key),
                 Action::Fulfil { waiter, key, .. } => {
                     assert_eq!(
                         self.waiting.remove(0).1,
@@ -194,15 +218,21 @@ impl World {
         assert_eq!(counts.pending, self.pending.len());
         assert_eq!(
             counts.total,
-            counts.available + counts.pending + self.in_use.len()
+            counts.available + counts.pending + counts.draining + self.in_use.len()
         );
+        let draining = self.draining.iter().filter(|key| self.machine.is_draining(**key));
+        assert_eq!(counts.draining, draining.count());
     }
 
     /// Fulfils all waiting requests, without failures.
     fn fulfil_all(&mut self) {
         while !self.waiting.is_empty() {
             let before = self.waiting.len();
-            if self.pending.is_empty() {
+            if let Some(key) = self.draining.pop() {
+                let wanted = self.machine.is_draining(key);
+                let unwanted = self.machine.drained(key, key, Ok(()), self.now);
+                assert_eq!(unwanted.is_none(), wanted);
+            } else if self.pending.is_empty() {
                 let key = self.in_use.pop().expect("a connection in use");
                 self.machine.check_in(key, key, Ok(()), self.now);
             } else {

@@ -16,6 +16,11 @@ enum Event {
     CheckOut,
     Cancel(usize),
     CheckIn(usize, bool),
+    CheckInOwing(usize),
+    /// The drain is overdue.
+    Overdue(usize),
+    /// The reply has arrived, or not.
+    Drained(usize, bool),
     Established(usize),
     /// Fails, and maybe clears the pool before the connection is given up.
     EstablishFailed(usize, bool),
@@ -33,6 +38,9 @@ fn event() -> impl Strategy<Value = Event> {
         8 => Just(Event::CheckOut),
         2 => index.prop_map(Event::Cancel),
         6 => (index, prop::bool::weighted(0.8)).prop_map(|(i, ok)| Event::CheckIn(i, ok)),
+        3 => index.prop_map(Event::CheckInOwing),
+        1 => index.prop_map(Event::Overdue),
+        3 => (index, prop::bool::weighted(0.7)).prop_map(|(i, ok)| Event::Drained(i, ok)),
         6 => index.prop_map(Event::Established),
         2 => (index, any::<bool>()).prop_map(|(i, clear)| Event::EstablishFailed(i, clear)),
         1 => Just(Event::Clear),
@@ -66,6 +74,8 @@ struct World {
     queue: VecDeque<(WaiterId, u32)>,
     pending: Vec<ConnectionKey>,
     in_use: Vec<ConnectionKey>,
+    /// Each with whether the drain is overdue.
+    draining: Vec<(ConnectionKey, bool)>,
     available: Vec<(ConnectionKey, Instant)>,
     /// Given to the machine by the event being handled; an action or the available ones must have
     /// it afterwards.
@@ -87,6 +97,7 @@ impl World {
             queue: VecDeque::new(),
             pending: Vec::new(),
             in_use: Vec::new(),
+            draining: Vec::new(),
             available: Vec::new(),
             returned: None,
             failing: None,
@@ -118,6 +129,27 @@ impl World {
                         .check_in(key, key, reusable.then_some(()).ok_or(None), self.now);
                 }
             }
+            Event::CheckInOwing(index) => {
+                if let Some(index) = index.checked_rem(self.in_use.len()) {
+                    let key = self.in_use.swap_remove(index);
+                    self.returned = Some(key);
+                    self.machine.check_in_owing(key, key, self.now);
+                }
+            }
+            Event::Overdue(index) => {
+                if let Some(index) = index.checked_rem(self.draining.len()) {
+                    self.draining[index].1 = true;
+                    self.machine.drain_overdue(self.draining[index].0, self.now);
+                }
+            }
+            Event::Drained(index, in_time) => {
+                if let Some(index) = index.checked_rem(self.draining.len()) {
+                    let (key, _) = self.draining.swap_remove(index);
+                    self.returned = Some(key);
+                    let outcome = in_time.then_some(()).ok_or(None);
+                    assert_eq!(self.machine.drained(key, key, outcome, self.now), None);
+                }
+            }
             Event::Established(index) => {
                 if let Some(index) = index.checked_rem(self.pending.len()) {
                     let key = self.pending.swap_remove(index);
@@ -138,6 +170,7 @@ impl World {
                 assert_eq!(self.machine.close(self.now), self.state != PoolState::Closed);
                 self.state = PoolState::Closed;
                 self.pending.clear();
+                self.give_up_draining();
             }
             Event::Advance(millis) => self.now += Duration::from_millis(millis),
             Event::Maintain(dead) => {
@@ -218,6 +251,16 @@ impl World {
             self.generation += 1;
             self.state = PoolState::Paused;
             self.pending.clear();
+            self.give_up_draining();
+        }
+    }
+
+    /// After a clear or close: their outcomes change nothing.
+    fn give_up_draining(&mut self) {
+        for (key, _) in std::mem::take(&mut self.draining) {
+            assert!(!self.machine.is_draining(key));
+            self.machine.drain_overdue(key, self.now);
+            assert_eq!(self.machine.drained(key, key, Ok(()), self.now), Some(key));
         }
     }
 
@@ -238,6 +281,12 @@ impl World {
                             .remove(index.expect("closed a connection that was not available"));
                     }
                     self.returned.take_if(|returned| *returned == key);
+                }
+                Action::Drain { key, connection } => {
+                    assert_eq!((connection, self.returned.take()), (key, Some(key)));
+                    assert_eq!(key.generation, self.generation);
+                    assert_ne!(self.state, PoolState::Closed);
+                    self.draining.push((key, false));
                 }
                 Action::Fulfil {
                     waiter,
@@ -287,11 +336,12 @@ impl World {
 
     fn check(&self, maintained: bool) {
         let counts = self.machine.counts();
-        let total = self.in_use.len() + self.available.len() + self.pending.len();
+        let total = self.in_use.len() + self.available.len() + self.pending.len() + self.draining.len();
         let expected = Counts {
             total,
             available: self.available.len(),
             pending: self.pending.len(),
+            draining: self.draining.len(),
             waiting: self.queue.len(),
         };
         assert_eq!(counts, expected);
@@ -318,8 +368,9 @@ impl World {
                 self.available.is_empty(),
                 "a connection is available and a request waits"
             );
+            let drained_soon = self.draining.iter().filter(|(_, overdue)| !overdue).count();
             assert!(
-                serving >= self.queue.len() || full || busy,
+                serving + drained_soon >= self.queue.len() || full || busy,
                 "a request waits without need"
             );
         }
@@ -349,6 +400,7 @@ impl World {
             }
             self.run(&Event::Established(0));
             self.run(&Event::CheckIn(0, true));
+            self.run(&Event::Drained(0, false));
         }
         panic!("requests were forgotten: {:?}", self.queue);
     }

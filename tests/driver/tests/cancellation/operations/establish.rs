@@ -6,7 +6,7 @@ use std::{net::SocketAddr, time::Duration};
 use marula_driver::{
     ServerAddress,
     internals::{
-        Connection, ConnectionSettings, LoginSettings, TlsConfig,
+        Condition, Connection, ConnectionSettings, LoginSettings, TlsConfig,
         auth::{Identity, Mechanism, ScramHash},
         handshake::client_metadata,
     },
@@ -71,7 +71,7 @@ async fn drop_at_every_poll(
         let done =
             outcome.map(|outcome| outcome.unwrap_or_else(|error| panic!("after {polls} polls: {error:?}")));
         if let Some(connection) = &done {
-            assert!(connection.is_reusable());
+            assert_eq!(connection.condition(), Condition::Reusable);
         }
         let finished = done.is_some();
         drop(done);

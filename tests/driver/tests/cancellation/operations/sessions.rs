@@ -37,7 +37,10 @@ impl SilentServer {
     async fn start() -> Self {
         let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
         let server = ScriptedServer::start(hello, script).await;
-        let client = Client::connect(server.uri("")).await.expect("a client");
+        // Late replies are awaited for 3 s, so each dropped operation needs a connection of its own.
+        let client = Client::connect(server.uri("minPoolSize=50"))
+            .await
+            .expect("a client");
         let database = client.database("d");
         Self {
             things: database.collection("things"),

@@ -148,8 +148,8 @@ async fn dropping_a_get_more_before_it_is_sent_keeps_the_pinned_connection() {
     assert_eq!(killed[0].connection, connection);
 }
 
-/// The connection has an outstanding reply and must be closed; another connection may lead to
-/// another mongos.
+/// The connection has an outstanding reply, and is closed if the reply does not arrive; another
+/// connection may lead to another mongos.
 #[tokio::test]
 async fn a_cursor_with_a_dropped_get_more_is_not_killed_on_another_connection() {
     let balanced = balanced(script).await;

@@ -20,6 +20,9 @@ impl World {
                     self.failed(waiter, error, handle);
                 }
                 Action::Interrupt { generation, .. } => self.interrupt(handle, generation),
+                Action::Drain { .. } => {
+                    unreachable!("the simulation reads each reply or loses the connection")
+                }
             }
         }
     }

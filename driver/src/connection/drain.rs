@@ -1,0 +1,128 @@
+//! Awaiting a reply after the operation that it belongs to has ended, so that the connection can be
+//! used again.
+//!
+//! The operation has ended because its future was dropped, or because its `timeoutMS` has passed.
+//! All that is known of the reply is in the read buffer, so draining continues where the operation
+//! stopped.
+
+#[cfg(test)]
+mod tests;
+
+use std::{ops::Range, task::Poll, time::Duration};
+
+use super::{Condition, Connection, State, timed_out};
+use crate::{
+    Error, Result,
+    error::NetworkPhase,
+    proto::command::{CommandBuilder, OpenCursor},
+    types::deadline::{Deadline, Elapsed},
+};
+
+/// The longest time without a byte of the reply.
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Which cursors in a late reply are closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KilledCursors {
+    /// Those that the command opened: the application does not know their ids. A cursor that the
+    /// command continued is closed by its owner.
+    Opened,
+    /// All. Behind a load balancer, only this connection leads to the server of the cursor.
+    All,
+}
+
+/// What has been read of a reply: the whole, with the place of its body and whether another reply
+/// follows, or some bytes.
+type Progress = Option<Result<(Range<usize>, bool)>>;
+
+impl Connection {
+    /// Reads the outstanding reply and discards it. The connection can then be used again.
+    ///
+    /// If the future is dropped, the reply is still outstanding.
+    ///
+    /// # Errors
+    /// The connection is broken: it failed, or no byte arrived for 3 s. Or `limit` has passed: then
+    /// the reply is still outstanding.
+    pub(crate) async fn drain(&mut self, limit: Deadline) -> Result<Range<usize>> {
+        self.drain_within(WINDOW, limit).await
+    }
+
+    /// As [`drain`](Self::drain), with another time limit for each byte.
+    async fn drain_within(&mut self, window: Duration, limit: Deadline) -> Result<Range<usize>> {
+        self.read.discard_message();
+        loop {
+            let next_byte = Deadline::after(Some(window));
+            match self.drain_step(next_byte.min(limit)).await {
+                Ok(None) => {}
+                Ok(Some(Ok((body, false)))) => {
+                    self.end_of_reply();
+                    return Ok(body);
+                }
+                Ok(Some(Ok((_, true)))) => {
+                    let more = Error::protocol("a late reply announces another reply");
+                    return Err(self.fail(more));
+                }
+                Ok(Some(Err(error))) => return Err(self.fail(error)),
+                Err(Elapsed) if next_byte.remaining().is_some_and(|left| left.is_zero()) => {
+                    return Err(self.fail(timed_out(NetworkPhase::Read)));
+                }
+                Err(Elapsed) => return Err(self.late(NetworkPhase::Read)),
+            }
+        }
+    }
+
+    /// Reads until the reply is complete, or else until some bytes of it have arrived: then returns
+    /// `None`.
+    fn drain_step(
+        &mut self,
+        deadline: Deadline,
+    ) -> impl Future<Output = std::result::Result<Progress, Elapsed>> {
+        let arrived = self.read.arrived();
+        deadline.run_polled(move |cx| match self.poll_message(cx) {
+            Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+            Poll::Pending if self.read.arrived() > arrived => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        })
+    }
+
+    /// As [`drain`](Self::drain), for a connection that no operation uses. Then closes the cursor in
+    /// the reply.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<()> {
+        let body = self.drain(Deadline::NEVER).await?;
+        let reply = self.reply(body);
+        let cursor = OpenCursor::opened_by(reply).or_else(|| match killed {
+            KilledCursors::Opened => None,
+            KilledCursors::All => OpenCursor::continued_by(reply),
+        });
+        match cursor {
+            Some(cursor) if self.condition() == Condition::Reusable => self.kill(&cursor).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes a cursor on the server. The server may refuse to: it also closes cursors that are not
+    /// used for 10 minutes.
+    async fn kill(&mut self, cursor: &OpenCursor) -> Result<()> {
+        let api = self.server_api;
+        let (message, _) = self.begin();
+        let mut command = CommandBuilder::new(message.buffer);
+        cursor.write_kill(&mut command);
+        if let Some(api) = api {
+            command.server_api(api);
+        }
+        command.finish(cursor.database())?;
+        message.finish()?;
+        let limit = Deadline::after(Some(WINDOW));
+        self.send(limit).await?;
+        let received = self.receive(limit).await;
+        received.map(drop).map_err(|error| self.fail(error))
+    }
+
+    /// Whether a reply is outstanding that can be awaited.
+    pub(crate) fn owes_reply(&self) -> bool {
+        self.state == State::Reading && self.condition() == Condition::OwesReply
+    }
+}

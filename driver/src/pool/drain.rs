@@ -1,0 +1,107 @@
+//! Awaiting late replies in the background.
+
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::Pool;
+use crate::{
+    connection::{Condition, Connection, KilledCursors},
+    proto::cmap::ConnectionKey,
+    types::{cancellation::run_until_cancelled, deadline::Deadline},
+};
+
+/// How long a request in the WaitQueue waits for a late reply before a connection is established for
+/// it: longer than a handshake takes, so that timeouts of a slow server do not open many
+/// connections.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+impl Pool {
+    /// Starts a task that awaits the reply that the connection owes.
+    pub(super) fn drain(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
+        let drain = Drain {
+            pool: Arc::clone(self),
+            key,
+            connection: Some(connection),
+        };
+        self.runtime.spawn(drain.run());
+    }
+
+    /// Completes when the pool was cleared or closed.
+    async fn drain_given_up(self: Arc<Self>, key: ConnectionKey) {
+        loop {
+            // Registered before the check, so that no clear or close is missed.
+            let woken = self.unwanted.notified();
+            if !self.lock().machine.is_draining(key) {
+                return;
+            }
+            woken.await;
+        }
+    }
+
+    fn drain_overdue(self: &Arc<Self>, key: ConnectionKey) {
+        let mut state = self.lock();
+        state.machine.drain_overdue(key, Instant::now());
+        self.perform(state);
+    }
+
+    fn drained(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
+        let outcome = match connection.condition() {
+            Condition::Reusable => Ok(()),
+            Condition::OwesReply | Condition::Broken => Err(connection.failure().cloned()),
+        };
+        let mut state = self.lock();
+        let unwanted = state.machine.drained(key, connection, outcome, Instant::now());
+        if unwanted.is_some() {
+            state.forget(key);
+        }
+        self.perform(state);
+        if let Some(connection) = unwanted {
+            self.close_connection(connection);
+        }
+    }
+}
+
+/// A connection whose reply is awaited.
+struct Drain {
+    pool: Arc<Pool>,
+    key: ConnectionKey,
+    /// `None` only during drop.
+    connection: Option<Box<Connection>>,
+}
+
+impl Drain {
+    async fn run(mut self) {
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        let killed = if self.pool.connection.load_balanced {
+            KilledCursors::All
+        } else {
+            KilledCursors::Opened
+        };
+        let (pool, key) = (&self.pool, self.key);
+        let given_up = Arc::clone(pool).drain_given_up(key);
+        let draining = async {
+            let mut drained = pin!(connection.drain_unused(killed));
+            let soon = Deadline::after(Some(PATIENCE)).run(drained.as_mut()).await;
+            if soon.is_err() {
+                pool.drain_overdue(key);
+                // The connection keeps its error.
+                drop(drained.await);
+            }
+        };
+        run_until_cancelled(given_up, draining).await;
+    }
+}
+
+impl Drop for Drain {
+    /// Gives the connection back, also if the runtime has ended: then it is closed.
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.pool.drained(self.key, connection);
+        }
+    }
+}

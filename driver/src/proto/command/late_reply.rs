@@ -1,0 +1,106 @@
+//! A reply that arrives after the operation has ended: the cursor that it opened must be closed
+//! ([Find, getMore and killCursors Commands]).
+//!
+//! [Find, getMore and killCursors Commands]:
+//! https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
+
+use super::{CommandBuilder, Reply};
+use crate::{Namespace, bson::find_element};
+
+/// An open cursor on the server that the driver does not use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCursor {
+    id: i64,
+    namespace: Namespace,
+}
+
+impl OpenCursor {
+    /// The cursor that a command opened, by the body of its reply. `None` if there is none, and for
+    /// the reply to a `getMore`, whose cursor the application may still have.
+    pub fn opened_by(reply: &[u8]) -> Option<Self> {
+        Self::in_batch(reply, "firstBatch")
+    }
+
+    /// The cursor that a `getMore` continued, by the body of its reply.
+    pub fn continued_by(reply: &[u8]) -> Option<Self> {
+        Self::in_batch(reply, "nextBatch")
+    }
+
+    fn in_batch(reply: &[u8], batch: &str) -> Option<Self> {
+        let cursor = Reply::scan(reply).ok()?.cursor().ok()?.0;
+        let field = |name| find_element(cursor, name).ok().flatten();
+        field(batch)?;
+        let id = field("id")?.value.int().ok().filter(|id| *id != 0)?;
+        let namespace = Namespace::parse(field("ns")?.value.str().ok()?)?;
+        Some(Self { id, namespace })
+    }
+
+    /// The database on which [`write_kill`](Self::write_kill)'s command runs.
+    pub fn database(&self) -> &str {
+        &self.namespace.database
+    }
+
+    /// Writes `killCursors`.
+    pub fn write_kill(&self, command: &mut CommandBuilder<'_>) {
+        command.str("killCursors", &self.namespace.collection);
+        command.serialize("cursors", &[self.id]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::{RawDocumentBuf, rawdoc};
+
+    fn open(id: i64) -> OpenCursor {
+        OpenCursor {
+            id,
+            namespace: Namespace::new("shop", "orders.old"),
+        }
+    }
+
+    fn first(id: i64) -> RawDocumentBuf {
+        rawdoc! { "ok": 1.0, "cursor": { "firstBatch": [{ "_id": 1 }], "id": id, "ns": "shop.orders.old" } }
+    }
+
+    #[test]
+    fn the_first_batch_of_an_open_cursor_names_it() {
+        assert_eq!(OpenCursor::opened_by(first(7).as_bytes()), Some(open(7)));
+        assert_eq!(OpenCursor::opened_by(first(0).as_bytes()), None);
+        assert_eq!(OpenCursor::continued_by(first(7).as_bytes()), None);
+    }
+
+    #[test]
+    fn a_further_batch_is_distinguished() {
+        let next = rawdoc! { "ok": 1.0, "cursor": { "nextBatch": [], "id": 7_i64, "ns": "shop.orders.old" } };
+        assert_eq!(OpenCursor::opened_by(next.as_bytes()), None);
+        assert_eq!(OpenCursor::continued_by(next.as_bytes()), Some(open(7)));
+    }
+
+    #[test]
+    fn other_replies_have_no_cursor() {
+        let whole = first(7);
+        for reply in [
+            rawdoc! { "ok": 1.0, "n": 1 },
+            rawdoc! { "ok": 1.0, "cursor": 7 },
+            rawdoc! { "ok": 1.0, "cursor": { "firstBatch": [], "id": "7", "ns": "shop.orders" } },
+            rawdoc! { "ok": 1.0, "cursor": { "firstBatch": [], "id": 7, "ns": "shop" } },
+            rawdoc! { "ok": 1.0, "cursor": { "firstBatch": [], "id": 7 } },
+        ] {
+            assert_eq!(OpenCursor::opened_by(reply.as_bytes()), None);
+        }
+        for end in 0..whole.as_bytes().len() {
+            assert_eq!(OpenCursor::opened_by(&whole.as_bytes()[..end]), None);
+        }
+    }
+
+    #[test]
+    fn the_command_names_collection_and_cursor() {
+        let mut buffer = Vec::new();
+        let mut command = CommandBuilder::new(&mut buffer);
+        open(7).write_kill(&mut command);
+        command.finish(open(7).database()).expect("short");
+        let expected = rawdoc! { "killCursors": "orders.old", "cursors": [7_i64], "$db": "shop" };
+        assert_eq!(buffer, expected.as_bytes());
+    }
+}

@@ -1,0 +1,149 @@
+//! Operations that are dropped while the server runs their commands: the late replies are awaited in
+//! the background, the connections are used again, and cursors in late replies are killed.
+
+use std::time::Duration;
+
+use marula_driver::{
+    Client,
+    bson::{Document, doc},
+    options::ClientOptions,
+};
+use marula_driver_tests::{Counts, Encrypted, PoolTally};
+use marula_test_server::TestServer;
+
+const WORKERS: usize = 10;
+const DROPPED: usize = 100;
+/// The time limit, which is reached only if a test fails.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long the operations wait for a reply, and how long the server delays it.
+const PATIENCE: Duration = Duration::from_millis(5);
+const SHORT_MS: i32 = 20;
+/// Long enough to drop the operation before its reply arrives.
+const LONG_MS: i32 = 1_000;
+
+async fn delay(client: &Client, delayed: &str, millis: i32, mode: &str) {
+    let data = doc! { "failCommands": [delayed], "blockConnection": true, "blockTimeMS": millis };
+    let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+    let admin = client.database("admin");
+    admin.run_command(command).await.expect("a fail point");
+}
+
+fn tallied(uri: &str) -> (Client, PoolTally) {
+    let mut options = ClientOptions::parse(uri).expect("a connection string");
+    let tally = PoolTally::default();
+    tally.listen(&mut options);
+    (Client::with_options(options).expect("a client"), tally)
+}
+
+/// Drops 1,000 operations of 10 tasks.
+async fn storm(uri: &str) -> Counts {
+    let (client, tally) = tallied(uri);
+    delay(&client, "find", SHORT_MS, "alwaysOn").await;
+    let workers: Vec<_> = (0..WORKERS)
+        .map(|_| {
+            let things = client.database("d").collection::<Document>("things");
+            tokio::spawn(async move {
+                let mut dropped = 0;
+                while dropped < DROPPED {
+                    let find = things.find_one(doc! {}).into_future();
+                    dropped += usize::from(tokio::time::timeout(PATIENCE, find).await.is_err());
+                }
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.await.expect("no panic");
+    }
+    delay(&client, "find", 0, "off").await;
+    let things = client.database("d").collection::<Document>("things");
+    things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+    assert_eq!(things.count_documents(doc! {}).await.expect("a count"), 1);
+    let counts = tally.counts();
+    client.shutdown().await;
+    tally.wait_until(Counts::is_at_rest).await;
+    tally.assert_nothing_left();
+    eprintln!("{counts:?}");
+    counts
+}
+
+#[tokio::test]
+async fn a_thousand_dropped_operations_open_a_handful_of_connections() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let counts = storm(&server.uri()).await;
+    assert!(counts.created <= 3 * WORKERS, "{counts:?}");
+    assert!(counts.checked_out > 100, "most operations were sent: {counts:?}");
+}
+
+#[tokio::test]
+async fn a_thousand_dropped_operations_open_a_handful_of_connections_with_tls() {
+    let deployment = Encrypted::start(TestServer::builder()).await;
+    let counts = storm(&deployment.uri("")).await;
+    assert!(counts.created <= 3 * WORKERS, "{counts:?}");
+}
+
+/// Sends a command and drops it before its reply.
+async fn drop_when_sent<T>(server: &TestServer, command: &str, running: impl Future<Output = T>) {
+    let sent = server.commands_seen(command) + 1;
+    tokio::select! {
+        biased;
+        _ = running => panic!("{command} was not delayed"),
+        () = server.wait_for_command(command, sent) => {}
+    }
+}
+
+async fn killed(server: &TestServer, count: usize) {
+    let killed = server.wait_for_command("killCursors", count);
+    tokio::time::timeout(TIME_LIMIT, killed)
+        .await
+        .expect("the cursor is killed");
+}
+
+#[tokio::test]
+async fn the_cursor_of_a_dropped_find_is_killed() {
+    let plain = TestServer::builder().auth("user", "secret");
+    let balanced = TestServer::builder().load_balanced();
+    for builder in [plain, balanced] {
+        let server = builder.start().await.expect("a server");
+        // The fail point is one of a mongos.
+        let (client, tally) = tallied(&server.single_uri());
+        let things = client.database("d").collection::<Document>("things");
+        let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
+        things.insert_many(&all).await.expect("stored");
+        delay(&client, "find", LONG_MS, "alwaysOn").await;
+        let created = tally.counts().created;
+        let find = things.find(doc! {}).batch_size(2).into_future();
+        drop_when_sent(&server, "find", find).await;
+        killed(&server, 1).await;
+        delay(&client, "find", 0, "off").await;
+        assert!(things.find_one(doc! {}).await.expect("a reply").is_some());
+        assert!(tally.counts().created <= created + 1, "one for the fail point");
+    }
+}
+
+/// Only its connection leads to the server of the cursor.
+#[tokio::test]
+async fn behind_a_load_balancer_the_cursor_of_a_dropped_get_more_is_killed_on_its_connection() {
+    let server = TestServer::builder()
+        .load_balanced()
+        .start()
+        .await
+        .expect("a server");
+    let (client, tally) = tallied(&server.single_uri());
+    let things = client.database("d").collection::<Document>("things");
+    let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
+    things.insert_many(&all).await.expect("stored");
+    let mut cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    for _ in 0..2 {
+        assert!(cursor.advance().await.expect("a document"));
+    }
+    delay(&client, "getMore", LONG_MS, "alwaysOn").await;
+    drop_when_sent(&server, "getMore", cursor.advance()).await;
+    drop(cursor);
+    killed(&server, 1).await;
+    tally.wait_until(Counts::is_at_rest).await;
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    assert_eq!(tally.counts().closed, 0, "{:?}", tally.counts());
+    assert_eq!(server.commands_seen("killCursors"), 1, "not killed twice");
+}
