@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawDocument, RawElements},
-    connection::Connection,
+    connection::{Condition, Connection},
     operation::{ImplicitSession, Operation, Properties, ReplyContext, Retry},
     pool::PooledConnection,
     proto::{
@@ -156,8 +156,7 @@ impl<'a> Attempt<'a> {
                 return operation.unacknowledged();
             }
             Err(error) => {
-                // A reply that is later than `socketTimeoutMS` is not awaited.
-                let error = connection.fail(error);
+                let error = self.end_exchange(connection, error);
                 let error = if self.is_numbered() {
                     retry::label_write_failure(error)
                 } else {
@@ -216,6 +215,17 @@ impl<'a> Attempt<'a> {
         }
         connection.expect_nothing();
         Ok(None)
+    }
+
+    /// After `timeoutMS` has passed, the reply is awaited in the background, or the command was not
+    /// sent at all, so that the connection is used again. A reply that is later than
+    /// `socketTimeoutMS` is not awaited: the connection is closed.
+    fn end_exchange(&self, connection: &mut Connection, error: Error) -> Error {
+        if self.timeout.is_set() && connection.condition() != Condition::Broken {
+            error
+        } else {
+            connection.fail(error)
+        }
     }
 
     /// Writes the request. Returns whether a reply is expected.

@@ -274,7 +274,7 @@ impl Executor {
         };
         let result = 'done: {
             if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
-                let limit = Deadline::after(self.settings.socket_timeout);
+                let limit = state.timeout.deadline(self.settings.socket_timeout);
                 // Boxed, because it is rare.
                 if let Err(error) = Box::pin(connection.drain(limit)).await {
                     break 'done Err(error);
