@@ -195,7 +195,7 @@ async fn dropping_next_of_a_stream_loses_no_document() {
     }
 }
 
-/// While nobody polls the stream, its getMore completes, and gives its connection back.
+/// While the stream is not polled, its getMore completes, and gives its connection back.
 #[tokio::test]
 async fn a_stream_that_is_not_polled_holds_no_connection() {
     let harness = Harness::start().await;
