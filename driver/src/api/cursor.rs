@@ -113,6 +113,7 @@ impl<T> Cursor<T> {
             session: None,
             scope: OperationScope::default(),
             pin: None,
+            held: None,
         };
         Self::new(client, reply, None, None)
     }
@@ -130,6 +131,9 @@ impl<T> Cursor<T> {
     pub(super) fn with_time_limit(mut self, timeout: CursorTimeout) -> Self {
         if let Some(state) = &mut self.state {
             state.timeout = timeout;
+            if timeout.is_endless() {
+                state.reply.held = None;
+            }
         }
         self
     }
@@ -334,7 +338,6 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The bytes of the current document.
     /// As [`close`](Self::close), with this time limit (`timeoutMS`) for `killCursors`. Zero means no
     /// limit.
     ///
@@ -350,6 +353,7 @@ impl<T> Cursor<T> {
         self.close().await;
     }
 
+    /// The bytes of the current document.
     pub(crate) fn current_bytes(&self) -> Result<&[u8]> {
         Ok(self.state_with_document()?.reply.batch.current())
     }
