@@ -227,13 +227,16 @@ impl Connection {
         self.state = State::Writing;
         self.hello_body = 0..0;
         let limit = self.max_message_size();
-        let packed = match &mut self.compression {
-            None => Ok(&*self.write),
-            Some(compression) => compression.pack(&self.write, limit),
-        };
-        let bytes = match packed {
-            Ok(bytes) => bytes,
-            Err(error) => return Err(self.fail(error.into())),
+        // In a block, so that the future does not contain the result.
+        let bytes = {
+            let packed = match &mut self.compression {
+                None => Ok(&*self.write),
+                Some(compression) => compression.pack(&self.write, limit),
+            };
+            match packed {
+                Ok(bytes) => bytes,
+                Err(error) => return Err(self.fail(error.into())),
+            }
         };
         let interruption = self.read.interruption();
         let stream = &mut self.stream;

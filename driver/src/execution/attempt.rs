@@ -136,85 +136,92 @@ impl<'a> Attempt<'a> {
         self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
 
-    pub(super) async fn run<O: Operation>(
+    /// Sends the command and reads its reply.
+    ///
+    /// An `async fn` would contain its arguments twice.
+    pub(super) fn run<O: Operation>(
         &self,
         operation: &mut O,
         connection: &mut PooledConnection,
-    ) -> Result<O::Output> {
-        let expects_reply = match self.write(operation, connection) {
-            Ok(expects_reply) => expects_reply,
-            Err(error) => {
-                connection.discard_request();
-                return Err(error);
-            }
-        };
-        let monitor = CommandMonitor::start(self, operation, connection);
-        let body = match self.exchange(expects_reply, connection).await {
-            Ok(Some(body)) => body,
-            Ok(None) => {
-                CommandMonitor::succeeded(monitor, None);
-                return operation.unacknowledged();
-            }
-            Err(error) => {
-                let error = self.end_exchange(connection, error);
-                let error = if self.is_numbered() {
-                    retry::label_write_failure(error)
-                } else {
-                    error
-                };
-                CommandMonitor::failed(monitor, &error);
-                return Err(error);
-            }
-        };
-        let bytes = connection.reply(body.clone());
-        let reply = match Reply::scan(bytes) {
-            Ok(reply) => reply,
-            // The body is not a BSON document, so nothing else from this connection can be trusted.
-            Err(error) => {
-                let error = connection.fail(error);
-                CommandMonitor::failed(monitor, &error);
-                return Err(error);
-            }
-        };
-        let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
-        let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
-        if let Some(error) = reply.state_change().filter(|_| !is_reported) {
-            // For every result of the operation: the specification requires that the write concern
-            // error of any command is checked.
-            let error = error.with_address(self.server.address());
-            self.executor
-                .topology
-                .handle_error(self.server, connection.key(), &error);
-        }
-        match &parsed {
-            Err(error) if !accepted => CommandMonitor::failed(monitor, error),
-            _ => CommandMonitor::succeeded(monitor, Some(bytes)),
-        }
-        match parsed {
-            Ok(mut output) => {
-                if let Some(cursor) = O::cursor(&mut output) {
-                    cursor.batch.attach(|| connection.take_reply(body));
+    ) -> impl Future<Output = Result<O::Output>> {
+        async move {
+            let expects_reply = match self.write(operation, connection) {
+                Ok(expects_reply) => expects_reply,
+                Err(error) => {
+                    connection.discard_request();
+                    return Err(error);
                 }
-                Ok(output)
+            };
+            let monitor = CommandMonitor::start(self, operation, connection);
+            let body = match self.exchange(expects_reply, connection).await {
+                Ok(Some(body)) => body,
+                Ok(None) => {
+                    CommandMonitor::succeeded(monitor, None);
+                    return operation.unacknowledged();
+                }
+                Err(error) => {
+                    let error = self.end_exchange(connection, error);
+                    let error = if self.is_numbered() {
+                        retry::label_write_failure(error)
+                    } else {
+                        error
+                    };
+                    CommandMonitor::failed(monitor, &error);
+                    return Err(error);
+                }
+            };
+            let bytes = connection.reply(body.clone());
+            let reply = match Reply::scan(bytes) {
+                Ok(reply) => reply,
+                // The body is not a BSON document, so nothing else from this connection can be trusted.
+                Err(error) => {
+                    let error = connection.fail(error);
+                    CommandMonitor::failed(monitor, &error);
+                    return Err(error);
+                }
+            };
+            let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
+            let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
+            if let Some(error) = reply.state_change().filter(|_| !is_reported) {
+                // For every result of the operation: the specification requires that the write concern
+                // error of any command is checked.
+                let error = error.with_address(self.server.address());
+                self.executor
+                    .topology
+                    .handle_error(self.server, connection.key(), &error);
             }
-            Err(error) if breaks_structure(&error, connection.reply(body)) => Err(connection.fail(error)),
-            Err(error) => Err(error.with_address(self.server.address())),
+            match &parsed {
+                Err(error) if !accepted => CommandMonitor::failed(monitor, error),
+                _ => CommandMonitor::succeeded(monitor, Some(bytes)),
+            }
+            match parsed {
+                Ok(mut output) => {
+                    if let Some(cursor) = O::cursor(&mut output) {
+                        cursor.batch.attach(|| connection.take_reply(body));
+                    }
+                    Ok(output)
+                }
+                Err(error) if breaks_structure(&error, connection.reply(body)) => Err(connection.fail(error)),
+                Err(error) => Err(error.with_address(self.server.address())),
+            }
         }
     }
 
     /// Sends the request. Returns the range of the body of the reply, if one is expected.
-    async fn exchange(
+    fn exchange(
         &self,
         expects_reply: bool,
         connection: &mut Connection,
-    ) -> Result<Option<Range<usize>>> {
+    ) -> impl Future<Output = Result<Option<Range<usize>>>> {
         let deadline = self.timeout.deadline(self.executor.settings.socket_timeout);
-        connection.send(deadline).await?;
-        if expects_reply {
-            return connection.receive(deadline).await.map(Some);
+        async move {
+            connection.send(deadline).await?;
+            if expects_reply {
+                return connection.receive(deadline).await.map(Some);
+            }
+            connection.expect_nothing();
+            Ok(None)
         }
-        connection.expect_nothing();
-        Ok(None)
     }
 
     /// After `timeoutMS` has passed, the reply is awaited in the background, or the command was not

@@ -240,112 +240,119 @@ impl Executor {
 
     /// One attempt: server selection, check-out, command. Resources are returned before it
     /// completes.
-    async fn run_once<O: Operation>(
+    ///
+    /// An `async fn` would contain its arguments twice.
+    fn run_once<O: Operation>(
         &self,
         operation: &mut O,
         state: &mut OperationState<'_>,
-    ) -> Result<O::Output, Failure> {
-        let mut selection = None;
-        state.scope.span.begin_attempt();
-        let at_once = match state.transaction {
-            None => self.select_at_once(operation.properties().criteria, state.avoid()),
-            Some(_) => None,
-        };
-        let server = match at_once {
-            Some(server) => server,
-            None => {
-                selection = self.selection_deadline(state.timeout);
-                // Boxed to keep the future of an operation that need not wait small.
-                Box::pin(self.select_for(operation, state, selection))
-                    .await
-                    .map_err(Failure::nowhere)?
-            }
-        };
-        // Read once for connection and session: reading the clock is a measurable part of an
-        // operation.
-        let mut now = Instant::now();
-        let (mut connection, pinned_by) = match operation.pin().and_then(Option::take) {
-            Some(connection) => (*connection, PinnedBy::Cursor),
-            None => match state.take_pinned_connection() {
-                Some(connection) => (*connection, PinnedBy::Transaction),
-                None => match server.try_check_out(now) {
-                    Some(connection) => (connection, state.pin(&server)),
+    ) -> impl Future<Output = Result<O::Output, Failure>> {
+        async move {
+            let mut selection = None;
+            state.scope.span.begin_attempt();
+            let server = {
+                let at_once = match state.transaction {
+                    None => self.select_at_once(operation.properties().criteria, state.avoid()),
+                    Some(_) => None,
+                };
+                match at_once {
+                    Some(server) => server,
                     None => {
-                        let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
-                        // Boxed to keep the future of an operation that finds an available
-                        // connection small.
-                        let checking_out = self.check_out(operation, &server, state.transaction, deadline);
-                        let connection = Box::pin(checking_out).await?;
-                        now = Instant::now();
-                        (connection, state.pin(&server))
+                        selection = self.selection_deadline(state.timeout);
+                        // Boxed to keep the future of an operation that need not wait small.
+                        Box::pin(self.select_for(operation, state, selection))
+                            .await
+                            .map_err(Failure::nowhere)?
                     }
+                }
+            };
+            // Read once for connection and session: reading the clock is a measurable part of an
+            // operation.
+            let mut now = Instant::now();
+            let (mut connection, pinned_by) = match operation.pin().and_then(Option::take) {
+                Some(connection) => (*connection, PinnedBy::Cursor),
+                None => match state.take_pinned_connection() {
+                    Some(connection) => (*connection, PinnedBy::Transaction),
+                    None => match server.try_check_out(now) {
+                        Some(connection) => (connection, state.pin(&server)),
+                        None => {
+                            let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
+                            // Boxed to keep the future of an operation that finds an available
+                            // connection small.
+                            let checking_out =
+                                self.check_out(operation, &server, state.transaction, deadline);
+                            let connection = Box::pin(checking_out).await?;
+                            now = Instant::now();
+                            (connection, state.pin(&server))
+                        }
+                    },
                 },
-            },
-        };
-        let result = 'done: {
-            if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
-                let limit = state.timeout.deadline(self.settings.socket_timeout);
-                // Boxed, because it is rare.
-                if let Err(error) = Box::pin(connection.drain(limit)).await {
+            };
+            let result = 'done: {
+                if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
+                    let limit = state.timeout.deadline(self.settings.socket_timeout);
+                    // Boxed, because it is rare.
+                    if let Err(error) = Box::pin(connection.drain(limit)).await {
+                        break 'done Err(error);
+                    }
+                }
+                let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
+                    // Without the transaction number of the first attempt, the write could be executed
+                    // twice.
+                    Ok(attempt) if state.number.is_some() && !attempt.is_numbered() => {
+                        break 'done Err(Error::unsupported("retryable writes on this server"));
+                    }
+                    Ok(attempt) => attempt,
+                    Err(error) => break 'done Err(error),
+                };
+                state.in_flight = true;
+                // The output may be of a type that must not be held over an await.
+                match attempt.run(operation, &mut connection).await {
+                    Err(error) if is_reauthentication_required(&error) => {}
+                    outcome => break 'done outcome,
+                }
+                let deadline = state.timeout.deadline(None);
+                if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
+                    let error = if attempt.is_numbered() {
+                        retry::label_write_failure(error)
+                    } else {
+                        error
+                    };
                     break 'done Err(error);
                 }
-            }
-            let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {
-                // Without the transaction number of the first attempt, the write could be executed
-                // twice.
-                Ok(attempt) if state.number.is_some() && !attempt.is_numbered() => {
-                    break 'done Err(Error::unsupported("retryable writes on this server"));
-                }
-                Ok(attempt) => attempt,
-                Err(error) => break 'done Err(error),
+                attempt.run(operation, &mut connection).await
             };
-            state.in_flight = true;
-            // The output may be of a type that must not be held over an await.
-            match attempt.run(operation, &mut connection).await {
-                Err(error) if is_reauthentication_required(&error) => {}
-                outcome => break 'done outcome,
-            }
-            let deadline = state.timeout.deadline(None);
-            if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
-                let error = if attempt.is_numbered() {
-                    retry::label_write_failure(error)
-                } else {
-                    error
-                };
-                break 'done Err(error);
-            }
-            attempt.run(operation, &mut connection).await
-        };
-        state.leave(matches!(&result, Err(error) if error.is_network()));
-        let was_sent = std::mem::take(&mut state.in_flight);
-        let result = result.map_err(|error| {
-            if was_sent {
-                self.topology.handle_error(&server, connection.key(), &error);
-            }
-            Failure::at(&server, error)
-        });
-        match pinned_by {
-            PinnedBy::Nothing => {}
-            PinnedBy::Cursor => {
-                if let Some(place) = operation.pin() {
-                    *place = Some(Box::new(connection));
+            state.leave(matches!(&result, Err(error) if error.is_network()));
+            let was_sent = std::mem::take(&mut state.in_flight);
+            let result = result.map_err(|error| {
+                if was_sent {
+                    self.topology.handle_error(&server, connection.key(), &error);
                 }
-                return result;
+                Failure::at(&server, error)
+            });
+            match pinned_by {
+                PinnedBy::Nothing => {}
+                PinnedBy::Cursor => {
+                    if let Some(place) = operation.pin() {
+                        *place = Some(Box::new(connection));
+                    }
+                    return result;
+                }
+                PinnedBy::Transaction => {
+                    state.keep_connection(connection);
+                    return result;
+                }
             }
-            PinnedBy::Transaction => {
-                state.keep_connection(connection);
-                return result;
+            let mut output = result?;
+            if server.is_load_balancer()
+                && operation.pin().is_none()
+                && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
+            {
+                connection.set_check_out_reason(CheckOutReason::Cursor);
+                cursor.pin = Some(Box::new(connection));
             }
+            Ok(output)
         }
-        let mut output = result?;
-        if server.is_load_balancer()
-            && operation.pin().is_none()
-            && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
-        {
-            connection.set_check_out_reason(CheckOutReason::Cursor);
-            cursor.pin = Some(Box::new(connection));
-        }
-        Ok(output)
     }
 
     async fn check_out<O: Operation>(

@@ -40,20 +40,7 @@ pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
 
 /// Returns whether an argument of the specifications is not supported.
 pub(crate) fn argument(operation: &str, name: &str) -> bool {
-    match name {
-        "session" => true,
-        "encryptedFields" => matches!(operation, "createCollection" | "dropCollection"),
-        "readConcern" | "readPreference" | "writeConcern" => true,
-        _ => false,
-    }
-}
-
-/// The name of an unsupported argument: `session` is the same feature for all operations.
-pub(crate) fn argument_name(operation: &str, name: &str) -> String {
-    match name {
-        "session" => name.to_owned(),
-        _ => format!("{operation}.{name}"),
-    }
+    name == "encryptedFields" && matches!(operation, "createCollection" | "dropCollection")
 }
 
 /// The unsupported option in an error of client creation.

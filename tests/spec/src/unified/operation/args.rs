@@ -64,7 +64,7 @@ impl Args {
         let mut pending = None;
         for key in self.rest.keys() {
             if missing::argument(&self.operation, key) {
-                pending.get_or_insert_with(|| missing::argument_name(&self.operation, key));
+                pending.get_or_insert_with(|| format!("{}.{key}", self.operation));
             } else {
                 return failed(format!("{}: unknown argument \"{key}\"", self.operation));
             }
@@ -278,11 +278,11 @@ mod tests {
             Err(Stop::Failed(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "oplogReplay": true }).finish(),
+            Args::new("createCollection", doc! { "encryptedFields": {} }).finish(),
             Err(Stop::Pending(_))
         ));
         assert!(matches!(
-            Args::new("find", doc! { "oplogReplay": true, "foo": 1 }).finish(),
+            Args::new("createCollection", doc! { "encryptedFields": {}, "foo": 1 }).finish(),
             Err(Stop::Failed(_))
         ));
     }
