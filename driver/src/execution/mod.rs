@@ -129,10 +129,6 @@ impl Executor {
 
     /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
     /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "the future of an `async fn` would contain the arguments twice"
-    )]
     pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
         scope: S,
