@@ -77,7 +77,7 @@ impl State {
     }
 
     /// Opens a cursor with `aggregate`, after the pause. An implicit session is not used again if
-    /// the future is dropped.
+    /// the future is dropped. A resume fails if the client shuts down.
     pub(super) async fn aggregate(
         &mut self,
         start: &Start,
@@ -85,6 +85,9 @@ impl State {
         is_resume: bool,
         timeout: Timeout,
     ) -> Result<Reply, Failed> {
+        if is_resume && self.collection.executor().is_closing() {
+            return Err(self.failed(Error::new(ErrorKind::Shutdown), None));
+        }
         if let Some(pause) = pause {
             if !timeout.allows(pause) {
                 let error = Error::timed_out("before the pause that precedes the next resume");

@@ -17,7 +17,10 @@ use crate::{
     Error, ErrorKind, Result,
     bson::{Bson, DateTime, Document, ObjectId, doc},
     proto::gridfs::{ChunkBuffer, GridFsFile},
-    types::timeout::Timeout,
+    types::{
+        in_flight::{Held, OfOperation},
+        timeout::Timeout,
+    },
 };
 
 /// The fields of a new file that the application sets.
@@ -54,6 +57,8 @@ pub struct GridFsUploadStream {
     chunks: InsertedChunks,
     /// `close` was called, so the last chunk is complete.
     is_ending: bool,
+    /// A shutdown waits for the stream until it is closed or aborted, or has failed.
+    held: Option<Held<OfOperation>>,
 }
 
 enum State {
@@ -110,7 +115,9 @@ impl InsertedChunks {
 
 impl GridFsUploadStream {
     pub(super) fn new(store: Arc<Store>, file: NewFile, buffer: ChunkBuffer, timeout: Timeout) -> Self {
+        let held = Some(store.executor().hold());
         Self {
+            held,
             store,
             file,
             buffer,
@@ -221,6 +228,7 @@ impl GridFsUploadStream {
                 State::Inserting(_) => ready!(self.poll_inserted(cx))?,
                 State::Closing(commands) => {
                     let result = ready!(commands.as_mut().poll(cx));
+                    self.held = None;
                     self.state = match result {
                         Ok(()) => State::Closed,
                         Err(error) => {
@@ -250,9 +258,13 @@ impl GridFsUploadStream {
                 State::Aborting(commands) => {
                     let result = ready!(commands.as_mut().poll(cx));
                     self.state = State::Aborted;
+                    self.held = None;
                     return Poll::Ready(result);
                 }
-                State::Aborted => return Poll::Ready(Ok(())),
+                State::Aborted => {
+                    self.held = None;
+                    return Poll::Ready(Ok(()));
+                }
                 State::Closing(_) | State::Closed => return Poll::Ready(Err(self.closed())),
             }
         }
@@ -282,6 +294,7 @@ impl GridFsUploadStream {
             Err(error) => {
                 let error = insert_error(error);
                 self.state = State::Failed(error.clone());
+                self.held = None;
                 Err(error)
             }
         })
@@ -340,8 +353,7 @@ impl Drop for GridFsUploadStream {
         let commands = match &self.state {
             State::Open | State::Inserting(_) => {
                 // The stream may be dropped because its time limit has expired.
-                let timeout = self.store.start_timeout(None).unwrap_or(self.timeout);
-                self.aborting(timeout)
+                self.aborting(self.store.full_timeout())
             }
             State::Closing(_) | State::Aborting(_) => match mem::replace(&mut self.state, State::Closed) {
                 State::Closing(commands) | State::Aborting(commands) => Some(commands),
@@ -350,7 +362,7 @@ impl Drop for GridFsUploadStream {
             State::Closed | State::Aborted | State::Failed(_) => None,
         };
         if let Some(commands) = commands {
-            self.store.runtime().spawn(commands);
+            self.store.executor().spawn(commands);
         }
     }
 }
