@@ -137,8 +137,10 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends the command and reads its reply.
-    ///
-    /// An `async fn` would contain its arguments twice.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` contains its arguments twice"
+    )]
     pub(super) fn run<O: Operation>(
         &self,
         operation: &mut O,
@@ -282,7 +284,11 @@ impl<'a> Attempt<'a> {
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        if has_timeout && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)? {
+        // mongocryptd gets no time limit (CSOT, "Client Side Encryption").
+        if has_timeout
+            && !hello.iscryptd
+            && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)?
+        {
             command.i64("maxTimeMS", limit);
         }
         command.finish(database)?;

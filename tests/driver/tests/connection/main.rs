@@ -8,4 +8,3 @@ mod pool;
 mod sockets;
 mod socks5;
 mod srv;
-mod timeouts;
