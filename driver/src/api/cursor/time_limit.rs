@@ -102,6 +102,11 @@ impl CursorTimeout {
         self.has_max_time
     }
 
+    /// Whether each call has the whole time limit.
+    pub(super) fn is_per_iteration(&self) -> bool {
+        self.is_per_iteration
+    }
+
     /// The time limit of a call that fetches documents, which begins now.
     pub(in crate::api) fn of_call(&self) -> Timeout {
         if self.is_per_iteration {
@@ -111,10 +116,10 @@ impl CursorTimeout {
         }
     }
 
-    /// The time limit of `killCursors`, which begins now: the cursor is closed also after its time
-    /// limit has expired.
-    pub(super) fn of_close(&self) -> Timeout {
-        Timeout::start(self.limit)
+    /// The time limit of `killCursors`, which starts when it is sent: the cursor is closed also after
+    /// its time limit has expired.
+    pub(super) fn of_close(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Replaces the time limit of `killCursors`.

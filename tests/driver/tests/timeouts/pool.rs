@@ -89,7 +89,7 @@ async fn waits_for_a_connection(options: &str) -> Duration {
     });
     let client = Client::connect(proxy.uri(&format!("maxPoolSize=1&timeoutMS=500{options}")))
         .await
-        .unwrap();
+        .expect("it succeeds");
     let admin = client.database("admin");
     let occupant = tokio::spawn({
         let admin = admin.clone();
@@ -108,7 +108,7 @@ async fn waits_for_a_connection(options: &str) -> Duration {
     });
     let waited = waited.await.expect("no hang");
     proxy.end_waits();
-    occupant.await.unwrap().unwrap_err();
+    occupant.await.expect("it succeeds").expect_err("it has failed");
     waited
 }
 
