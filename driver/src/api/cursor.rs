@@ -334,7 +334,6 @@ impl<T> Cursor<T> {
         }
     }
 
-    /// The bytes of the current document.
     /// As [`close`](Self::close), with this time limit (`timeoutMS`) for `killCursors`. Zero means no
     /// limit.
     ///
@@ -350,6 +349,7 @@ impl<T> Cursor<T> {
         self.close().await;
     }
 
+    /// The bytes of the current document.
     pub(crate) fn current_bytes(&self) -> Result<&[u8]> {
         Ok(self.state_with_document()?.reply.batch.current())
     }

@@ -134,6 +134,7 @@ impl Executor {
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
         session.settle_pin();
+        session.span.settle();
         self.give_back(server);
     }
 }

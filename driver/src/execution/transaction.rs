@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress,
+    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -103,6 +103,7 @@ impl OperationState<'_> {
             state.forget_ended_transaction();
             drop(state);
             session.settle_pin();
+            session.span.settle();
             return Ok(());
         };
         let is_read = matches!(
@@ -256,10 +257,19 @@ impl Executor {
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
-            session.span.end(None);
+            session.span.settle();
             return Ok(());
         }
-        session.span.end(result.as_ref().err());
+        match &result {
+            // The commit can be repeated, or it was not sent and the transaction can be aborted.
+            Err(error)
+                if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+                    || session.lock().open_transaction().is_some() =>
+            {
+                session.span.commit_failed(error);
+            }
+            result => session.span.end(result.as_ref().err()),
+        }
         result
     }
 }

@@ -59,6 +59,11 @@ impl OperationSpan {
     }
 }
 
+/// Returns the future.
+pub(crate) fn untraced<F: Future + Unpin>(future: F) -> F {
+    future
+}
+
 /// A command that was written and is about to be sent.
 #[expect(dead_code, reason = "the fields are those of the module with the feature")]
 pub(crate) struct TracedCommand<'a> {
@@ -102,4 +107,8 @@ impl TransactionSpan {
     pub(crate) fn begin(&self, _: &Tracing) {}
 
     pub(crate) fn end(&self, _: Option<&Error>) {}
+
+    pub(crate) fn commit_failed(&self, _: &Error) {}
+
+    pub(crate) fn settle(&self) {}
 }

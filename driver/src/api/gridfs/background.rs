@@ -7,10 +7,16 @@ use std::{
 
 use tokio::runtime::Handle;
 
-use crate::Result;
+use crate::{Result, telemetry::untraced};
 
 /// The commands of a call or a stream, which run one after the other.
 pub(super) type Commands<T = ()> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Runs commands on the runtime of the client. They have no spans of operations: no call of the
+/// application waits for them.
+pub(super) fn complete<T: Send + 'static>(runtime: &Handle, commands: Commands<T>) {
+    runtime.spawn(untraced(commands));
+}
 
 /// Commands that continue on the runtime of the client if the future is dropped after its first
 /// poll, so that no part of the files or chunks remains.
@@ -47,7 +53,7 @@ impl<T: Send + 'static> Future for CompleteInBackground<T> {
 impl<T: Send + 'static> Drop for CompleteInBackground<T> {
     fn drop(&mut self) {
         if let Some(commands) = self.commands.take().filter(|_| self.has_started) {
-            self.runtime.spawn(commands);
+            complete(&self.runtime, commands);
         }
     }
 }

@@ -1,14 +1,18 @@
 //! The commands on the two collections of a bucket.
 
-use std::{ops::Range, time::Duration};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
-use tokio::{runtime::Handle, sync::OnceCell};
+use tokio::runtime::Handle;
 
 use crate::{
     Collection, Cursor, Database, Error, ErrorKind, IndexModel, Result,
     bson::{Bson, Document, RawDocumentBuf, doc},
     error::GridFsError,
-    proto::gridfs::{GridFsFile, Revision, has_index},
+    proto::gridfs::{GridFsFile, Revision, has_index, is_valid_id},
     types::{
         read_preference::{ReadPreference, ReadPreferenceMode},
         timeout::Timeout,
@@ -25,8 +29,9 @@ pub(super) struct Store {
     pub(super) chunk_size: u32,
     pub(super) files: Collection<GridFsFile>,
     chunks: Collection<RawDocumentBuf>,
-    /// Set when the indexes have been checked. Concurrent uploads wait for one check.
-    has_indexes: OnceCell<()>,
+    /// Set when the indexes have been checked. Concurrent uploads do not wait for each other: the
+    /// check of a stream that is not polled would not end. The indexes are created once anyhow.
+    has_indexes: AtomicBool,
 }
 
 /// The action with what is left of the time limit of the call or the stream.
@@ -67,7 +72,7 @@ impl Store {
             database,
             name,
             chunk_size,
-            has_indexes: OnceCell::new(),
+            has_indexes: AtomicBool::new(false),
         }
     }
 
@@ -81,33 +86,27 @@ impl Store {
         self.database.start_timeout(own, None)
     }
 
-    fn is_acknowledged(&self) -> bool {
+    pub(super) fn is_acknowledged(&self) -> bool {
         self.database.concerns().write_concern.is_acknowledged()
     }
 
     /// Creates the indexes if the bucket is empty ("Before write operations"). Sends nothing if this
     /// has succeeded before.
     async fn ensure_indexes(&self, timeout: Timeout) -> Result<()> {
-        if self.has_indexes.initialized() {
-            return Ok(());
+        if !self.has_indexes.load(Ordering::Relaxed) {
+            self.create_indexes(timeout).await?;
+            self.has_indexes.store(true, Ordering::Relaxed);
         }
-        let check = self.has_indexes.get_or_try_init(|| self.create_indexes(timeout));
-        // The check may be that of another upload, which has another time limit.
-        match timeout.deadline(None).run(check).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(expired()),
-        }
+        Ok(())
     }
 
     async fn create_indexes(&self, timeout: Timeout) -> Result<()> {
-        let primary = ReadPreference::new(ReadPreferenceMode::Primary);
         let first = self
             .files
             .find_one(doc! {})
             .with_type::<Document>()
             .projection(doc! { "_id": 1 })
-            .read_preference(primary);
+            .read_preference(primary());
         if within!(timeout, first).await?.is_some() {
             return Ok(());
         }
@@ -160,6 +159,7 @@ impl Store {
     }
 
     pub(super) async fn file_with_id(&self, id: Bson, timeout: Timeout) -> Result<GridFsFile> {
+        let id = existing(id)?;
         let find = self
             .files
             .find_one(doc! { "_id": id.clone() })
@@ -195,6 +195,7 @@ impl Store {
     /// Deletes the files collection document first, so that the file cannot be read while its chunks
     /// are deleted.
     pub(super) async fn delete(&self, id: Bson, timeout: Timeout) -> Result<()> {
+        let id = existing(id)?;
         let deleted = within!(timeout, self.files.delete_one(doc! { "_id": id.clone() })).await?;
         self.delete_chunks(doc! { "files_id": id.clone() }, timeout)
             .await?;
@@ -204,11 +205,13 @@ impl Store {
         Ok(())
     }
 
+    /// The `_id`s are read from the primary: a secondary may not have all files yet.
     pub(super) async fn delete_by_name(&self, filename: String, timeout: Timeout) -> Result<()> {
         let files = self.files.clone_with_type::<Document>();
         let find = files
             .find(doc! { "filename": &filename })
-            .projection(doc! { "_id": 1 });
+            .projection(doc! { "_id": 1 })
+            .read_preference(primary());
         let found = within!(timeout, find).await?.try_collect().await?;
         let ids: Vec<Bson> = found
             .into_iter()
@@ -226,8 +229,9 @@ impl Store {
         Ok(())
     }
 
-    /// Renames a file. `filter` selects it by its `_id`.
+    /// Renames a file.
     pub(super) async fn rename(&self, id: Bson, new_filename: &str, timeout: Timeout) -> Result<()> {
+        let id = existing(id)?;
         let update = doc! { "$set": { "filename": new_filename } };
         let rename = self.files.update_one(doc! { "_id": id.clone() }, update);
         let renamed = within!(timeout, rename).await?;
@@ -257,6 +261,19 @@ impl Store {
         within!(timeout, self.files.drop()).await?;
         within!(timeout, self.chunks.drop()).await
     }
+}
+
+/// A filter with an `_id` that no file has would be an expression, which can match other files.
+fn existing(id: Bson) -> Result<Bson> {
+    if is_valid_id(&id) {
+        Ok(id)
+    } else {
+        Err(GridFsError::IdNotFound(id).into())
+    }
+}
+
+fn primary() -> ReadPreference {
+    ReadPreference::new(ReadPreferenceMode::Primary)
 }
 
 /// Creates an index unless there is one with the same keys.

@@ -58,8 +58,8 @@ impl CommandSpan {
         }
         let span = operation
             .client
-            .start(command.name.to_owned(), command.attributes(), &operation.context);
-        let Some(mut span) = span.filter(Span::is_recording) else {
+            .start_recording(command.name.to_owned(), command.attributes(), &operation.context);
+        let Some(mut span) = span else {
             return Self::none();
         };
         let limit = operation.client.text_limit;
@@ -67,7 +67,7 @@ impl CommandSpan {
             && let Some(command) = whole_command(command.message)
         {
             let text = text::document(&statement(&command), limit);
-            span.set_attribute(KeyValue::new("db.query.text", text));
+            catch_panic(|| span.set_attribute(KeyValue::new("db.query.text", text)));
         }
         Self(Some(Sent {
             span,

@@ -10,7 +10,7 @@ use std::{
 
 use opentelemetry::{
     Context, KeyValue,
-    trace::{Span, Status, TraceContextExt},
+    trace::{Status, TraceContextExt},
 };
 
 use super::{ClientTracing, CommandSpan, TracedCommand, error, namespace, system};
@@ -20,8 +20,17 @@ use crate::{
 };
 
 /// The span of one call of the application. Dropped before it is ended, it ends with an error.
+///
+/// In a box, so that operations without spans contain a pointer.
 #[derive(Default)]
-pub(crate) struct OperationSpan(Option<Arc<Started>>);
+pub(crate) struct OperationSpan(Option<Box<Handle>>);
+
+enum Handle {
+    /// Of the call, which ends the span.
+    Call(Arc<Started>),
+    /// Of a cursor that the call opened: only the parent of later commands.
+    Parent(Arc<Started>),
+}
 
 /// A span that is recorded.
 pub(super) struct Started {
@@ -58,14 +67,14 @@ impl OperationSpan {
         namespace(&target, &mut attributes);
         attributes.push(KeyValue::new("db.operation.name", target.name.to_owned()));
         attributes.push(KeyValue::new("db.operation.summary", summary.clone()));
-        let span = client.start(summary, attributes, parent);
-        Self(span.filter(Span::is_recording).map(|span| {
-            Arc::new(Started {
+        let span = client.start_recording(summary, attributes, parent);
+        Self(span.map(|span| {
+            Box::new(Handle::Call(Arc::new(Started {
                 client: Arc::clone(client),
                 context: parent.with_span(span),
                 ended: AtomicBool::new(false),
                 recorded: AtomicU8::new(Recorded::Nowhere as u8),
-            })
+            })))
         }))
     }
 
@@ -77,8 +86,8 @@ impl OperationSpan {
     /// Must be called before each attempt.
     #[inline]
     pub(crate) fn begin_attempt(&self) {
-        if let Some(started) = &self.0 {
-            started.set_recorded(Recorded::Nowhere);
+        if let Some(handle) = &self.0 {
+            handle.started().set_recorded(Recorded::Nowhere);
         }
     }
 
@@ -86,20 +95,31 @@ impl OperationSpan {
     pub(crate) fn command(&self, command: &TracedCommand<'_>) -> CommandSpan {
         self.0
             .as_ref()
-            .map_or_else(CommandSpan::none, |started| CommandSpan::start(started, command))
+            .map_or_else(CommandSpan::none, |handle| {
+                CommandSpan::start(handle.started(), command)
+            })
     }
 
     /// Ends the span. An error that is not on the span of a command is recorded.
     #[inline]
     pub(crate) fn end(&self, error: Option<&Error>) {
-        if let Some(started) = &self.0 {
+        if let Some(Handle::Call(started)) = self.0.as_deref() {
             started.end(error);
         }
     }
 
-    /// The same span, as the parent of later commands.
+    /// The same span, as the parent of later commands: to end or to drop it has no effect.
     pub(crate) fn share(&self) -> Self {
-        Self(self.0.clone())
+        let parent = |handle: &Handle| Box::new(Handle::Parent(Arc::clone(handle.started())));
+        Self(self.0.as_deref().map(parent))
+    }
+}
+
+impl Handle {
+    fn started(&self) -> &Arc<Started> {
+        match self {
+            Self::Call(started) | Self::Parent(started) => started,
+        }
     }
 }
 
@@ -136,7 +156,7 @@ impl Started {
 impl Drop for OperationSpan {
     /// The future of the operation was dropped.
     fn drop(&mut self) {
-        if let Some(started) = &self.0
+        if let Some(Handle::Call(started)) = self.0.as_deref()
             && !started.ended.load(Ordering::Relaxed)
         {
             started.end(Some(&error::dropped()));
