@@ -13,10 +13,7 @@ use crate::{
     bson::{Bson, Document, RawDocumentBuf, doc},
     error::GridFsError,
     proto::gridfs::{GridFsFile, Revision, has_index, is_valid_id},
-    types::{
-        read_preference::{ReadPreference, ReadPreferenceMode},
-        timeout::Timeout,
-    },
+    types::{read_preference::ReadPreference, timeout::Timeout},
 };
 
 /// The maximum number of files that one command deletes.
@@ -106,7 +103,7 @@ impl Store {
             .find_one(doc! {})
             .with_type::<Document>()
             .projection(doc! { "_id": 1 })
-            .read_preference(primary());
+            .read_preference(ReadPreference::primary());
         if within!(timeout, first).await?.is_some() {
             return Ok(());
         }
@@ -211,7 +208,7 @@ impl Store {
         let find = files
             .find(doc! { "filename": &filename })
             .projection(doc! { "_id": 1 })
-            .read_preference(primary());
+            .read_preference(ReadPreference::primary());
         let found = within!(timeout, find).await?.try_collect().await?;
         let ids: Vec<Bson> = found
             .into_iter()
@@ -270,10 +267,6 @@ fn existing(id: Bson) -> Result<Bson> {
     } else {
         Err(GridFsError::IdNotFound(id).into())
     }
-}
-
-fn primary() -> ReadPreference {
-    ReadPreference::new(ReadPreferenceMode::Primary)
 }
 
 /// Creates an index unless there is one with the same keys.

@@ -116,11 +116,7 @@ impl GridFsFile {
 
 /// Removes a field. A value of another type than `convert` accepts remains in the document, after the
 /// other fields.
-fn take<T>(
-    document: &mut Document,
-    field: &str,
-    convert: impl FnOnce(Bson) -> Result<T, Bson>,
-) -> Option<T> {
+fn take<T>(document: &mut Document, field: &str, convert: impl FnOnce(Bson) -> Result<T, Bson>) -> Option<T> {
     match convert(document.remove(field)?) {
         Ok(value) => Some(value),
         Err(Bson::Null) => None,

@@ -56,9 +56,12 @@ impl CommandSpan {
             operation.set_recorded(Recorded::Secret);
             return Self::none();
         }
-        let span = operation
-            .client
-            .start_recording(command.name.to_owned(), command.attributes(), &operation.context);
+        let span = operation.client.start(
+            command.name.to_owned(),
+            command.attributes(),
+            &operation.context,
+            |span, is_recording| is_recording.then_some(span),
+        );
         let Some(mut span) = span else {
             return Self::none();
         };

@@ -105,10 +105,16 @@ impl Tracing {
 }
 
 impl ClientTracing {
-    /// Starts a span of the kind `client`, and determines whether it records. `None` if the tracer
-    /// panics.
-    fn start(&self, name: String, attributes: Vec<KeyValue>, parent: &Context) -> Option<(BoxedSpan, bool)> {
-        let mut started = None;
+    /// Starts a span of the kind `client`. `keep` receives it, and whether it records. `None` also if
+    /// the tracer panics.
+    fn start<T>(
+        &self,
+        name: String,
+        attributes: Vec<KeyValue>,
+        parent: &Context,
+        keep: impl FnOnce(BoxedSpan, bool) -> Option<T>,
+    ) -> Option<T> {
+        let mut kept = None;
         catch_panic(|| {
             let builder = SpanBuilder::from_name(name)
                 .with_kind(SpanKind::Client)
@@ -125,20 +131,9 @@ impl ClientTracing {
             {
                 self.is_noop.store(true, Ordering::Relaxed);
             }
-            started = Some((span, is_recording));
+            kept = keep(span, is_recording);
         });
-        started
-    }
-
-    /// As [`start`](Self::start); `None` also if the span does not record.
-    fn start_recording(
-        &self,
-        name: String,
-        attributes: Vec<KeyValue>,
-        parent: &Context,
-    ) -> Option<BoxedSpan> {
-        let (span, is_recording) = self.start(name, attributes, parent)?;
-        is_recording.then_some(span)
+        kept
     }
 }
 

@@ -67,11 +67,13 @@ impl OperationSpan {
         namespace(&target, &mut attributes);
         attributes.push(KeyValue::new("db.operation.name", target.name.to_owned()));
         attributes.push(KeyValue::new("db.operation.summary", summary.clone()));
-        let span = client.start_recording(summary, attributes, parent);
-        Self(span.map(|span| {
+        let context = client.start(summary, attributes, parent, |span, is_recording| {
+            is_recording.then(|| parent.with_span(span))
+        });
+        Self(context.map(|context| {
             Box::new(Handle::Call(Arc::new(Started {
                 client: Arc::clone(client),
-                context: parent.with_span(span),
+                context,
                 ended: AtomicBool::new(false),
                 recorded: AtomicU8::new(Recorded::Nowhere as u8),
             })))
@@ -93,11 +95,9 @@ impl OperationSpan {
 
     /// Starts the span of a command that was written.
     pub(crate) fn command(&self, command: &TracedCommand<'_>) -> CommandSpan {
-        self.0
-            .as_ref()
-            .map_or_else(CommandSpan::none, |handle| {
-                CommandSpan::start(handle.started(), command)
-            })
+        self.0.as_ref().map_or_else(CommandSpan::none, |handle| {
+            CommandSpan::start(handle.started(), command)
+        })
     }
 
     /// Ends the span. An error that is not on the span of a command is recorded.

@@ -36,10 +36,10 @@ impl TransactionSpan {
     pub(crate) fn begin(&self, tracing: &Tracing) {
         let begun = tracing.client().and_then(|client| {
             let parent = Context::current();
-            let (span, _) = client.start("transaction".to_owned(), vec![system()], &parent)?;
+            // A span that is not sampled is a parent too: its children are not sampled either.
+            let keep = |span, _| Some(parent.with_span(span));
             Some(Begun {
-                // A span that is not sampled is a parent too: its children are not sampled either.
-                context: parent.with_span(span),
+                context: client.start("transaction".to_owned(), vec![system()], &parent, keep)?,
                 ended: false,
                 unsettled: None,
             })

@@ -1,5 +1,8 @@
 //! Spans of operations and commands.
 
+mod ends;
+mod tracers;
+
 use std::{future::poll_fn, task::Poll};
 
 use marula_driver::{
@@ -192,6 +195,12 @@ async fn the_commands_of_a_cursor_are_below_the_operation_that_opened_it() {
     let cursor = things.find(doc! {}).batch_size(1).await.unwrap();
     cursor.close().await;
     assert_eq!(recorder.outline()[2], "find d.c (find, killCursors)");
+    let commands = recorder.children(recorder.roots()[2].id);
+    let ids: Vec<_> = commands
+        .iter()
+        .map(|span| span.text("db.mongodb.cursor_id"))
+        .collect();
+    assert!(ids[0].is_some() && ids[0] == ids[1], "{ids:?}");
     drop(things.find(doc! {}).batch_size(1).await.unwrap());
     client.shutdown().await;
     assert_eq!(recorder.outline()[3..], ["find d.c (find)"]);
