@@ -261,11 +261,8 @@ impl Executor {
             return Ok(());
         }
         match &result {
-            // The commit can be repeated, or it was not sent and the transaction can be aborted.
-            Err(error)
-                if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
-                    || session.lock().open_transaction().is_some() =>
-            {
+            // The commit can be repeated. It has no label if the time limit expired before it was sent.
+            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || error.is_timeout() => {
                 session.span.commit_failed(error);
             }
             result => session.span.end(result.as_ref().err()),

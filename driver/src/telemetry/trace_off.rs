@@ -57,6 +57,10 @@ impl OperationSpan {
     pub(crate) fn share(&self) -> Self {
         Self
     }
+
+    pub(crate) fn share_context(&self) -> Self {
+        Self
+    }
 }
 
 /// Returns the future.

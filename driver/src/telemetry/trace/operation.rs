@@ -70,14 +70,7 @@ impl OperationSpan {
         let context = client.start(summary, attributes, parent, |span, is_recording| {
             is_recording.then(|| parent.with_span(span))
         });
-        Self(context.map(|context| {
-            Box::new(Handle::Call(Arc::new(Started {
-                client: Arc::clone(client),
-                context,
-                ended: AtomicBool::new(false),
-                recorded: AtomicU8::new(Recorded::Nowhere as u8),
-            })))
-        }))
+        Self(context.map(|context| Box::new(Handle::Call(Arc::new(Started::new(client, context))))))
     }
 
     #[inline]
@@ -113,6 +106,16 @@ impl OperationSpan {
         let parent = |handle: &Handle| Box::new(Handle::Parent(Arc::clone(handle.started())));
         Self(self.0.as_deref().map(parent))
     }
+
+    /// As [`share`](Self::share), for commands whose errors are not those of the operation.
+    pub(crate) fn share_context(&self) -> Self {
+        let parent = |handle: &Handle| {
+            let started = handle.started();
+            let separate = Started::new(&started.client, started.context.clone());
+            Box::new(Handle::Parent(Arc::new(separate)))
+        };
+        Self(self.0.as_deref().map(parent))
+    }
 }
 
 impl Handle {
@@ -124,6 +127,15 @@ impl Handle {
 }
 
 impl Started {
+    fn new(client: &Arc<ClientTracing>, context: Context) -> Self {
+        Self {
+            client: Arc::clone(client),
+            context,
+            ended: AtomicBool::new(false),
+            recorded: AtomicU8::new(Recorded::Nowhere as u8),
+        }
+    }
+
     pub(super) fn set_recorded(&self, recorded: Recorded) {
         self.recorded.store(recorded as u8, Ordering::Relaxed);
     }

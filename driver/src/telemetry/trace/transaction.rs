@@ -63,15 +63,15 @@ impl TransactionSpan {
         }
     }
 
-    /// A commit failed and can be repeated, or the transaction can still be aborted.
+    /// A commit failed and can be repeated.
     pub(crate) fn commit_failed(&self, error: &Error) {
         if let Some(begun) = self.lock().as_mut() {
             begun.unsettled = Some(error.clone());
         }
     }
 
-    /// Ends the span after an abort, or when the commit is not repeated: with the error of the last
-    /// commit, if there was one.
+    /// Ends the span after an abort, or if the commit is not repeated: then with the error of the last
+    /// commit.
     pub(crate) fn settle(&self) {
         let ending = self.lock().as_mut().and_then(Begun::take_unended);
         if let Some((context, error)) = ending {

@@ -135,26 +135,21 @@ async fn a_transaction_with_an_unknown_result_ends_with_the_error() {
     }
 }
 
-/// A commit that was not sent leaves the transaction in progress. The span ends with the abort.
 #[tokio::test]
-async fn a_transaction_whose_commit_was_not_sent_ends_with_the_abort() {
+async fn a_transaction_ends_with_the_commit_after_one_that_was_not_sent() {
     let deployment = replica_set().await;
     let (recorder, client) = traced(&deployment);
     let things = client.database("d").collection::<Document>("c");
     let mut tx = client.start_transaction().await.unwrap();
     things.insert_one(&doc! {}).session(&mut tx).await.unwrap();
-    tx.commit().timeout(Duration::from_nanos(1)).await.unwrap_err();
-    assert!(tx.in_transaction());
-    tx.abort().await.unwrap();
-    let transaction = "transaction (\
-        insert d.c (insert), commitTransaction admin, abortTransaction admin (abortTransaction))";
+    let expired = tx.commit().timeout(Duration::from_nanos(1)).await;
+    assert!(expired.unwrap_err().is_timeout());
+    tx.commit().await.unwrap();
+    let transaction = "transaction (insert d.c (insert), commitTransaction admin, \
+                       commitTransaction admin (commitTransaction))";
     assert_eq!(recorder.outline(), [transaction]);
     let transaction = &recorder.roots()[0];
-    assert!(transaction.has_failed());
-    let ended = |span: &RecordedSpan| span.data.as_ref().expect("an ended span").end_time;
-    for operation in recorder.children(transaction.id) {
-        assert!(ended(&operation) <= ended(transaction));
-    }
+    assert!(!transaction.has_failed(), "{transaction:?}");
 }
 
 /// No call of the application waits for what GridFS does after a stream or a future is dropped.
