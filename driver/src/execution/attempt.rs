@@ -137,8 +137,10 @@ impl<'a> Attempt<'a> {
     }
 
     /// Sends the command and reads its reply.
-    ///
-    /// An `async fn` would contain its arguments twice.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` contains its arguments twice"
+    )]
     pub(super) fn run<O: Operation>(
         &self,
         operation: &mut O,

@@ -230,8 +230,10 @@ impl Executor {
 
     /// One attempt: server selection, check-out, command. Resources are returned before it
     /// completes.
-    ///
-    /// An `async fn` would contain its arguments twice.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` contains its arguments twice"
+    )]
     fn run_once<O: Operation>(
         &self,
         operation: &mut O,
