@@ -29,7 +29,7 @@ impl GridFsBucket {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if servers do not accept the value as
     /// `_id`: an array, a regular expression, `undefined`, or a document that has a field whose name
-    /// begins with `$` and that is no DBRef. Also for the timestamp 0, which servers replace.
+    /// begins with `$` and that is not a DBRef. Also for the timestamp 0, which servers replace.
     pub fn open_upload_stream_with_id(
         &self,
         id: impl Into<Bson>,

@@ -22,9 +22,9 @@ pub struct GridFsFile {
     pub length: u64,
     /// `chunkSize`: the number of bytes of each chunk but the last.
     pub chunk_size: u32,
-    /// `uploadDate`: when the upload was completed. `None` if the field is missing or is no date.
+    /// `uploadDate`: when the upload was completed. `None` if the field is missing or is not a date.
     pub upload_date: Option<DateTime>,
-    /// `filename`, which is not unique. `None` if the field is missing or is no string.
+    /// `filename`, which is not unique. `None` if the field is missing or is not a string.
     pub filename: Option<String>,
     /// The document that the application stored with the file. `None` if there is none, or a value
     /// of another type.

@@ -43,7 +43,7 @@ impl CommandFields {
     }
 }
 
-/// The element of an array that has one. `None` if it is no integer.
+/// The element of an array that has one. `None` if it is not an integer.
 fn only_element(array: &[u8]) -> Option<i64> {
     let mut elements = RawElements::new(array).ok()?;
     let first = elements.next_element().ok()??;
