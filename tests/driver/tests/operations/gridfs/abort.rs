@@ -121,7 +121,7 @@ async fn with_file(options: &str) -> (RecordedClient, GridFsBucket, ObjectId) {
     bucket
         .upload_from_stream_with_id(id, "f", &b"0123456789"[..])
         .await
-        .unwrap();
+        .expect("an upload");
     (recorded, bucket, id)
 }
 
