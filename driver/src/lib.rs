@@ -132,7 +132,7 @@ mod types;
 pub use api::gridfs::{GridFsBucket, GridFsDownloadStream, GridFsUploadStream};
 pub use api::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, Client, ClientSession, Collection,
-    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, UpdateDescription,
+    Cursor, Database, RawBatch, SplitEvent, TransactionScope, TruncatedArray, Unfinished, UpdateDescription,
     command::model::{
         ClientWriteModel, CollectionSpecification, DatabaseSpecification, IndexModel, IndexOptions,
         IntoUpdate, SearchIndexModel, UpdateModification, WriteModel,
@@ -222,7 +222,9 @@ pub use types::{
 /// [Retryable Writes]:
 /// https://github.com/mongodb/specifications/blob/master/source/retryable-writes/retryable-writes.md
 pub mod action {
-    pub use crate::api::{StartSession, command::action::*, gridfs::action::*, transaction::action::*};
+    pub use crate::api::{
+        Shutdown, StartSession, WarmUp, command::action::*, gridfs::action::*, transaction::action::*,
+    };
 }
 
 /// Log messages ([Logging]), emitted as structured events of the crate `tracing`. They require the

@@ -63,7 +63,7 @@ impl Executor {
     }
 
     /// Starts the span of a transaction that was started.
-    pub(crate) fn trace_transaction(&self, session: &ExplicitSession) {
+    pub(super) fn trace_transaction(&self, session: &ExplicitSession) {
         session.span.begin(&self.settings.tracing);
     }
 }

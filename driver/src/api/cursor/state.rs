@@ -93,6 +93,7 @@ impl State {
     /// The state of a change stream's cursor.
     pub(in crate::api) fn of_change_stream(mut self) -> Self {
         self.is_change_stream = true;
+        self.reply.held = None;
         self
     }
 
@@ -168,6 +169,10 @@ impl State {
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
     pub(in crate::api) async fn fetch(&mut self) -> Result<()> {
+        if self.timeout.is_endless() && self.client.executor().is_closing() {
+            self.failed = true;
+            return Err(Error::new(ErrorKind::Shutdown));
+        }
         let timeout = *self.call.get_or_insert_with(|| self.timeout.of_call());
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
@@ -258,6 +263,7 @@ impl State {
         self.failed = false;
         if self.reply.id == 0 {
             self.reply.pin = None;
+            self.reply.held = None;
             self.client.executor().give_back(self.reply.session.take());
         }
         Ok(())
@@ -309,6 +315,7 @@ impl State {
         if self.reply.id != 0 {
             self.kill_on_drop(false).free().await;
         }
+        self.reply.held = None;
     }
 
     /// Forgets the cursor if the server closes it, or has closed it, with the transaction that it
@@ -378,8 +385,8 @@ impl Drop for State {
             self.client.executor().give_back(self.reply.session.take());
             return;
         }
-        let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(self.kill_on_drop(true).free());
+        let kill = self.kill_on_drop(true);
+        self.client.executor().spawn(kill.free());
     }
 }
 
@@ -458,7 +465,6 @@ impl Drop for KillOnDrop {
             pin: self.pin.take(),
             in_background: true,
         };
-        let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(kill.free());
+        self.client.executor().spawn(kill.free());
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::super::command::InSession;
 use crate::{
     Error, Result,
-    execution::start_timeout,
+    execution::{admit, start_timeout},
     types::{cursor_type::CursorType, timeout::Timeout, timeout_mode::TimeoutMode},
 };
 
@@ -22,6 +22,8 @@ pub(in crate::api) struct CursorTimeoutOptions {
     pub(in crate::api) mode: Option<TimeoutMode>,
     pub(in crate::api) cursor_type: CursorType,
     pub(in crate::api) max_await_time: Option<Duration>,
+    /// The client shuts down.
+    pub(in crate::api) is_closing: bool,
 }
 
 /// The time limits of a cursor, which begin with the operation that returns it.
@@ -33,6 +35,7 @@ pub(crate) struct CursorTimeout {
     operation: Timeout,
     is_per_iteration: bool,
     has_max_time: bool,
+    is_endless: bool,
 }
 
 impl CursorTimeoutOptions {
@@ -41,8 +44,9 @@ impl CursorTimeoutOptions {
     /// # Errors
     /// A timeout mode without a timeout, the lifetime mode for a tailable cursor, a maximum await
     /// time that is not shorter than the timeout, or a timeout of the operation within a transaction
-    /// that has one.
+    /// that has one. The client shuts down, and the operation is not part of a transaction.
     pub(in crate::api) fn start(self, session: InSession<'_>) -> Result<CursorTimeout> {
+        admit(self.is_closing, session)?;
         let operation = start_timeout(self.own, session, self.inherited)?;
         let limit = self.own.or(self.inherited);
         if self.mode.is_some() && !operation.is_set() {
@@ -74,6 +78,7 @@ impl CursorTimeoutOptions {
             operation,
             is_per_iteration: is_per_iteration && !is_of_transaction,
             has_max_time: !is_per_iteration || self.cursor_type == CursorType::TailableAwait,
+            is_endless: is_tailable,
         })
     }
 }
@@ -86,6 +91,7 @@ impl Default for CursorTimeout {
             operation: Timeout::UNSET,
             is_per_iteration: false,
             has_max_time: true,
+            is_endless: false,
         }
     }
 }
@@ -100,6 +106,11 @@ impl CursorTimeout {
     /// cursor.
     pub(in crate::api) fn has_max_time(&self) -> bool {
         self.has_max_time
+    }
+
+    /// Whether the cursor has no end: it is tailable. A shutdown does not wait until it is closed.
+    pub(in crate::api) fn is_endless(&self) -> bool {
+        self.is_endless
     }
 
     /// The time limit of a call that fetches documents, which begins now.

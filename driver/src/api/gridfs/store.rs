@@ -6,12 +6,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::runtime::Handle;
-
 use crate::{
     Collection, Cursor, Database, Error, ErrorKind, IndexModel, Result,
     bson::{Bson, Document, RawDocumentBuf, doc},
     error::GridFsError,
+    execution::Executor,
     proto::gridfs::{GridFsFile, Revision, has_index, is_valid_id},
     types::{read_preference::ReadPreference, timeout::Timeout},
 };
@@ -24,7 +23,10 @@ pub(super) struct Store {
     pub(super) database: Database,
     pub(super) name: String,
     pub(super) chunk_size: u32,
-    pub(super) files: Collection<GridFsFile>,
+    /// The files collection, for queries of the application.
+    pub(super) queried: Collection<GridFsFile>,
+    /// The two collections, for the commands of calls and streams, which a shutdown waits for.
+    files: Collection<GridFsFile>,
     chunks: Collection<RawDocumentBuf>,
     /// Set when the indexes have been checked. Concurrent uploads do not wait for each other: the
     /// check of a stream that is not polled would not end. The indexes are created once anyhow.
@@ -63,9 +65,11 @@ fn expired() -> Error {
 
 impl Store {
     pub(super) fn new(database: Database, name: String, chunk_size: u32) -> Self {
+        let part = database.as_part();
         Self {
-            files: database.collection(&format!("{name}.files")),
-            chunks: database.collection(&format!("{name}.chunks")),
+            queried: database.collection(&format!("{name}.files")),
+            files: part.collection(&format!("{name}.files")),
+            chunks: part.collection(&format!("{name}.chunks")),
             database,
             name,
             chunk_size,
@@ -73,14 +77,21 @@ impl Store {
         }
     }
 
-    /// The runtime of the background tasks of the client.
-    pub(super) fn runtime(&self) -> &Handle {
-        self.database.client().executor().topology().runtime()
+    pub(super) fn executor(&self) -> &Executor {
+        self.database.client().executor()
     }
 
     /// Starts the time limit of a call or a stream.
+    ///
+    /// # Errors
+    /// The client shuts down.
     pub(super) fn start_timeout(&self, own: Option<Duration>) -> Result<Timeout> {
         self.database.start_timeout(own, None)
+    }
+
+    /// The full time limit of the bucket, for an abort in the background.
+    pub(super) fn full_timeout(&self) -> Timeout {
+        Timeout::start(self.database.concerns().timeout)
     }
 
     pub(super) fn is_acknowledged(&self) -> bool {

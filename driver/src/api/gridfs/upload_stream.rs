@@ -17,7 +17,10 @@ use crate::{
     Error, Result,
     bson::{Bson, DateTime, Document, ObjectId},
     proto::gridfs::{ChunkBuffer, GridFsFile, InsertedChunks},
-    types::timeout::Timeout,
+    types::{
+        in_flight::{Held, OfOperation},
+        timeout::Timeout,
+    },
 };
 
 /// The fields of a new file that the application sets.
@@ -58,6 +61,8 @@ pub struct GridFsUploadStream {
     chunks: InsertedChunks,
     /// `close` was called, so the last chunk is complete.
     is_ending: bool,
+    /// A shutdown waits for the stream until it is closed or aborted, or has failed.
+    held: Option<Held<OfOperation>>,
 }
 
 enum State {
@@ -72,7 +77,9 @@ enum State {
 
 impl GridFsUploadStream {
     pub(super) fn new(store: Arc<Store>, file: NewFile, buffer: ChunkBuffer, timeout: Timeout) -> Self {
+        let held = Some(store.executor().hold());
         Self {
+            held,
             store,
             file,
             buffer,
@@ -189,6 +196,7 @@ impl GridFsUploadStream {
                 State::Inserting(_) => ready!(self.poll_inserted(cx))?,
                 State::Closing(commands) => {
                     let result = ready!(commands.as_mut().poll(cx));
+                    self.held = None;
                     self.state = match result {
                         Ok(()) => State::Closed,
                         Err(error) => State::Failed(error),
@@ -214,9 +222,13 @@ impl GridFsUploadStream {
                 State::Aborting(commands) => {
                     let result = ready!(commands.as_mut().poll(cx));
                     self.state = State::Aborted;
+                    self.held = None;
                     return Poll::Ready(result);
                 }
-                State::Aborted => return Poll::Ready(Ok(())),
+                State::Aborted => {
+                    self.held = None;
+                    return Poll::Ready(Ok(()));
+                }
                 State::Closing(_) | State::Closed => return Poll::Ready(Err(self.closed())),
             }
         }
@@ -252,6 +264,7 @@ impl GridFsUploadStream {
     /// Returns the error, as each further call does.
     fn fail(&mut self, error: Error) -> Error {
         self.state = State::Failed(error.clone());
+        self.held = None;
         error
     }
 
@@ -303,8 +316,7 @@ impl Drop for GridFsUploadStream {
         let commands = match &self.state {
             State::Open | State::Inserting(_) => {
                 // The stream may be dropped because its time limit has expired.
-                let timeout = self.store.start_timeout(None).unwrap_or(self.timeout);
-                self.aborting(timeout)
+                self.aborting(self.store.full_timeout())
             }
             State::Closing(_) | State::Aborting(_) => match mem::replace(&mut self.state, State::Closed) {
                 State::Closing(commands) | State::Aborting(commands) => Some(commands),
@@ -313,7 +325,7 @@ impl Drop for GridFsUploadStream {
             State::Closed | State::Aborted | State::Failed(_) => None,
         };
         if let Some(commands) = commands {
-            complete(self.store.runtime(), commands);
+            complete(self.store.executor(), commands);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{future::poll_fn, task::Poll};
 use marula_driver::{
     Client, WriteModel,
     bson::{Document, doc},
-    options::ClientOptions,
+    options::{ClientOptions, ServerMonitoringMode},
 };
 use marula_driver_tests::{Deployment, SpanRecorder, replica_set, standalone};
 use opentelemetry::{
@@ -20,9 +20,14 @@ use opentelemetry_sdk::trace::Sampler;
 const FAILURE: [&str; 3] = ["exception.message", "exception.type", "exception.stacktrace"];
 
 fn traced(deployment: &Deployment) -> (SpanRecorder, Client) {
+    traced_with(deployment, |_| {})
+}
+
+fn traced_with(deployment: &Deployment, set: impl FnOnce(&mut ClientOptions)) -> (SpanRecorder, Client) {
     let recorder = SpanRecorder::default();
     let mut options = ClientOptions::parse(&deployment.server.uri()).expect("options");
     recorder.observe(&mut options);
+    set(&mut options);
     (recorder, Client::with_options(options).expect("a client"))
 }
 
@@ -35,7 +40,10 @@ async fn fail(deployment: &Deployment, data: Document) {
 #[tokio::test]
 async fn each_attempt_has_a_span_below_that_of_the_operation() {
     let deployment = replica_set().await;
-    let (recorder, client) = traced(&deployment);
+    // After the error, a streaming monitor would wait for the end of its check.
+    let (recorder, client) = traced_with(&deployment, |options| {
+        options.server_monitoring_mode = ServerMonitoringMode::Poll;
+    });
     fail(
         &deployment,
         doc! { "failCommands": ["insert"], "errorCode": 89, "closeConnection": false },
