@@ -94,13 +94,31 @@ impl Client {
         self.inner.default_database().map(Database::new)
     }
 
-    /// Shuts down the client and all its clones: sends `endSessions`, with a limit of 2 s, closes
-    /// the connections, and stops the monitors. Operations that were sent can complete; operations
-    /// that start later or wait for a connection fail with [`Error::Driver`](crate::Error::Driver).
+    /// Shuts down the client and all its clones; see
+    /// [`driver::Client::shutdown`](driver::Client::shutdown). Await the action for what had not
+    /// ended. Operations that begin later fail with [`Error::Driver`](crate::Error::Driver).
     ///
-    /// If the future is dropped, the client stays open, and `shutdown` can be called again.
-    pub async fn shutdown(&self) {
-        self.inner.shutdown().await;
+    /// ```no_run
+    /// # async fn run(client: marula::Client) {
+    /// let rest = client.shutdown().deadline(std::time::Duration::from_secs(10)).await;
+    /// println!("{} operations had not ended", rest.operations);
+    /// # }
+    /// ```
+    pub fn shutdown(&self) -> driver::action::Shutdown<'_> {
+        self.inner.shutdown()
+    }
+
+    /// Establishes connections to each data-bearing server before they are needed; see
+    /// [`driver::Client::warm_up`](driver::Client::warm_up).
+    ///
+    /// ```no_run
+    /// # async fn run() -> Result<(), marula::driver::Error> {
+    /// let client = marula::connect("mongodb://localhost/?minPoolSize=5").await.unwrap();
+    /// client.warm_up().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn warm_up(&self) -> driver::action::WarmUp<'_> {
+        self.inner.warm_up()
     }
 }
 

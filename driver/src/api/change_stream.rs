@@ -267,7 +267,7 @@ impl<E> ChangeStream<E> {
             };
             let future = Box::pin(async move {
                 let result = match action {
-                    Action::Aggregate { start, pause } => state.aggregate(&start, pause).await,
+                    Action::Aggregate { start, pause } => state.resume(&start, pause).await,
                     Action::GetMore | Action::End => state.get_more().await,
                 };
                 (state, result)

@@ -3,25 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Database, Environment, StartSession,
-    command::{EndSessions, InSession},
-    database::Concerns,
-    settings,
+    Database, Environment, StartSession, command::InSession, database::Concerns, settings,
+    shutdown::end_sessions_in_background,
 };
 use crate::{
     Error, Result,
     connection::SharedMetadata,
-    execution::{Executor, start_timeout},
+    execution::{Executor, admit, start_timeout},
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,
-    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED, timeout::Timeout},
+    types::timeout::Timeout,
 };
-
-/// The maximum number of session IDs in one `endSessions` command (Driver Sessions, "endSessions").
-const END_SESSIONS_BATCH: usize = 10_000;
-/// The time limit for `endSessions` when a client is shut down or dropped.
-const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
 
 /// A client of one deployment: a standalone server, a replica set, a sharded cluster, or a
 /// deployment behind a load balancer. It discovers the servers, monitors them, and keeps a
@@ -114,9 +107,11 @@ impl Client {
         options.warnings.extend(options.tls.unused());
         telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
-        let execution = settings::execution(&options, environment, &listeners);
+        let in_flight = Arc::default();
+        let execution = settings::execution(&options, environment, &listeners, &in_flight);
         let metadata = settings::metadata(&options, environment)?;
-        let topology = Topology::start(settings::topology(&options, environment, &metadata, &listeners)?);
+        let topology = settings::topology(&options, environment, &metadata, &listeners, &in_flight)?;
+        let topology = Topology::start(topology);
         Ok(Self {
             inner: Arc::new(ClientInner {
                 executor: Executor::new(topology, execution),
@@ -128,6 +123,7 @@ impl Client {
                     write_concern: options.write_concern,
                     read_preference: options.read_preference,
                     timeout: options.timeout,
+                    is_part: false,
                 },
             }),
         })
@@ -159,7 +155,11 @@ impl Client {
     }
 
     /// Starts the time limit of an operation whose own option is `own`.
+    ///
+    /// # Errors
+    /// The client shuts down, and the operation is not part of a transaction.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        admit(self.executor().is_closing(), session)?;
         start_timeout(own, session, self.timeout())
     }
 
@@ -220,47 +220,11 @@ impl Client {
     pub fn start_session(&self) -> StartSession<'_> {
         StartSession::new(self)
     }
-
-    /// Shuts down the client and all its clones: sends `endSessions` for unused sessions, closes
-    /// the connections, and stops the monitors. Operations that start later, and operations that
-    /// wait for a connection, fail with [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) or
-    /// [`ErrorKind::Pool`](crate::ErrorKind::Pool). Operations that have been sent can complete.
-    ///
-    /// `endSessions` is limited to 2 s. If the future is dropped, the client stays open, and
-    /// `shutdown` can be called again.
-    pub async fn shutdown(&self) {
-        end_sessions(self.executor(), self.executor().drain_sessions()).await;
-        self.executor().topology().close();
-    }
 }
 
 impl Drop for ClientInner {
-    /// Ends the sessions on the server in a background task. The task holds the topology, which
-    /// closes after it.
+    /// Ends the sessions on the server in a background task.
     fn drop(&mut self) {
-        let ids = self.executor.drain_sessions();
-        if ids.is_empty() || !self.executor.has_server(PRIMARY_PREFERRED) {
-            return;
-        }
-        let executor = self.executor.successor();
-        let runtime = executor.topology().runtime().clone();
-        runtime.spawn(async move { end_sessions(&executor, ids).await });
+        end_sessions_in_background(&self.executor);
     }
-}
-
-/// Sends `endSessions` for these sessions with read preference `primaryPreferred` (Driver Sessions,
-/// "endSessions"). Sessions expire on the server in any case, so errors are ignored, server
-/// selection does not wait, and the time limit is [`END_SESSIONS_LIMIT`].
-async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
-    let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
-    let all = async {
-        for batch in ids.chunks(END_SESSIONS_BATCH) {
-            if !executor.has_server(PRIMARY_PREFERRED) {
-                return;
-            }
-            let mut operation = EndSessions { ids: batch };
-            let _ = executor.run(&mut operation).await;
-        }
-    };
-    let _ = deadline.run(all).await;
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Client, Namespace, Result,
-    execution::{Executor, start_timeout},
+    execution::{Executor, admit, start_timeout},
     operation::ReadScope,
     types::{
         concern::{ReadConcern, WriteConcern},
@@ -95,12 +95,22 @@ impl CollectionInner {
         CursorTimeoutOptions {
             own,
             inherited: self.concerns.timeout,
+            is_closing: self.is_closing(),
             ..CursorTimeoutOptions::default()
         }
     }
 
+    /// Whether operations of the handle are refused, because the client shuts down.
+    fn is_closing(&self) -> bool {
+        !self.concerns.is_part && self.executor().is_closing()
+    }
+
     /// Starts the time limit of an operation whose own option is `own`.
+    ///
+    /// # Errors
+    /// The client shuts down, and the operation is not part of a transaction.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        admit(self.is_closing(), session)?;
         start_timeout(own, session, self.concerns.timeout)
     }
 

@@ -113,6 +113,7 @@ impl<T> Cursor<T> {
             session: None,
             scope: OperationScope::default(),
             pin: None,
+            held: None,
         };
         Self::new(client, reply, None, None)
     }
@@ -130,6 +131,9 @@ impl<T> Cursor<T> {
     pub(super) fn with_time_limit(mut self, timeout: CursorTimeout) -> Self {
         if let Some(state) = &mut self.state {
             state.timeout = timeout;
+            if timeout.is_endless() {
+                state.reply.held = None;
+            }
         }
         self
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Client, Collection, command::InSession, cursor::CursorTimeoutOptions};
 use crate::{
     Result,
-    execution::start_timeout,
+    execution::{admit, start_timeout},
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -47,6 +47,9 @@ pub(crate) struct Concerns {
     pub(crate) read_preference: ReadPreference,
     /// `timeoutMS`.
     pub(crate) timeout: Option<Duration>,
+    /// Whether the operations of the handle are parts of a call or a stream that a shutdown waits
+    /// for.
+    pub(crate) is_part: bool,
 }
 
 impl Database {
@@ -69,12 +72,27 @@ impl Database {
         CursorTimeoutOptions {
             own,
             inherited: self.inner.concerns.timeout,
+            is_closing: self.is_closing(),
             ..CursorTimeoutOptions::default()
         }
     }
 
+    /// Whether operations of the handle are refused, because the client shuts down.
+    fn is_closing(&self) -> bool {
+        !self.inner.concerns.is_part && self.client().executor().is_closing()
+    }
+
+    /// A handle for the commands of a call or a stream that a shutdown waits for.
+    pub(super) fn as_part(&self) -> Self {
+        self.with(|concerns| concerns.is_part = true)
+    }
+
     /// Starts the time limit of an operation whose own option is `own`.
+    ///
+    /// # Errors
+    /// The client shuts down, and the operation is not part of a transaction.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
+        admit(self.is_closing(), session)?;
         start_timeout(own, session, self.inner.concerns.timeout)
     }
 

@@ -15,7 +15,9 @@ pub(crate) mod gridfs;
 mod resolve;
 mod session;
 mod settings;
+mod shutdown;
 pub(crate) mod transaction;
+mod warm_up;
 
 pub use change_stream::{
     ChangeNamespace, ChangeOperation, ChangeStream, ChangeStreamEvent, SplitEvent, TruncatedArray,
@@ -30,4 +32,6 @@ use environment::Environment;
 #[cfg(feature = "internals")]
 pub use environment::{Environment, EnvironmentVariables};
 pub use session::{ClientSession, StartSession};
+pub use shutdown::{Shutdown, Unfinished};
 pub use transaction::TransactionScope;
+pub use warm_up::WarmUp;

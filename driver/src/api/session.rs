@@ -236,8 +236,7 @@ impl Drop for ClientSession {
             return;
         }
         let (client, session) = (self.client.clone(), Arc::clone(&self.session));
-        let runtime = client.executor().topology().runtime().clone();
-        runtime.spawn(async move {
+        self.client.executor().spawn(async move {
             let _ = transaction::abort(&client, &session, None).await;
             client.executor().end_session(&session);
         });

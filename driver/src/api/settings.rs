@@ -1,5 +1,7 @@
 //! Converts the options of a client to the settings of each layer.
 
+use std::sync::Arc;
+
 use super::Environment;
 use crate::{
     Result,
@@ -15,6 +17,7 @@ use crate::{
     },
     telemetry::{self, Listeners, Tracing},
     topology::{SrvPollerSettings, TopologySettings},
+    types::in_flight::InFlight,
 };
 
 /// The default of `maxAdaptiveRetries` (Client Backpressure).
@@ -40,6 +43,7 @@ pub(super) fn execution(
     options: &ClientOptions,
     environment: &Environment,
     listeners: &Listeners,
+    in_flight: &Arc<InFlight>,
 ) -> ExecutionSettings {
     ExecutionSettings {
         retry: RetryOptions {
@@ -55,6 +59,7 @@ pub(super) fn execution(
         server_selection_timeout: options.server_selection_timeout,
         tracing: Tracing::new(&options.tracing, &|name| environment.variable(name)),
         socket_timeout: options.socket_timeout,
+        in_flight: Arc::clone(in_flight),
     }
 }
 
@@ -75,6 +80,7 @@ pub(super) fn topology(
     environment: &Environment,
     metadata: &SharedMetadata,
     listeners: &Listeners,
+    in_flight: &Arc<InFlight>,
 ) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
@@ -108,6 +114,7 @@ pub(super) fn topology(
         },
         pool: PoolSettings {
             listener: listeners.pool.clone(),
+            in_flight: Some(Arc::clone(in_flight)),
             ..pool(options)
         },
         listener: listeners.sdam.clone(),

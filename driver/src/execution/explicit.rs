@@ -18,6 +18,7 @@ use crate::{
     },
     telemetry::TransactionSpan,
     topology::{SelectedServer, Topology},
+    types::in_flight::{Held, InFlight, OfTransaction},
 };
 
 /// A session of the application, shared with the cursors that were opened in it.
@@ -34,6 +35,8 @@ pub(crate) struct ExplicitSession {
     pub(super) turn: Semaphore,
     /// The span of the transaction.
     pub(super) span: TransactionSpan,
+    /// Set while a transaction is in progress.
+    held: Mutex<Option<Held<OfTransaction>>>,
 }
 
 impl ExplicitSession {
@@ -57,6 +60,18 @@ impl ExplicitSession {
             .unwrap_or_else(PoisonError::into_inner)
             .replace(connection);
         drop(before);
+    }
+
+    /// Counts the transaction as in flight while it is in progress. To be called when it has started
+    /// or ended.
+    pub(super) fn hold_transaction(&self, in_flight: &Arc<InFlight>) {
+        let is_open = self.lock().open_transaction().is_some();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_open {
+            *held = None;
+        } else if held.is_none() {
+            *held = Some(in_flight.hold());
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
@@ -126,6 +141,7 @@ impl Executor {
             connection: Mutex::default(),
             turn: Semaphore::new(1),
             span: TransactionSpan::none(),
+            held: Mutex::default(),
         }))
     }
 
@@ -134,6 +150,8 @@ impl Executor {
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
         session.settle_pin();
+        session.span.settle();
+        session.hold_transaction(&self.settings.in_flight);
         self.give_back(server);
     }
 }

@@ -4,6 +4,7 @@
 mod attempt;
 mod cluster_clock;
 mod explicit;
+mod in_flight;
 #[cfg(not(feature = "internals"))]
 mod jitter;
 #[cfg(feature = "internals")]
@@ -39,11 +40,15 @@ use crate::{
     },
     telemetry::{CommandScope, SelectionLog, Tracing},
     topology::{SelectedServer, Topology},
-    types::{deadline::Deadline, read_preference::ReadPreference, server_api::ServerApi, timeout::Timeout},
+    types::{
+        deadline::Deadline, in_flight::InFlight, read_preference::ReadPreference, server_api::ServerApi,
+        timeout::Timeout,
+    },
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use explicit::ExplicitSession;
+pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
 use sessions::SessionPool;
 use state::{Failure, OperationState, PinnedBy, Retries};
@@ -65,6 +70,8 @@ pub(crate) struct ExecutionSettings {
     pub(crate) server_selection_timeout: Duration,
     /// `socketTimeoutMS`: the time limit of a reply without `timeoutMS`. `None`: no limit.
     pub(crate) socket_timeout: Option<Duration>,
+    /// What a shutdown waits for.
+    pub(crate) in_flight: Arc<InFlight>,
 }
 
 /// The state that all operations of a client share.
@@ -122,10 +129,6 @@ impl Executor {
 
     /// As [`run_in`](Self::run_in), for one of several commands that share a scope: those of a bulk
     /// write, or of a cursor (Command Logging and Monitoring specification, "Bulk Writes").
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "the future of an `async fn` would contain the arguments twice"
-    )]
     pub(crate) fn run_in_scope<O: Operation, S: CommandScope>(
         &self,
         scope: S,
@@ -133,6 +136,8 @@ impl Executor {
         timeout: Timeout,
         operation: &mut O,
     ) -> impl Future<Output = Result<O::Output>> {
+        // Captured in place of the executor.
+        let running = self.enter();
         async move {
             let result = 'run: {
                 if let Some(concern) = operation.properties().write_concern
@@ -142,34 +147,35 @@ impl Executor {
                 }
                 let explicit = explicit.map(|session| &**session);
                 let mut state = OperationState::new(scope.borrow(), explicit, timeout);
-                if state.may_be_in_transaction(&self.topology, operation) {
+                if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
                     if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
                         break 'run Err(error);
                     }
                 }
                 loop {
-                    let failure = match self.run_once(operation, &mut state).await {
+                    let failure = match running.run_once(operation, &mut state).await {
                         Ok(mut output) => {
                             state.attempt_succeeded();
                             match O::cursor(&mut output).and_then(CursorReply::if_open) {
                                 Some(cursor) => {
                                     cursor.session = state.session.take();
                                     cursor.scope = state.scope.of_cursor();
+                                    cursor.held = Some(running.hold());
                                 }
-                                None => self.give_back_fresh(state.session.take()),
+                                None => running.give_back_fresh(state.session.take()),
                             }
                             break 'run Ok(output);
                         }
                         Err(failure) => failure,
                     };
-                    match self.decide(operation, &mut state, failure) {
+                    match running.decide(operation, &mut state, failure) {
                         Next::Again { pause: None } => {}
                         // Boxed, so that the future contains a pointer instead of a timer: most
                         // operations do not pause.
                         Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
                         Next::Report(error) => {
-                            self.give_back_fresh(state.session.take());
+                            running.give_back_fresh(state.session.take());
                             let recovered = operation.recover(error);
                             break 'run recovered.map_err(|error| state.timeout.report(error));
                         }
@@ -303,6 +309,8 @@ impl Executor {
                     Err(error) if is_reauthentication_required(&error) => {}
                     outcome => break 'done outcome,
                 }
+                // An error of the authentication is not that of the first command.
+                state.scope.span.begin_attempt();
                 let deadline = state.timeout.deadline(None);
                 if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
                     let error = if attempt.is_numbered() {

@@ -63,8 +63,15 @@ impl Executor {
     }
 
     /// Starts the span of a transaction that was started.
-    pub(crate) fn trace_transaction(&self, session: &ExplicitSession) {
+    pub(super) fn trace_transaction(&self, session: &ExplicitSession) {
         session.span.begin(&self.settings.tracing);
+    }
+}
+
+impl ExplicitSession {
+    /// Ends the span of a transaction whose commit is not repeated.
+    pub(crate) fn end_transaction_span(&self) {
+        self.span.settle();
     }
 }
 

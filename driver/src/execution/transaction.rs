@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress,
+    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -20,14 +20,6 @@ use crate::{
 };
 
 impl ExplicitSession {
-    /// Starts a transaction. Nothing is sent.
-    pub(crate) fn start_transaction(&self, options: TransactionOptions) -> Result<()> {
-        let started = self.lock().start_transaction(options);
-        // The connection of the preceding transaction.
-        self.settle_pin();
-        Ok(started?)
-    }
-
     /// Gives the connection back to its pool if the session is no longer pinned to it.
     pub(super) fn settle_pin(&self) {
         let is_pinned = |transaction: &Transaction| transaction.pin() == Some(&Pin::Connection);
@@ -103,6 +95,7 @@ impl OperationState<'_> {
             state.forget_ended_transaction();
             drop(state);
             session.settle_pin();
+            session.span.settle();
             return Ok(());
         };
         let is_read = matches!(
@@ -217,6 +210,21 @@ impl OperationState<'_> {
 }
 
 impl Executor {
+    /// Starts a transaction in the session. Nothing is sent.
+    pub(crate) fn start_transaction(
+        &self,
+        session: &ExplicitSession,
+        options: TransactionOptions,
+    ) -> Result<()> {
+        let started = session.lock().start_transaction(options);
+        // The connection of the preceding transaction.
+        session.settle_pin();
+        started?;
+        session.hold_transaction(&self.settings.in_flight);
+        self.trace_transaction(session);
+        Ok(())
+    }
+
     /// Commits or aborts the transaction of a session, by `operation`. The errors of an abort are
     /// ignored: the server aborts the transaction in any case.
     ///
@@ -253,13 +261,20 @@ impl Executor {
         } else {
             Ok(())
         };
+        session.hold_transaction(&self.settings.in_flight);
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
-            session.span.end(None);
+            session.span.settle();
             return Ok(());
         }
-        session.span.end(result.as_ref().err());
+        match &result {
+            // The commit can be repeated. It has no label if the time limit expired before it was sent.
+            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || error.is_timeout() => {
+                session.span.commit_failed(error);
+            }
+            result => session.span.end(result.as_ref().err()),
+        }
         result
     }
 }

@@ -19,7 +19,10 @@ use crate::{
         wire::ReplyBuffer,
     },
     telemetry::OperationScope,
-    types::resume_token::ResumeToken,
+    types::{
+        in_flight::{Held, OfCursor},
+        resume_token::ResumeToken,
+    },
 };
 
 /// The reply to a command that opens or continues a cursor.
@@ -41,6 +44,8 @@ pub(crate) struct CursorReply {
     /// The connection for getMore in load-balanced mode, where another connection may lead to
     /// another server (Load Balancer Support, "Connection Pinning").
     pub(crate) pin: Option<Box<PooledConnection>>,
+    /// Set while the cursor is open, unless it has no end.
+    pub(crate) held: Option<Held<OfCursor>>,
 }
 
 impl CursorReply {
@@ -194,6 +199,7 @@ pub(crate) fn parse(reply: &Reply<'_>, context: &ReplyContext<'_>) -> Result<Cur
         session: None,
         scope: OperationScope::default(),
         pin: None,
+        held: None,
     })
 }
 

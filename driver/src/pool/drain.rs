@@ -10,7 +10,11 @@ use super::Pool;
 use crate::{
     connection::{Condition, Connection, KilledCursors},
     proto::cmap::ConnectionKey,
-    types::{cancellation::run_until_cancelled, deadline::Deadline},
+    types::{
+        cancellation::run_until_cancelled,
+        deadline::Deadline,
+        in_flight::{Held, InFlight, OfBackground},
+    },
 };
 
 /// How long a request in the WaitQueue waits for a late reply before a connection is established for
@@ -25,6 +29,7 @@ impl Pool {
             pool: Arc::clone(self),
             key,
             connection: Some(connection),
+            _held: self.settings.in_flight.as_ref().map(InFlight::hold),
         };
         self.runtime.spawn(drain.run());
     }
@@ -70,6 +75,7 @@ struct Drain {
     key: ConnectionKey,
     /// `None` only during drop.
     connection: Option<Box<Connection>>,
+    _held: Option<Held<OfBackground>>,
 }
 
 impl Drain {

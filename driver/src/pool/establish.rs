@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Instant};
 
-use super::Pool;
+use super::{Pool, warm_up};
 use crate::{
     Error, ErrorKind, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, connection::Connection, error::NetworkPhase,
     proto::cmap::ConnectionKey, types::cancellation::run_until_cancelled,
@@ -48,6 +48,7 @@ impl Pool {
         let unwanted = state
             .machine
             .established(key, Box::new(connection), Instant::now());
+        self.answer_warm_ups(&mut state);
         self.perform(state);
         drop(unwanted);
     }
@@ -57,15 +58,20 @@ impl Pool {
     /// precedes `ConnectionClosed`.
     fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
         let error = label(error.with_address(&self.address));
-        let Some(failing) = self.lock().machine.failing_request(key) else {
+        let mut state = self.lock();
+        let Some(failing) = state.machine.failing_request(key) else {
             return;
         };
+        // They get this error, and not that of the clear.
+        let warm_ups = std::mem::take(&mut state.warm_ups);
+        drop(state);
         if let Some(listener) = self.listener.upgrade() {
             listener.handshake_failed(&self.address, failing.key(), &error);
         }
         let mut state = self.lock();
         state.machine.establish_failed(failing, &error, Instant::now());
         self.perform(state);
+        warm_up::fail(warm_ups, &error);
     }
 }
 

@@ -26,6 +26,7 @@ mod settings;
 mod standalone;
 #[cfg(test)]
 mod tests;
+mod warm_up;
 
 use std::{
     fmt,
@@ -53,6 +54,7 @@ pub(crate) use pooled::CheckOutReason;
 use pooled::PinnedCounters;
 pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
+use warm_up::WarmUp;
 
 /// The layer above a pool. Called without any lock of the pool.
 pub trait PoolListener: Send + Sync {
@@ -88,6 +90,9 @@ struct State {
     machine: ConnectionPool<Box<Connection>, Waiter, Error>,
     /// The means to stop the use of each established connection.
     interruptions: Vec<(ConnectionKey, Arc<Interruption>)>,
+    warm_ups: Vec<WarmUp>,
+    /// The id of the last warm-up.
+    last_warm_up: u64,
 }
 
 impl Pool {
@@ -114,6 +119,8 @@ impl Pool {
             state: Mutex::new(State {
                 machine: ConnectionPool::new(settings.limits(), events.is_some()),
                 interruptions: Vec::new(),
+                warm_ups: Vec::new(),
+                last_warm_up: 0,
             }),
             maintenance: Arc::default(),
             unwanted: Arc::default(),
@@ -200,7 +207,9 @@ impl Pool {
     /// Performs the actions and emits the events of the `*_without_events` methods. To be called
     /// without any lock that a listener may need.
     pub fn settle(self: &Arc<Self>) {
-        self.perform(self.lock());
+        let mut state = self.lock();
+        self.answer_warm_ups(&mut state);
+        self.perform(state);
         self.flush_events();
     }
 
@@ -266,7 +275,7 @@ impl Pool {
 
     fn close_connection(&self, connection: Box<Connection>) {
         drop(connection);
-        if self.settings.min_pool_size > 0 {
+        if self.settings.min_pool_size > 0 || !self.lock().warm_ups.is_empty() {
             self.maintenance.notify_one();
         }
     }

@@ -1,10 +1,13 @@
 //! The options of a pool.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::proto::{
-    cmap::PoolLimits,
-    event::{EventListener, PoolEvent, PoolOptions},
+use crate::{
+    proto::{
+        cmap::PoolLimits,
+        event::{EventListener, PoolEvent, PoolOptions},
+    },
+    types::in_flight::InFlight,
 };
 
 /// The options of a pool.
@@ -24,6 +27,8 @@ pub struct PoolSettings {
     pub maintenance_interval: Option<Duration>,
     /// The listener for pool events.
     pub listener: Option<EventListener<PoolEvent>>,
+    /// Counts the connections whose late replies are awaited.
+    pub in_flight: Option<Arc<InFlight>>,
 }
 
 impl Default for PoolSettings {
@@ -37,6 +42,7 @@ impl Default for PoolSettings {
             wait_queue_timeout: None,
             maintenance_interval: Some(Duration::from_secs(10)),
             listener: None,
+            in_flight: None,
         }
     }
 }

@@ -42,6 +42,7 @@ const SETTINGS: PoolSettings = PoolSettings {
     wait_queue_timeout: None,
     maintenance_interval: Some(Duration::from_secs(10)),
     listener: None,
+    in_flight: None,
 };
 
 fn paused_pool(server: &Server, settings: PoolSettings, listener: &Arc<Listener>) -> Arc<Pool> {

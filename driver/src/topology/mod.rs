@@ -18,6 +18,7 @@ mod settings;
 mod shared;
 mod snapshot;
 mod srv_poller;
+mod warm_up;
 mod watch;
 
 use std::{sync::Arc, time::Duration};

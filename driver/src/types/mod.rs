@@ -11,6 +11,7 @@ pub(crate) mod cursor_type;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;
 pub(crate) mod hint;
+pub(crate) mod in_flight;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
 pub(crate) mod resume_token;

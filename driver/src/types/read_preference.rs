@@ -171,6 +171,13 @@ pub(crate) const PRIMARY_PREFERRED: &ReadPreference = &ReadPreference {
     max_staleness: None,
 };
 
+/// The mode `nearest`, without tag sets and `maxStalenessSeconds`.
+pub(crate) const NEAREST: &ReadPreference = &ReadPreference {
+    mode: ReadPreferenceMode::Nearest,
+    tag_sets: Vec::new(),
+    max_staleness: None,
+};
+
 /// The mode `primary`, for commands that ignore the read preference of the application.
 pub(crate) const PRIMARY: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::Primary,

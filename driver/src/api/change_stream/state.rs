@@ -77,6 +77,15 @@ impl State {
         *self.call.get_or_insert_with(|| self.timeout.of_call())
     }
 
+    /// As [`aggregate`](Self::aggregate), for a stream that was open. Fails if the client shuts
+    /// down.
+    pub(super) async fn resume(&mut self, start: &Start, pause: Option<Duration>) -> Result<Reply, Failed> {
+        if self.collection.executor().is_closing() {
+            return Err(Failed::new(Error::new(ErrorKind::Shutdown), None));
+        }
+        self.aggregate(start, pause).await
+    }
+
     /// Opens a cursor with `aggregate`, after the pause. An implicit session is not used again if
     /// the future is dropped.
     pub(super) async fn aggregate(

@@ -7,7 +7,7 @@ use crate::{
     api::collection::CollectionInner,
     bson::Bson,
     error::BulkWriteError,
-    execution::report,
+    execution::{Running, report},
     operation::write_command::{Statements, WriteCommand, WriteKind, WriteOutcome},
     telemetry::OperationScope,
     types::{concern::WriteConcern, timeout::Timeout, write_result::BulkWriteResult},
@@ -48,6 +48,8 @@ pub(super) struct Batcher<'a> {
     timeout: Timeout,
     /// What the commands share.
     scope: OperationScope,
+    /// Counts the call as in flight.
+    _running: Running<'a>,
     ordered: bool,
     /// Whether a command was sent.
     has_run: bool,
@@ -83,6 +85,7 @@ impl<'a> Batcher<'a> {
                 &namespace.database,
                 Some(&namespace.collection),
             ),
+            _running: collection.executor().enter(),
             ordered,
             has_run: false,
             result: BulkWriteResult::default(),

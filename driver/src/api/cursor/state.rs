@@ -93,6 +93,7 @@ impl State {
     /// The state of a change stream's cursor.
     pub(in crate::api) fn of_change_stream(mut self) -> Self {
         self.is_change_stream = true;
+        self.reply.held = None;
         self
     }
 
@@ -168,6 +169,10 @@ impl State {
     /// Fetches the next batch, after a delay if the preceding batches were empty. Dropping the
     /// future during the delay has no effect.
     pub(in crate::api) async fn fetch(&mut self) -> Result<()> {
+        if self.timeout.is_endless() && self.client.executor().is_closing() {
+            self.failed = true;
+            return Err(Error::new(ErrorKind::Shutdown));
+        }
         let timeout = *self.call.get_or_insert_with(|| self.timeout.of_call());
         // With `max_await_time` the server waits for data, so the driver does not.
         if self.max_await_time.is_none()
@@ -266,6 +271,7 @@ impl State {
         self.failed = false;
         if self.reply.id == 0 {
             self.reply.pin = None;
+            self.reply.held = None;
             self.client.executor().give_back(self.reply.session.take());
         }
         Ok(())
@@ -317,6 +323,7 @@ impl State {
         if self.reply.id != 0 {
             self.kill_on_drop(false).free().await;
         }
+        self.reply.held = None;
     }
 
     /// Forgets the cursor if the server closes it, or has closed it, with the transaction that it
@@ -364,7 +371,7 @@ impl State {
             scope: if in_background {
                 self.reply.scope.untraced()
             } else {
-                self.reply.scope.of_cursor()
+                self.reply.scope.of_close()
             },
             timeout: self.timeout.of_close(),
             is_pinned: self.is_pinned,
@@ -386,8 +393,8 @@ impl Drop for State {
             self.client.executor().give_back(self.reply.session.take());
             return;
         }
-        let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(self.kill_on_drop(true).free());
+        let kill = self.kill_on_drop(true);
+        self.client.executor().spawn(kill.free());
     }
 }
 
@@ -471,7 +478,6 @@ impl Drop for KillOnDrop {
             pin: self.pin.take(),
             in_background: true,
         };
-        let runtime = self.client.executor().topology().runtime().clone();
-        runtime.spawn(kill.free());
+        self.client.executor().spawn(kill.free());
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::super::command::InSession;
 use crate::{
     Error, Result,
-    execution::start_timeout,
+    execution::{admit, start_timeout},
     types::{cursor_type::CursorType, timeout::Timeout, timeout_mode::TimeoutMode},
 };
 
@@ -22,6 +22,8 @@ pub(in crate::api) struct CursorTimeoutOptions {
     pub(in crate::api) mode: Option<TimeoutMode>,
     pub(in crate::api) cursor_type: CursorType,
     pub(in crate::api) max_await_time: Option<Duration>,
+    /// The client shuts down.
+    pub(in crate::api) is_closing: bool,
 }
 
 /// The time limits of a cursor, which begin with the operation that returns it.
@@ -33,6 +35,7 @@ pub(crate) struct CursorTimeout {
     operation: Timeout,
     is_per_iteration: bool,
     has_max_time: bool,
+    is_endless: bool,
 }
 
 impl CursorTimeoutOptions {
@@ -41,8 +44,9 @@ impl CursorTimeoutOptions {
     /// # Errors
     /// A timeout mode without a timeout, the lifetime mode for a tailable cursor, a maximum await
     /// time that is not shorter than the timeout, or a timeout of the operation within a transaction
-    /// that has one.
+    /// that has one. The client shuts down, and the operation is not part of a transaction.
     pub(in crate::api) fn start(self, session: InSession<'_>) -> Result<CursorTimeout> {
+        admit(self.is_closing, session)?;
         let operation = start_timeout(self.own, session, self.inherited)?;
         let limit = self.own.or(self.inherited);
         if self.mode.is_some() && !operation.is_set() {
@@ -74,6 +78,7 @@ impl CursorTimeoutOptions {
             operation,
             is_per_iteration: is_per_iteration && !is_of_transaction,
             has_max_time: !is_per_iteration || self.cursor_type == CursorType::TailableAwait,
+            is_endless: is_tailable,
         })
     }
 }
@@ -86,6 +91,7 @@ impl Default for CursorTimeout {
             operation: Timeout::UNSET,
             is_per_iteration: false,
             has_max_time: true,
+            is_endless: false,
         }
     }
 }
@@ -105,6 +111,11 @@ impl CursorTimeout {
     /// Whether each call has the whole time limit.
     pub(super) fn is_per_iteration(&self) -> bool {
         self.is_per_iteration
+    }
+
+    /// Whether the cursor has no end: it is tailable. A shutdown does not wait until it is closed.
+    pub(in crate::api) fn is_endless(&self) -> bool {
+        self.is_endless
     }
 
     /// The time limit of a call that fetches documents, which begins now.
@@ -191,7 +202,7 @@ mod tests {
         let iteration = options.start(None).unwrap();
         assert!(!iteration.has_max_time());
         for timeout in [lifetime, iteration] {
-            assert!(timeout.of_close().remaining().is_some());
+            assert!(timeout.of_close().is_some());
         }
     }
 }

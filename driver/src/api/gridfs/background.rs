@@ -5,27 +5,39 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::runtime::Handle;
-
-use crate::Result;
+use crate::{
+    Client, Result,
+    execution::Executor,
+    telemetry::untraced,
+    types::in_flight::{Held, OfOperation},
+};
 
 /// The commands of a call or a stream, which run one after the other.
 pub(super) type Commands<T = ()> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Runs commands on the runtime of the client. They have no spans of operations: no call of the
+/// application waits for them.
+pub(super) fn complete<T: Send + 'static>(executor: &Executor, commands: Commands<T>) {
+    executor.spawn(untraced(commands));
+}
 
 /// Commands that continue on the runtime of the client if the future is dropped after its first
 /// poll, so that no part of the files or chunks remains.
 pub(super) struct CompleteInBackground<T: Send + 'static> {
     commands: Option<Commands<T>>,
-    runtime: Handle,
+    client: Client,
     has_started: bool,
+    /// Counts the call as in flight, also between its commands.
+    _held: Held<OfOperation>,
 }
 
 impl<T: Send + 'static> CompleteInBackground<T> {
-    pub(super) fn new(runtime: &Handle, commands: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+    pub(super) fn new(client: &Client, commands: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         Self {
             commands: Some(Box::pin(commands)),
-            runtime: runtime.clone(),
+            client: client.clone(),
             has_started: false,
+            _held: client.executor().hold(),
         }
     }
 }
@@ -47,7 +59,7 @@ impl<T: Send + 'static> Future for CompleteInBackground<T> {
 impl<T: Send + 'static> Drop for CompleteInBackground<T> {
     fn drop(&mut self) {
         if let Some(commands) = self.commands.take().filter(|_| self.has_started) {
-            self.runtime.spawn(commands);
+            complete(self.client.executor(), commands);
         }
     }
 }

@@ -97,7 +97,7 @@ impl GridFsDelete<'_> {
     async fn run(self) -> Result<()> {
         let timeout = self.store.start_timeout(self.timeout)?;
         let store = Arc::clone(self.store);
-        CompleteInBackground::new(self.store.runtime(), async move {
+        CompleteInBackground::new(self.store.database.client(), async move {
             match self.files {
                 Files::WithId(id) => store.delete(id, timeout).await,
                 Files::WithName(filename) => store.delete_by_name(filename, timeout).await,
@@ -145,7 +145,7 @@ impl GridFsDrop<'_> {
     async fn run(self) -> Result<()> {
         let timeout = self.store.start_timeout(self.timeout)?;
         let store = Arc::clone(self.store);
-        CompleteInBackground::new(self.store.runtime(), async move {
+        CompleteInBackground::new(self.store.database.client(), async move {
             store.drop_collections(timeout).await
         })
         .await

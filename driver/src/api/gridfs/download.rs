@@ -108,8 +108,10 @@ impl<'a> Open<'a> {
 
     async fn run(self) -> Result<GridFsDownloadStream> {
         let timeout = self.store.start_timeout(self.timeout)?;
+        let held = self.store.executor().hold();
         let file = self.selector.find(self.store, timeout).await?;
-        Ok(GridFsDownloadStream::new(Arc::clone(self.store), file, timeout))
+        let store = Arc::clone(self.store);
+        Ok(GridFsDownloadStream::new(store, file, timeout, held))
     }
 }
 

@@ -18,7 +18,10 @@ use crate::{
     bson::RawDocumentBuf,
     error::{ChunkFault, GridFsError},
     proto::gridfs::{ChunkSequence, GridFsFile, chunk_data},
-    types::timeout::Timeout,
+    types::{
+        in_flight::{Held, OfOperation},
+        timeout::Timeout,
+    },
 };
 
 /// A stream that reads a file; see
@@ -39,7 +42,9 @@ use crate::{
 ///
 /// # Cancel safety
 ///
-/// No bytes are lost if the future of a read is dropped.
+/// No bytes are lost if the future of a read is dropped. The stream keeps a running command while it
+/// is not polled, and the command keeps its connection. With `maxPoolSize=1`, another operation of the
+/// same task then waits for a connection until the stream is polled or dropped.
 pub struct GridFsDownloadStream {
     store: Arc<Store>,
     file: GridFsFile,
@@ -49,6 +54,8 @@ pub struct GridFsDownloadStream {
     /// The position after the last byte to read.
     end: u64,
     source: Source,
+    /// A shutdown waits for the stream until it has ended.
+    held: Option<Held<OfOperation>>,
 }
 
 enum Source {
@@ -70,8 +77,14 @@ struct Reader {
 }
 
 impl GridFsDownloadStream {
-    pub(super) fn new(store: Arc<Store>, file: GridFsFile, timeout: Timeout) -> Self {
+    pub(super) fn new(
+        store: Arc<Store>,
+        file: GridFsFile,
+        timeout: Timeout,
+        held: Held<OfOperation>,
+    ) -> Self {
         Self {
+            held: Some(held),
             store,
             timeout,
             position: 0,
@@ -129,6 +142,7 @@ impl GridFsDownloadStream {
         let result = ready!(self.poll_source(cx));
         if let Err(error) = &result {
             self.source = Source::Failed(error.clone());
+            self.held = None;
         }
         Poll::Ready(result)
     }
@@ -137,7 +151,10 @@ impl GridFsDownloadStream {
         loop {
             match &mut self.source {
                 // "when downloading a zero length stored file the driver MUST NOT issue a query"
-                Source::Idle if self.position >= self.end => return Poll::Ready(Ok(())),
+                Source::Idle if self.position >= self.end => {
+                    self.held = None;
+                    return Poll::Ready(Ok(()));
+                }
                 Source::Idle => {
                     let (store, file) = (Arc::clone(&self.store), self.file.clone());
                     let (bytes, timeout) = (self.position..self.end, self.timeout);
@@ -169,6 +186,7 @@ impl GridFsDownloadStream {
                     } else {
                         reader.sequence.finish().map_err(invalid)?;
                         self.source = Source::Ended;
+                        self.held = None;
                     }
                 }
                 Source::Ended => return Poll::Ready(Ok(())),

@@ -164,12 +164,12 @@ impl GridFsBucket {
     /// `metadata`, e.g. `doc! { "metadata.owner": "Ada" }`. Awaiting the action returns a
     /// [`Cursor`](crate::Cursor).
     pub fn find(&self, filter: impl IntoDocument) -> Find<'_, GridFsFile> {
-        self.store.files.find(filter)
+        self.store.queried.find(filter)
     }
 
     /// Queries one file that matches the filter, as [`find`](Self::find).
     pub fn find_one(&self, filter: impl IntoDocument) -> FindOne<'_, GridFsFile> {
-        self.store.files.find_one(filter)
+        self.store.queried.find_one(filter)
     }
 }
 

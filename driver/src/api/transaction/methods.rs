@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     Client, ClientSession, Error, Result,
     api::command::{EndTransaction, awaitable},
-    execution::{ExplicitSession, start_timeout},
+    execution::{ExplicitSession, admit, start_timeout},
     proto::session::{TransactionCommand, TransactionState},
     types::{
         timeout::Timeout,
@@ -119,9 +119,7 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
-        self.shared().start_transaction(options)?;
-        self.client().executor().trace_transaction(self.shared());
-        Ok(())
+        self.client().executor().start_transaction(self.shared(), options)
     }
 
     /// Commits the transaction. `timeout`: the option of the operation.
@@ -183,7 +181,10 @@ impl StartTransaction<'_> {
     }
 
     async fn run(self) -> Result<()> {
-        self.session.begin(self.options)
+        let session = self.session;
+        // A transaction in progress is the more precise error.
+        admit(session.client().executor().is_closing(), Some(session.shared()))?;
+        session.begin(self.options)
     }
 }
 

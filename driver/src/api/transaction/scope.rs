@@ -9,6 +9,7 @@ use super::methods::CommitTransaction;
 use crate::{
     Client, ClientSession, Result,
     api::command::awaitable,
+    execution::admit,
     types::transaction_options::{TransactionOptions, transaction_setters},
 };
 
@@ -61,6 +62,7 @@ impl StartTransactionScope<'_> {
     }
 
     async fn run(self) -> Result<TransactionScope> {
+        admit(self.client.executor().is_closing(), None)?;
         let mut session = self.client.start_session().await?;
         session.begin(self.options)?;
         Ok(TransactionScope { session })

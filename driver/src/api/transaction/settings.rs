@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{TransactionScope, run::Attempts};
 use crate::{
     Client, ClientSession, Error,
+    execution::admit,
     proto::session::TransactionRun,
     types::transaction_options::{TransactionOptions, transaction_setters},
 };
@@ -146,6 +147,9 @@ impl TransactionSettings {
     {
         // Boxed: the future of the caller contains a pointer and not the future of the body.
         Box::pin(async move {
+            let client = self.client.clone();
+            admit(client.executor().is_closing(), None)?;
+            let _running = client.executor().enter();
             let mut tx = TransactionScope::new(self.client.start_session().await?);
             let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout);
             loop {
@@ -190,6 +194,9 @@ impl SessionTransaction<'_> {
     {
         Box::pin(async move {
             let session = self.session;
+            let client = session.client().clone();
+            admit(client.executor().is_closing(), None)?;
+            let _running = client.executor().enter();
             let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout);
             loop {
                 attempts.begin(session).await?;

@@ -34,6 +34,9 @@ pub struct ConnectionPool<C, W, E> {
     pub(super) pending: Vec<Pending>,
     /// How many establishments failed and are not yet reported by `establish_failed`.
     failed: usize,
+    /// The number of connections that are established in the background, if it is larger than
+    /// `minPoolSize`.
+    floor: usize,
     /// The connections that await a reply to an operation that has ended.
     pub(super) draining: Vec<Draining>,
     pub(super) total: usize,
@@ -90,6 +93,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             available: Vec::new(),
             pending: Vec::new(),
             failed: 0,
+            floor: 0,
             draining: Vec::new(),
             total: 0,
             waiters: WaitQueue::default(),
@@ -115,6 +119,25 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// The number of clears of the pool, or of the service.
     pub fn generation(&self, service_id: Option<ObjectId>) -> u64 {
         service_id.map_or(self.generation, |id| self.services.generation(id))
+    }
+
+    /// The error of the last clear.
+    pub fn cause(&self) -> Option<&E> {
+        self.cause.as_ref()
+    }
+
+    /// The number of connections that are established: in use, available or draining.
+    pub fn established_count(&self) -> usize {
+        self.total - self.pending.len() - self.failed
+    }
+
+    /// Establishes connections in the background until there are this many, as for `minPoolSize`,
+    /// from now on. 0: only `minPoolSize` applies.
+    pub fn set_floor(&mut self, floor: usize, now: Instant) {
+        self.floor = floor;
+        if floor > 0 {
+            self.populate(now);
+        }
     }
 
     /// The number of connections and of waiting requests.
@@ -404,7 +427,8 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     pub(super) fn populate(&mut self, now: Instant) {
-        while self.total < self.limits.min_pool_size as usize && self.may_create() {
+        let least = self.floor.max(self.limits.min_pool_size as usize);
+        while self.total < least && self.may_create() {
             self.create(now);
         }
     }

@@ -296,7 +296,7 @@ async fn a_dropped_shutdown_can_be_repeated() {
         admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
         harness.hold("endSessions");
         let outcome = poll_times(
-            Box::pin(client.shutdown()),
+            client.shutdown().into_future(),
             polls,
             &harness.proxy,
             Held::OfTheFuture,

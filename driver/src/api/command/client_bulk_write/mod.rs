@@ -157,11 +157,13 @@ impl<'a> ClientBulkWrite<'a> {
         let timeout = CursorTimeoutOptions {
             own: options.timeout,
             inherited: self.client.timeout(),
+            is_closing: self.client.executor().is_closing(),
             ..CursorTimeoutOptions::default()
         }
         .start(self.session)?;
         let mut writes = encode(std::mem::take(&mut self.models))?;
         let executor = self.client.executor();
+        let _running = executor.enter();
         let scope = executor.begin_operation(self.session, "bulkWrite", "admin", None);
         let result = self.send(&scope, timeout, &mut writes, write_concern).await;
         scope.span.end(result.as_ref().err());

@@ -147,6 +147,7 @@ fn pool_settings(options: &PoolOptions, events: &Arc<Events>) -> PoolSettings {
             None | Some(0) => default.maintenance_interval,
             Some(millis) => u64::try_from(millis).ok().map(Duration::from_millis),
         },
+        in_flight: None,
         listener: Some(events.listener()),
     }
 }

@@ -1,0 +1,161 @@
+//! [`Client::shutdown`].
+
+use std::{pin::Pin, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{Client, command::EndSessions};
+use crate::{
+    execution::Executor,
+    types::{deadline::Deadline, read_preference::PRIMARY_PREFERRED},
+};
+
+/// The maximum number of session IDs in one `endSessions` command (Driver Sessions, "endSessions").
+const END_SESSIONS_BATCH: usize = 10_000;
+/// The time limit for `endSessions` when a client is shut down or dropped.
+const END_SESSIONS_LIMIT: Duration = Duration::from_secs(2);
+
+impl Client {
+    /// Shuts down the client and all its clones: waits until what is in flight has ended, if a
+    /// [deadline](Shutdown::deadline) is set, sends `endSessions` for unused sessions, closes the
+    /// connections, and stops the monitors. Awaiting the action returns what had not ended.
+    ///
+    /// From the first poll on, new operations fail with
+    /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown). Until the deadline these continue:
+    ///
+    /// - operations, with their retries, and transactions of the
+    ///   [convenient API](Client::transaction), with their repetitions;
+    /// - open cursors: they can be read to their end. Tailable cursors and change streams have no
+    ///   end: their next getMore fails with `Shutdown`, and the shutdown does not wait for them;
+    /// - transactions in progress: operations in their sessions, commit and abort;
+    /// - open streams of GridFS;
+    /// - the work of the driver for what was dropped: closing cursors, aborting transactions and
+    ///   uploads, awaiting late replies.
+    ///
+    /// A value that the caller holds itself counts as in flight: drop cursors, transactions and
+    /// streams before awaiting the action. When the connections are closed, operations that wait
+    /// for a server or a connection fail with `Shutdown` or [`Pool`](crate::ErrorKind::Pool), and
+    /// operations whose command was sent can complete.
+    ///
+    /// `endSessions` is limited to 2 s, in addition to the deadline. Another call, also on a clone,
+    /// has a deadline of its own; all end when the first closes the connections. On a client that
+    /// was shut down, the action completes at once.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the client accepts operations again, unless another shutdown is
+    /// running or has completed, and `shutdown` can be called again.
+    ///
+    /// ```no_run
+    /// # async fn run(client: marula_driver::Client) {
+    /// use std::time::Duration;
+    /// let rest = client.shutdown().deadline(Duration::from_secs(10)).await;
+    /// if !rest.is_empty() {
+    ///     eprintln!("closed with {} operations and {} cursors in flight", rest.operations, rest.cursors);
+    /// }
+    /// # }
+    /// ```
+    pub fn shutdown(&self) -> Shutdown<'_> {
+        Shutdown {
+            client: self,
+            deadline: Duration::ZERO,
+        }
+    }
+}
+
+/// Shuts down a client. Await it for an [`Unfinished`]; see [`Client::shutdown`].
+#[must_use = "nothing happens before the action is awaited"]
+#[derive(Debug)]
+pub struct Shutdown<'a> {
+    client: &'a Client,
+    deadline: Duration,
+}
+
+impl Shutdown<'_> {
+    /// How long the action waits for what is in flight. [`Duration::MAX`] means no limit. Default:
+    /// zero, it does not wait.
+    pub fn deadline(mut self, value: Duration) -> Self {
+        self.deadline = value;
+        self
+    }
+
+    async fn run(self) -> Unfinished {
+        let executor = self.client.executor();
+        let closing = executor.begin_shutdown();
+        if !self.deadline.is_zero() {
+            let end = Instant::now().checked_add(self.deadline);
+            let deadline = end.map_or(Deadline::NEVER, Deadline::at);
+            let _ = deadline.run(closing.wait()).await;
+        }
+        let rest = executor.in_flight();
+        end_sessions(executor, executor.drain_sessions()).await;
+        executor.topology().close();
+        closing.complete();
+        Unfinished {
+            operations: rest.operations,
+            cursors: rest.cursors,
+            transactions: rest.transactions,
+            background_tasks: rest.background,
+        }
+    }
+}
+
+impl<'a> IntoFuture for Shutdown<'a> {
+    type Output = Unfinished;
+    type IntoFuture = Pin<Box<dyn Future<Output = Unfinished> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// What had not ended when [`Client::shutdown`] closed the connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// Number of running operations and open streams of GridFS.
+    pub operations: usize,
+    /// Number of cursors that were open on a server, except tailable cursors and change streams.
+    pub cursors: usize,
+    /// Number of transactions that were neither committed nor aborted.
+    pub transactions: usize,
+    /// Number of tasks of the driver that close cursors, abort transactions and uploads, or await
+    /// late replies.
+    pub background_tasks: usize,
+}
+
+impl Unfinished {
+    /// Whether everything had ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Ends the sessions of a dropped client in a background task. The task holds the topology, which
+/// closes after it.
+pub(super) fn end_sessions_in_background(executor: &Executor) {
+    let ids = executor.drain_sessions();
+    if ids.is_empty() || !executor.has_server(PRIMARY_PREFERRED) {
+        return;
+    }
+    let executor = executor.successor();
+    let runtime = executor.topology().runtime().clone();
+    runtime.spawn(async move { end_sessions(&executor, ids).await });
+}
+
+/// Sends `endSessions` for these sessions with read preference `primaryPreferred` (Driver Sessions,
+/// "endSessions"). Sessions expire on the server in any case, so errors are ignored, server
+/// selection does not wait, and the time limit is [`END_SESSIONS_LIMIT`].
+async fn end_sessions(executor: &Executor, ids: Vec<[u8; 16]>) {
+    let deadline = Deadline::after(Some(END_SESSIONS_LIMIT));
+    let all = async {
+        for batch in ids.chunks(END_SESSIONS_BATCH) {
+            if !executor.has_server(PRIMARY_PREFERRED) {
+                return;
+            }
+            let mut operation = EndSessions { ids: batch };
+            let _ = executor.run(&mut operation).await;
+        }
+    };
+    let _ = deadline.run(all).await;
+}
