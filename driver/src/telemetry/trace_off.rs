@@ -114,5 +114,7 @@ impl TransactionSpan {
 
     pub(crate) fn commit_failed(&self, _: &Error) {}
 
+    pub(crate) fn interrupted(&self) {}
+
     pub(crate) fn settle(&self) {}
 }
