@@ -12,7 +12,8 @@ impl Error {
     /// For a write, it is the code of the first write error, or else of the
     /// [write concern error](Self::write_concern_error).
     /// For a bulk write that has neither, it is the code of the error that ended it
-    /// ([`BulkWriteError::interrupted_by`], [`ClientBulkWriteError::error`]).
+    /// ([`BulkWriteError::interrupted_by`](super::BulkWriteError::interrupted_by),
+    /// [`ClientBulkWriteError::error`](super::ClientBulkWriteError::error)).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.reported().0.kind {
@@ -186,7 +187,7 @@ impl Error {
     }
 
     /// The write concern error of a write. If several commands had one: the last of a bulk write of a
-    /// collection, the first of a [client bulk write](ClientBulkWriteError::write_concern_errors),
+    /// collection, the first of a [client bulk write](super::ClientBulkWriteError::write_concern_errors),
     /// whose labels and reply are those of the error. The statements themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
