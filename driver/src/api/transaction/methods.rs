@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     Client, ClientSession, Error, Result,
     api::command::{EndTransaction, awaitable},
-    execution::{ExplicitSession, admit, start_timeout},
+    execution::{ExplicitSession, admit, start_abort_timeout, start_timeout},
     proto::session::{TransactionCommand, TransactionState},
     types::{
         timeout::Timeout,
@@ -105,12 +105,6 @@ impl ClientSession {
     /// Starts a transaction. The options that are not set are those of the session, then those of
     /// the client.
     pub(super) fn begin(&mut self, options: TransactionOptions) -> Result<()> {
-        if let Some(concern) = &options.write_concern {
-            concern.validate().map_err(Error::invalid_argument)?;
-        }
-        if let Some(preference) = &options.read_preference {
-            preference.validate().map_err(Error::invalid_argument)?;
-        }
         let concerns = self.client().concerns();
         let of_client = TransactionOptions {
             read_concern: Some(concerns.read_concern.clone()),
@@ -119,6 +113,12 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
+        if let Some(concern) = &options.write_concern {
+            concern.validate().map_err(Error::invalid_argument)?;
+        }
+        if let Some(preference) = &options.read_preference {
+            preference.validate().map_err(Error::invalid_argument)?;
+        }
         self.client().executor().start_transaction(self.shared(), options)
     }
 
@@ -145,8 +145,7 @@ pub(in crate::api) async fn abort(
     session: &Arc<ExplicitSession>,
     timeout: Option<Duration>,
 ) -> Result<()> {
-    let inherited = session.lock().default_timeout();
-    let timeout = Timeout::start(timeout.or(inherited));
+    let timeout = start_abort_timeout(timeout, session)?;
     end(client, session, TransactionCommand::Abort, timeout).await
 }
 

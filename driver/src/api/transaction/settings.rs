@@ -151,7 +151,7 @@ impl TransactionSettings {
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
             let mut tx = TransactionScope::new(self.client.start_session().await?);
-            let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout);
+            let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(&mut tx).await?;
                 let outcome = body.clone()(&mut tx).await;
@@ -197,7 +197,7 @@ impl SessionTransaction<'_> {
             let client = session.client().clone();
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
-            let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout);
+            let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(session).await?;
                 let outcome = body.clone()(session).await;
