@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
     Error, Result, ServerAddress,
-    operation::{Operation, Retry},
     connection::Condition,
+    operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
         retry::RetryOptions,

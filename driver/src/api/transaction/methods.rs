@@ -63,6 +63,10 @@ impl ClientSession {
     /// transaction, if it was aborted, or if the future of an operation in it was dropped before
     /// the reply arrived.
     ///
+    /// If the time limit expires while another command of the transaction is running, of a cursor in
+    /// another task, nothing is sent and the transaction remains in progress. After all other errors
+    /// of a commit, it cannot be aborted.
+    ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
     /// Otherwise its result is unknown, and the commit can be called again.
@@ -79,7 +83,9 @@ impl ClientSession {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no transaction, or if it
-    /// was committed or aborted.
+    /// was committed or aborted. [`Timeout`](crate::ErrorKind::Timeout) if the time limit expires
+    /// while another command of the transaction is running, of a cursor in another task: the
+    /// transaction remains in progress.
     ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
@@ -225,7 +231,9 @@ pub struct AbortTransaction<'a> {
 impl AbortTransaction<'_> {
     /// `timeoutMS`: the time limit for the whole operation, including server selection and
     /// retries. Zero means no limit. Default:
-    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session.
+    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session. An error within a
+    /// transaction of the convenient API that has a time limit, which the abort has again from its
+    /// beginning.
     pub fn timeout(mut self, value: Duration) -> Self {
         self.timeout = Some(value);
         self

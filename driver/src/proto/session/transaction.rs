@@ -146,7 +146,10 @@ impl fmt::Display for TransactionError {
 impl From<TransactionError> for Error {
     fn from(refused: TransactionError) -> Self {
         let error = Self::invalid_argument(refused);
-        if matches!(refused, TransactionError::Lost | TransactionError::BrokenConnection) {
+        if matches!(
+            refused,
+            TransactionError::Lost | TransactionError::BrokenConnection
+        ) {
             error.with_labels([TRANSIENT_TRANSACTION_ERROR.to_owned()])
         } else {
             error

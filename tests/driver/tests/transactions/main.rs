@@ -1,11 +1,14 @@
-//! Transactions: commands and states, the convenient API, cursors, and what is dropped.
+//! Transactions: commands and states, the convenient API, cursors, time limits, pins, and what is
+//! dropped.
 
 mod convenient;
 mod cursors;
 mod drops;
+mod pinning;
 mod prose;
 mod send;
 mod states;
+mod time_limits;
 
 use marula_driver::{
     Client, Collection,
