@@ -33,9 +33,10 @@ impl Cluster {
         change(&mut options);
         let client = Client::with_options(options).expect("a client");
         wait_for_topology(&client, |topology| {
-            let is_mongos =
-                |server: &_| ServerType::Mongos == marula_driver::ServerDescription::server_type(server);
-            topology.servers().filter(|server| is_mongos(server)).count() == routers
+            let mongos = topology
+                .servers()
+                .filter(|server| server.server_type() == ServerType::Mongos);
+            mongos.count() == routers
         })
         .await;
         Self {
