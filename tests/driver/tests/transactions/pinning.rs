@@ -13,7 +13,11 @@ use marula_driver::{
     },
     options::ClientOptions,
 };
-use marula_driver_tests::{Counts, PoolTally, Proxied, Proxy, proxy::Action, tap::WireTap};
+use marula_driver_tests::{
+    Counts, PoolTally, Proxied, Proxy,
+    proxy::Action,
+    tap::{Tapped, WireTap},
+};
 use marula_test_server::TestServer;
 
 /// A client of mongos behind proxies. Each has one connection of the monitor, so the next one that is
@@ -240,7 +244,7 @@ async fn a_broken_connection_of_a_transaction_is_closed() {
         assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error:?}");
         tx.abort().await.unwrap();
         let commands = tap.take_commands();
-        let names: Vec<_> = commands.iter().map(|tapped| tapped.command()).collect();
+        let names: Vec<_> = commands.iter().map(Tapped::command).collect();
         assert_eq!(names, ["insert", "abortTransaction"], "{damage:?}");
         tally.wait_until(Counts::is_at_rest).await;
     }
