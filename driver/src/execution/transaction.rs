@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress,
+    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
@@ -99,6 +99,7 @@ impl OperationState<'_> {
             state.forget_ended_transaction();
             drop(state);
             session.settle_pin();
+            session.span.settle();
             return Ok(());
         };
         let is_read = matches!(
@@ -292,7 +293,13 @@ impl Executor {
             session.span.end(None);
             return Ok(());
         }
-        session.span.end(result.as_ref().err());
+        match &result {
+            // The commit can be repeated.
+            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
+                session.span.commit_failed(error);
+            }
+            result => session.span.end(result.as_ref().err()),
+        }
         result
     }
 }
@@ -309,6 +316,7 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if self.is_cancelable {
             self.session.change_transaction(Transaction::cancel_end);
+            self.session.span.interrupted();
         }
         self.session.end_turn();
     }

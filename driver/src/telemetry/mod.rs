@@ -5,6 +5,7 @@
 //! the feature `tracing` there are no such listeners; with it, events are created only if a
 //! subscriber is interested.
 
+mod context;
 mod event_queue;
 #[cfg(feature = "tracing")]
 mod log;
@@ -21,10 +22,11 @@ mod trace;
 mod trace;
 
 use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
+pub(crate) use context::in_current_context;
 pub(crate) use event_queue::EventQueue;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 pub(crate) use scope::{CommandScope, OperationScope};
-pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan};
+pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan, untraced};
 
 /// The listeners of a client, by kind of event. Without a listener, events of the kind are not
 /// created.

@@ -2,6 +2,11 @@
 
 use crate::{Error, ServerAddress, options::TracingOptions, types::variables::Variables};
 
+/// Returns the future unchanged.
+pub(super) fn attached_to_current<F: Future>(future: F) -> F {
+    future
+}
+
 /// Creates no spans.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracing;
@@ -57,6 +62,15 @@ impl OperationSpan {
     pub(crate) fn share(&self) -> Self {
         Self
     }
+
+    pub(crate) fn share_context(&self) -> Self {
+        Self
+    }
+}
+
+/// Returns the future.
+pub(crate) fn untraced<F: Future + Unpin>(future: F) -> F {
+    future
 }
 
 /// A command that was written and is about to be sent.
@@ -102,4 +116,10 @@ impl TransactionSpan {
     pub(crate) fn begin(&self, _: &Tracing) {}
 
     pub(crate) fn end(&self, _: Option<&Error>) {}
+
+    pub(crate) fn commit_failed(&self, _: &Error) {}
+
+    pub(crate) fn interrupted(&self) {}
+
+    pub(crate) fn settle(&self) {}
 }

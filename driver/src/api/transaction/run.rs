@@ -109,6 +109,7 @@ impl Attempts {
                 continue;
             }
             let is_aborted = abort_open(session).await;
+            self.session.end_transaction_span();
             return match next {
                 AfterCommit::CommitAgain => Some(Err(error.into_timeout().into())),
                 AfterCommit::RunAgain if is_aborted => {

@@ -3,7 +3,9 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::{fmt, time::Duration};
+mod error;
+
+use std::time::Duration;
 
 use crate::{
     Error, ErrorKind, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR,
@@ -16,6 +18,8 @@ use crate::{
         transaction_options::TransactionOptions,
     },
 };
+
+pub use error::TransactionError;
 
 /// `wtimeout` of a repeated commit whose write concern has none.
 const REPEATED_COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -71,90 +75,6 @@ pub struct OperationOverrides {
     pub write_concern: bool,
     /// The operation has a read preference of its own: whether it is primary.
     pub read_preference: Option<bool>,
-}
-
-/// Why a call does not fit the transaction of the session, or an operation cannot be part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionError {
-    /// A transaction is in progress, so that another cannot be started.
-    InProgress,
-    /// The session has no transaction.
-    NotStarted,
-    /// A commit after an abort.
-    CommitAfterAbort,
-    /// An abort after a commit.
-    AbortAfterCommit,
-    /// An abort after an abort.
-    AbortedTwice,
-    /// The write concern of the transaction is unacknowledged.
-    Unacknowledged,
-    /// The session is a snapshot session.
-    Snapshot,
-    /// The session has ended.
-    SessionEnded,
-    /// A read whose read preference is not primary.
-    ReadPreference,
-    /// An operation with a read concern of its own.
-    ReadConcern,
-    /// An operation with a write concern of its own.
-    WriteConcern,
-    /// The future of an operation was dropped before the reply arrived.
-    Lost,
-    /// The connection that the transaction was pinned to can no longer be used.
-    BrokenConnection,
-    /// A getMore of a cursor that was opened in another transaction or outside.
-    OtherCursor,
-    /// A getMore of a cursor whose transaction has ended.
-    EndedCursor,
-}
-
-impl fmt::Display for TransactionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InProgress => "Transaction already in progress; commit or abort it first",
-            Self::NotStarted => "No transaction started",
-            Self::CommitAfterAbort => "Cannot call commitTransaction after calling abortTransaction",
-            Self::AbortAfterCommit => "Cannot call abortTransaction after calling commitTransaction",
-            Self::AbortedTwice => "Cannot call abortTransaction twice",
-            Self::Unacknowledged => {
-                "transactions do not support unacknowledged write concerns; set another write concern for the \
-                 transaction"
-            }
-            Self::Snapshot => "Transactions are not supported in snapshot sessions",
-            Self::SessionEnded => "the session has ended",
-            Self::ReadPreference => "read preference in a transaction must be primary",
-            Self::ReadConcern => {
-                "Cannot set read concern after starting a transaction; set it for the transaction"
-            }
-            Self::WriteConcern => {
-                "Cannot set write concern after starting a transaction; set it for the transaction"
-            }
-            Self::Lost => {
-                "the future of an operation of the transaction was dropped before the reply arrived, so it is unknown \
-                 whether the server ran it; abort the transaction and run it again"
-            }
-            Self::BrokenConnection => {
-                "the connection that the transaction was pinned to can no longer be used; abort the transaction and \
-                 run it again"
-            }
-            Self::OtherCursor => "the cursor was not opened in the transaction in progress",
-            Self::EndedCursor => "the transaction in which the cursor was opened has ended",
-        })
-    }
-}
-
-impl From<TransactionError> for Error {
-    fn from(refused: TransactionError) -> Self {
-        let error = Self::invalid_argument(refused);
-        if matches!(
-            refused,
-            TransactionError::Lost | TransactionError::BrokenConnection
-        ) {
-            error.with_labels([TRANSIENT_TRANSACTION_ERROR.to_owned()])
-        } else {
-            error
-        }
-    }
 }
 
 /// What all commands of a transaction must be sent to, if it runs on a mongos.

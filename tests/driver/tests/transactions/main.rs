@@ -1,6 +1,7 @@
 //! Transactions: commands and states, the convenient API, cursors, time limits, pins, and what is
 //! dropped.
 
+mod change_streams;
 mod convenient;
 mod cursors;
 mod drops;
