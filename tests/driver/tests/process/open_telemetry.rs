@@ -52,7 +52,11 @@ fn find_of_the_child() {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let server = TestServer::builder().standalone().start().await.expect("a server");
+        let server = TestServer::builder()
+            .standalone()
+            .start()
+            .await
+            .expect("a server");
         // No tracing option is set.
         let client = Client::connect(server.uri()).await.expect("a client");
         let things = client.database("d").collection::<Document>("things");
@@ -81,10 +85,7 @@ fn open_telemetry_prose_1_tracing_on_and_off() {
 fn open_telemetry_prose_2_query_text() {
     let _alone = crate::lock_process();
     let (_, text) = spans_of_find(&[(ENABLED, "true"), (QUERY_TEXT_MAX_LENGTH, "1024")]);
-    assert_eq!(
-        text.as_deref(),
-        Some(r#"{"find": "things", "filter": {"x": 1}}"#)
-    );
+    assert_eq!(text.as_deref(), Some(r#"{"find": "things", "filter": {"x": 1}}"#));
     let (spans, text) = spans_of_find(&[(ENABLED, "true")]);
     assert_eq!((spans.as_str(), text), ("find d.things (find)", None));
 }
