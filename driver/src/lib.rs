@@ -314,9 +314,16 @@ pub mod logs {}
 /// `RUST_BACKTRACE` is set), and `db.response.status_code` if the server replied with a code.
 ///
 /// Commands that authenticate or create users have no span. Nor have commands that no call of the
-/// application causes: those of monitors and of the handshake, `endSessions`, and the `killCursors`
-/// of a cursor that is dropped. No span is created for an argument that is rejected before the
-/// operation begins, such as a filter that cannot be serialized.
+/// application causes: those of monitors and of the handshake, `endSessions`, the `killCursors` of a
+/// cursor that is dropped, and what GridFS does after a stream or a future is dropped. No span is
+/// created for an argument that is rejected before the operation begins, such as a filter that cannot
+/// be serialized. A later command of a cursor that was not sent, because no server or connection was
+/// available, has no span either, and the span of its operation has ended.
+///
+/// The span of a transaction ends when the transaction is aborted or committed. If the result of a
+/// commit is unknown, it ends when the commit is repeated with success, and otherwise with the error,
+/// when the session is used otherwise or ends. A GridFS action has the spans of its operations on the
+/// collections of the bucket.
 ///
 /// If traces are disabled, an operation tests that once. If they are enabled and the span of an
 /// operation is not recorded, because there is no provider or it is not sampled, nothing else is

@@ -126,7 +126,7 @@ enum State {
 pub enum Condition {
     /// It can be used again.
     Reusable,
-    /// It can be used again after its outstanding reply was read with [`Connection::drain`].
+    /// It can be used again after its outstanding reply was read with `Connection::drain`.
     OwesReply,
     /// It must be closed.
     Broken,

@@ -10,7 +10,8 @@ impl Error {
     ///
     /// For a write, it is the code of the first write error, or else of the write concern error.
     /// For a bulk write that has neither, it is the code of the error that ended it
-    /// ([`BulkWriteError::interrupted_by`], [`ClientBulkWriteError::error`]).
+    /// ([`BulkWriteError::interrupted_by`](super::BulkWriteError::interrupted_by),
+    /// [`ClientBulkWriteError::error`](super::ClientBulkWriteError::error)).
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match &self.reported().0.kind {

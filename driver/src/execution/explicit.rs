@@ -150,6 +150,7 @@ impl Executor {
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
         session.settle_pin();
+        session.span.settle();
         session.hold_transaction(&self.settings.in_flight);
         self.give_back(server);
     }

@@ -309,6 +309,8 @@ impl Executor {
                     Err(error) if is_reauthentication_required(&error) => {}
                     outcome => break 'done outcome,
                 }
+                // An error of the authentication is not that of the first command.
+                state.scope.span.begin_attempt();
                 let deadline = state.timeout.deadline(None);
                 if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
                     let error = if attempt.is_numbered() {

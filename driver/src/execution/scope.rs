@@ -69,6 +69,13 @@ impl Executor {
 }
 
 impl ExplicitSession {
+    /// Ends the span of a transaction whose commit is not repeated.
+    pub(crate) fn end_transaction_span(&self) {
+        self.span.settle();
+    }
+}
+
+impl ExplicitSession {
     fn is_in_transaction(&self) -> bool {
         self.lock().open_transaction().is_some()
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress,
+    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -95,6 +95,7 @@ impl OperationState<'_> {
             state.forget_ended_transaction();
             drop(state);
             session.settle_pin();
+            session.span.settle();
             return Ok(());
         };
         let is_read = matches!(
@@ -264,10 +265,16 @@ impl Executor {
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
-            session.span.end(None);
+            session.span.settle();
             return Ok(());
         }
-        session.span.end(result.as_ref().err());
+        match &result {
+            // The commit can be repeated. It has no label if the time limit expired before it was sent.
+            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || error.is_timeout() => {
+                session.span.commit_failed(error);
+            }
+            result => session.span.end(result.as_ref().err()),
+        }
         result
     }
 }

@@ -24,7 +24,7 @@ use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
 pub(crate) use event_queue::EventQueue;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 pub(crate) use scope::{CommandScope, OperationScope};
-pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan};
+pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan, untraced};
 
 /// The listeners of a client, by kind of event. Without a listener, events of the kind are not
 /// created.

@@ -23,6 +23,14 @@ impl OperationScope {
         }
     }
 
+    /// The scope of the command that closes a cursor. Its errors are ignored.
+    pub(crate) fn of_close(&self) -> Self {
+        Self {
+            id: self.id,
+            span: self.span.share_context(),
+        }
+    }
+
     /// A scope with the same ID and without a span, for commands that are not caused by a call of
     /// the application.
     pub(crate) fn untraced(&self) -> Self {

@@ -57,6 +57,15 @@ impl OperationSpan {
     pub(crate) fn share(&self) -> Self {
         Self
     }
+
+    pub(crate) fn share_context(&self) -> Self {
+        Self
+    }
+}
+
+/// Returns the future.
+pub(crate) fn untraced<F: Future + Unpin>(future: F) -> F {
+    future
 }
 
 /// A command that was written and is about to be sent.
@@ -102,4 +111,8 @@ impl TransactionSpan {
     pub(crate) fn begin(&self, _: &Tracing) {}
 
     pub(crate) fn end(&self, _: Option<&Error>) {}
+
+    pub(crate) fn commit_failed(&self, _: &Error) {}
+
+    pub(crate) fn settle(&self) {}
 }

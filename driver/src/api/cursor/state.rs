@@ -363,7 +363,7 @@ impl State {
             scope: if in_background {
                 self.reply.scope.untraced()
             } else {
-                self.reply.scope.of_cursor()
+                self.reply.scope.of_close()
             },
             timeout: self.timeout.of_close(),
             is_pinned: self.is_pinned,

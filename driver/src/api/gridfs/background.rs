@@ -7,11 +7,19 @@ use std::{
 
 use crate::{
     Client, Result,
+    execution::Executor,
+    telemetry::untraced,
     types::in_flight::{Held, OfOperation},
 };
 
 /// The commands of a call or a stream, which run one after the other.
 pub(super) type Commands<T = ()> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+
+/// Runs commands on the runtime of the client. They have no spans of operations: no call of the
+/// application waits for them.
+pub(super) fn complete<T: Send + 'static>(executor: &Executor, commands: Commands<T>) {
+    executor.spawn(untraced(commands));
+}
 
 /// Commands that continue on the runtime of the client if the future is dropped after its first
 /// poll, so that no part of the files or chunks remains.
@@ -51,7 +59,7 @@ impl<T: Send + 'static> Future for CompleteInBackground<T> {
 impl<T: Send + 'static> Drop for CompleteInBackground<T> {
     fn drop(&mut self) {
         if let Some(commands) = self.commands.take().filter(|_| self.has_started) {
-            self.client.executor().spawn(commands);
+            complete(self.client.executor(), commands);
         }
     }
 }

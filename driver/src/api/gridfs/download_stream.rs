@@ -42,7 +42,9 @@ use crate::{
 ///
 /// # Cancel safety
 ///
-/// No bytes are lost if the future of a read is dropped.
+/// No bytes are lost if the future of a read is dropped. The stream keeps a running command while it
+/// is not polled, and the command keeps its connection. With `maxPoolSize=1`, another operation of the
+/// same task then waits for a connection until the stream is polled or dropped.
 pub struct GridFsDownloadStream {
     store: Arc<Store>,
     file: GridFsFile,

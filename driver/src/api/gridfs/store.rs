@@ -1,19 +1,18 @@
 //! The commands on the two collections of a bucket.
 
-use std::{ops::Range, time::Duration};
-
-use tokio::sync::OnceCell;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use crate::{
     Collection, Cursor, Database, Error, ErrorKind, IndexModel, Result,
     bson::{Bson, Document, RawDocumentBuf, doc},
     error::GridFsError,
     execution::Executor,
-    proto::gridfs::{GridFsFile, Revision, has_index},
-    types::{
-        read_preference::{ReadPreference, ReadPreferenceMode},
-        timeout::Timeout,
-    },
+    proto::gridfs::{GridFsFile, Revision, has_index, is_valid_id},
+    types::{read_preference::ReadPreference, timeout::Timeout},
 };
 
 /// The maximum number of files that one command deletes.
@@ -29,8 +28,9 @@ pub(super) struct Store {
     /// The two collections, for the commands of calls and streams, which a shutdown waits for.
     files: Collection<GridFsFile>,
     chunks: Collection<RawDocumentBuf>,
-    /// Set when the indexes have been checked. Concurrent uploads wait for one check.
-    has_indexes: OnceCell<()>,
+    /// Set when the indexes have been checked. Concurrent uploads do not wait for each other: the
+    /// check of a stream that is not polled would not end. The indexes are created once anyhow.
+    has_indexes: AtomicBool,
 }
 
 /// The action with what is left of the time limit of the call or the stream.
@@ -73,7 +73,7 @@ impl Store {
             database,
             name,
             chunk_size,
-            has_indexes: OnceCell::new(),
+            has_indexes: AtomicBool::new(false),
         }
     }
 
@@ -94,33 +94,27 @@ impl Store {
         Timeout::start(self.database.concerns().timeout)
     }
 
-    fn is_acknowledged(&self) -> bool {
+    pub(super) fn is_acknowledged(&self) -> bool {
         self.database.concerns().write_concern.is_acknowledged()
     }
 
     /// Creates the indexes if the bucket is empty ("Before write operations"). Sends nothing if this
     /// has succeeded before.
     async fn ensure_indexes(&self, timeout: Timeout) -> Result<()> {
-        if self.has_indexes.initialized() {
-            return Ok(());
+        if !self.has_indexes.load(Ordering::Relaxed) {
+            self.create_indexes(timeout).await?;
+            self.has_indexes.store(true, Ordering::Relaxed);
         }
-        let check = self.has_indexes.get_or_try_init(|| self.create_indexes(timeout));
-        // The check may be that of another upload, which has another time limit.
-        match timeout.deadline(None).run(check).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(expired()),
-        }
+        Ok(())
     }
 
     async fn create_indexes(&self, timeout: Timeout) -> Result<()> {
-        let primary = ReadPreference::new(ReadPreferenceMode::Primary);
         let first = self
             .files
             .find_one(doc! {})
             .with_type::<Document>()
             .projection(doc! { "_id": 1 })
-            .read_preference(primary);
+            .read_preference(ReadPreference::primary());
         if within!(timeout, first).await?.is_some() {
             return Ok(());
         }
@@ -173,6 +167,7 @@ impl Store {
     }
 
     pub(super) async fn file_with_id(&self, id: Bson, timeout: Timeout) -> Result<GridFsFile> {
+        let id = existing(id)?;
         let find = self
             .files
             .find_one(doc! { "_id": id.clone() })
@@ -208,6 +203,7 @@ impl Store {
     /// Deletes the files collection document first, so that the file cannot be read while its chunks
     /// are deleted.
     pub(super) async fn delete(&self, id: Bson, timeout: Timeout) -> Result<()> {
+        let id = existing(id)?;
         let deleted = within!(timeout, self.files.delete_one(doc! { "_id": id.clone() })).await?;
         self.delete_chunks(doc! { "files_id": id.clone() }, timeout)
             .await?;
@@ -217,11 +213,13 @@ impl Store {
         Ok(())
     }
 
+    /// The `_id`s are read from the primary: a secondary may not have all files yet.
     pub(super) async fn delete_by_name(&self, filename: String, timeout: Timeout) -> Result<()> {
         let files = self.files.clone_with_type::<Document>();
         let find = files
             .find(doc! { "filename": &filename })
-            .projection(doc! { "_id": 1 });
+            .projection(doc! { "_id": 1 })
+            .read_preference(ReadPreference::primary());
         let found = within!(timeout, find).await?.try_collect().await?;
         let ids: Vec<Bson> = found
             .into_iter()
@@ -239,8 +237,9 @@ impl Store {
         Ok(())
     }
 
-    /// Renames a file. `filter` selects it by its `_id`.
+    /// Renames a file.
     pub(super) async fn rename(&self, id: Bson, new_filename: &str, timeout: Timeout) -> Result<()> {
+        let id = existing(id)?;
         let update = doc! { "$set": { "filename": new_filename } };
         let rename = self.files.update_one(doc! { "_id": id.clone() }, update);
         let renamed = within!(timeout, rename).await?;
@@ -269,6 +268,15 @@ impl Store {
     pub(super) async fn drop_collections(&self, timeout: Timeout) -> Result<()> {
         within!(timeout, self.files.drop()).await?;
         within!(timeout, self.chunks.drop()).await
+    }
+}
+
+/// A filter with an `_id` that no file has would be an expression, which can match other files.
+fn existing(id: Bson) -> Result<Bson> {
+    if is_valid_id(&id) {
+        Ok(id)
+    } else {
+        Err(GridFsError::IdNotFound(id).into())
     }
 }
 

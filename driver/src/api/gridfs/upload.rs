@@ -11,7 +11,7 @@ use crate::{
     api::command::{Deferred, awaitable},
     bson::{Bson, Document, IntoDocument, ObjectId, RawDocumentBuf, decode_document},
     error::GridFsError,
-    proto::gridfs::{ChunkBuffer, MAX_CHUNK_SIZE},
+    proto::gridfs::{ChunkBuffer, MAX_CHUNK_SIZE, is_valid_id_of_new_file},
 };
 
 /// The number of bytes that are read from a stream of the application at once.
@@ -25,6 +25,11 @@ impl GridFsBucket {
     }
 
     /// Opens a stream that writes a new file with this `_id`. Awaiting the action sends nothing.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if servers do not accept the value as
+    /// `_id`: an array, a regular expression, `undefined`, or a document that has a field whose name
+    /// begins with `$` and that is not a DBRef. Also for the timestamp 0, which servers replace.
     pub fn open_upload_stream_with_id(
         &self,
         id: impl Into<Bson>,
@@ -57,7 +62,8 @@ impl GridFsBucket {
         self.upload_from_stream_with_id(ObjectId::new(), filename, source)
     }
 
-    /// As [`upload_from_stream`](Self::upload_from_stream), with this `_id`.
+    /// As [`upload_from_stream`](Self::upload_from_stream), with this `_id`. Errors are also those of
+    /// [`open_upload_stream_with_id`](Self::open_upload_stream_with_id).
     pub fn upload_from_stream_with_id<R>(
         &self,
         id: impl Into<Bson>,
@@ -110,6 +116,12 @@ impl OpenUploadStream<'_> {
         if !(1..=MAX_CHUNK_SIZE).contains(&chunk_size) {
             return Err(Error::invalid_argument(format!(
                 "the chunk size must be between 1 and {MAX_CHUNK_SIZE} bytes, found {chunk_size}"
+            )));
+        }
+        if !is_valid_id_of_new_file(&self.id) {
+            return Err(Error::invalid_argument(format!(
+                "a file cannot have the _id {}: use a value that servers accept as _id",
+                self.id
             )));
         }
         let buffer = ChunkBuffer::new(&self.id, chunk_size)?;

@@ -10,13 +10,13 @@ use std::{
 };
 
 use super::{
-    background::Commands,
+    background::{Commands, complete},
     store::{Store, insert_error},
 };
 use crate::{
-    Error, ErrorKind, Result,
-    bson::{Bson, DateTime, Document, ObjectId, doc},
-    proto::gridfs::{ChunkBuffer, GridFsFile},
+    Error, Result,
+    bson::{Bson, DateTime, Document, ObjectId},
+    proto::gridfs::{ChunkBuffer, GridFsFile, InsertedChunks},
     types::{
         in_flight::{Held, OfOperation},
         timeout::Timeout,
@@ -48,6 +48,10 @@ pub(super) struct NewFile {
 /// No bytes are lost if the future of a write or of `close` is dropped; the next call continues.
 /// Dropping the stream before it is closed aborts the upload in the background, unless `close` has
 /// begun to insert the files collection document: the file is then completed in the background.
+///
+/// The stream keeps a running command while it is not polled, and the command keeps its connection.
+/// With `maxPoolSize=1`, another operation of the same task then waits for a connection until the
+/// stream is polled or dropped.
 pub struct GridFsUploadStream {
     store: Arc<Store>,
     file: NewFile,
@@ -69,48 +73,6 @@ enum State {
     Closed,
     Aborted,
     Failed(Error),
-}
-
-/// The chunks that an abort deletes.
-#[derive(Clone, Copy, Debug, Default)]
-struct InsertedChunks {
-    /// Whether an insert was started.
-    any: bool,
-    /// The number of chunks that were certainly inserted by this upload.
-    count: u64,
-    /// The number of chunks in the last insert.
-    last: u64,
-    /// Whether a chunk of another file with the same `_id` exists. Only the counted chunks are
-    /// deleted then.
-    has_conflict: bool,
-}
-
-impl InsertedChunks {
-    fn started(&mut self, count: usize) {
-        self.any = true;
-        self.last = count as u64;
-    }
-
-    fn ended(&mut self, result: &Result<()>) {
-        match result {
-            Ok(()) => self.count += mem::take(&mut self.last),
-            Err(error) => {
-                if let ErrorKind::BulkWrite(bulk) = error.kind() {
-                    self.count += bulk.inserted_ids.len() as u64;
-                }
-                self.has_conflict |= error.is_duplicate_key();
-            }
-        }
-    }
-
-    /// Selects the chunks of this upload. `None` if there are none.
-    fn filter(&self, id: &Bson) -> Option<Document> {
-        let mut filter = doc! { "files_id": id.clone() };
-        if self.has_conflict {
-            filter.insert("n", doc! { "$lt": i64::try_from(self.count).unwrap_or(i64::MAX) });
-        }
-        (self.any && !(self.has_conflict && self.count == 0)).then_some(filter)
-    }
 }
 
 impl GridFsUploadStream {
@@ -192,7 +154,11 @@ impl GridFsUploadStream {
                     while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty())
                         && !self.buffer.is_full()
                     {
-                        written += self.buffer.push(rest, ObjectId::new)?;
+                        match self.buffer.push(rest, ObjectId::new) {
+                            Ok(count) => written += count,
+                            // Bytes may have been taken, so the file would be incomplete.
+                            Err(error) => return Poll::Ready(Err(self.fail(error))),
+                        }
                     }
                     return Poll::Ready(Ok(written));
                 }
@@ -218,7 +184,9 @@ impl GridFsUploadStream {
             match &mut self.state {
                 State::Open => {
                     self.is_ending = true;
-                    self.buffer.end()?;
+                    if let Err(error) = self.buffer.end() {
+                        return Poll::Ready(Err(self.fail(error)));
+                    }
                     if self.buffer.has_complete() {
                         self.insert_chunks();
                     } else {
@@ -231,11 +199,7 @@ impl GridFsUploadStream {
                     self.held = None;
                     self.state = match result {
                         Ok(()) => State::Closed,
-                        Err(error) => {
-                            // Another file has this `_id`, and the chunks may be those of that file.
-                            self.chunks.any &= !error.is_duplicate_key();
-                            State::Failed(error)
-                        }
+                        Err(error) => State::Failed(error),
                     };
                 }
                 State::Closed => return Poll::Ready(Ok(())),
@@ -273,7 +237,7 @@ impl GridFsUploadStream {
     /// Begins to insert the complete chunks.
     fn insert_chunks(&mut self) {
         let chunks = self.buffer.take();
-        self.chunks.started(chunks.len());
+        self.chunks.begin_insert(&chunks);
         let (store, timeout) = (Arc::clone(&self.store), self.timeout);
         self.state = State::Inserting(Box::pin(
             async move { store.insert_chunks(chunks, timeout).await },
@@ -285,19 +249,23 @@ impl GridFsUploadStream {
             return Poll::Ready(Ok(()));
         };
         let result = ready!(commands.as_mut().poll(cx));
-        self.chunks.ended(&result);
         Poll::Ready(match result {
             Ok(()) => {
+                if self.store.is_acknowledged() {
+                    self.chunks.insert_succeeded();
+                }
                 self.state = State::Open;
                 Ok(())
             }
-            Err(error) => {
-                let error = insert_error(error);
-                self.state = State::Failed(error.clone());
-                self.held = None;
-                Err(error)
-            }
+            Err(error) => Err(self.fail(insert_error(error))),
         })
+    }
+
+    /// Returns the error, as each further call does.
+    fn fail(&mut self, error: Error) -> Error {
+        self.state = State::Failed(error.clone());
+        self.held = None;
+        error
     }
 
     /// The command that inserts the files collection document.
@@ -322,19 +290,14 @@ impl GridFsUploadStream {
             State::Inserting(commands) => Some(commands),
             _ => None,
         };
-        let mut chunks = self.chunks;
-        if running.is_none() && chunks.filter(&self.file.id).is_none() {
-            return None;
-        }
-        let (store, id) = (Arc::clone(&self.store), self.file.id.clone());
+        let filter = self.chunks.filter(&self.file.id)?;
+        let store = Arc::clone(&self.store);
         Some(Box::pin(async move {
             if let Some(running) = running {
-                chunks.ended(&running.await);
+                // The filter contains the chunks of this insert, whatever its result is.
+                let _ = running.await;
             }
-            match chunks.filter(&id) {
-                Some(filter) => store.delete_chunks(filter, timeout).await,
-                None => Ok(()),
-            }
+            store.delete_chunks(filter, timeout).await
         }))
     }
 
@@ -362,7 +325,7 @@ impl Drop for GridFsUploadStream {
             State::Closed | State::Aborted | State::Failed(_) => None,
         };
         if let Some(commands) = commands {
-            self.store.executor().spawn(commands);
+            complete(self.store.executor(), commands);
         }
     }
 }

@@ -104,7 +104,10 @@ impl Attempts {
             };
             match TransactionRun::after_commit(&error) {
                 AfterCommit::CommitAgain if self.allows(Duration::ZERO) => {}
-                AfterCommit::CommitAgain => return Some(Err(error.into_timeout().into())),
+                AfterCommit::CommitAgain => {
+                    self.session.end_transaction_span();
+                    return Some(Err(error.into_timeout().into()));
+                }
                 AfterCommit::RunAgain => {
                     if session.transaction_state() == TransactionState::InProgress {
                         // The commit was not sent.
@@ -113,7 +116,10 @@ impl Attempts {
                     self.cause = Some(error);
                     return None;
                 }
-                AfterCommit::Report => return Some(Err(error.into())),
+                AfterCommit::Report => {
+                    self.session.end_transaction_span();
+                    return Some(Err(error.into()));
+                }
             }
         }
     }

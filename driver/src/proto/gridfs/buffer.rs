@@ -35,6 +35,8 @@ pub struct ChunkBuffer {
     /// The number of the next chunk.
     next: u32,
     length: u64,
+    /// A byte could not be appended, so the chunks are not the whole file.
+    has_overflowed: bool,
 }
 
 impl ChunkBuffer {
@@ -65,6 +67,7 @@ impl ChunkBuffer {
             partial: Vec::new(),
             next: 0,
             length: 0,
+            has_overflowed: false,
         })
     }
 
@@ -72,15 +75,14 @@ impl ChunkBuffer {
     /// generates the `_id` of a chunk.
     ///
     /// # Errors
-    /// The file has more than 2³¹ chunks, which is more than `n` can count.
+    /// The file has more than 2³¹ chunks, which is more than `n` can count. All further calls of this
+    /// method and of [`end`](Self::end) fail.
     pub fn push(&mut self, bytes: &[u8], new_id: impl FnOnce() -> ObjectId) -> Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
         }
         if self.partial.is_empty() {
-            let n = i32::try_from(self.next).map_err(|_| {
-                Error::invalid_argument("the file has more than 2³¹ chunks; use larger chunks")
-            })?;
+            let n = i32::try_from(self.next).map_err(|_| self.overflow())?;
             // The first chunk may be the only one, and small.
             let capacity = if self.next == 0 {
                 bytes.len().min(self.chunk_size)
@@ -107,11 +109,19 @@ impl ChunkBuffer {
         Ok(taken.len())
     }
 
+    fn overflow(&mut self) -> Error {
+        self.has_overflowed = true;
+        Error::invalid_argument("the file has more than 2³¹ chunks; use larger chunks")
+    }
+
     /// Ends the last chunk, which can be smaller than the others.
     ///
     /// # Errors
-    /// The chunk is too large for a document.
+    /// The chunk is too large for a document, or not all bytes could be appended.
     pub fn end(&mut self) -> Result<()> {
+        if self.has_overflowed {
+            return Err(self.overflow());
+        }
         if self.partial.is_empty() {
             return Ok(());
         }
@@ -164,5 +174,20 @@ impl ChunkBuffer {
 fn put(buffer: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = buffer.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_too_many_chunks_is_never_complete() {
+        let mut buffer = ChunkBuffer::new(&Bson::Null, 1).expect("the id is valid");
+        buffer.next = 1 << 31;
+        assert!(buffer.push(b"x", ObjectId::new).is_err());
+        assert!(buffer.push(b"x", ObjectId::new).is_err());
+        assert!(buffer.end().is_err(), "the length would be that of a part");
+        assert!(!buffer.has_complete());
     }
 }

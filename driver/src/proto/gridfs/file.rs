@@ -22,13 +22,16 @@ pub struct GridFsFile {
     pub length: u64,
     /// `chunkSize`: the number of bytes of each chunk but the last.
     pub chunk_size: u32,
-    /// `uploadDate`: when the upload was completed. `None` if the field is missing.
+    /// `uploadDate`: when the upload was completed. `None` if the field is missing or is not a date.
     pub upload_date: Option<DateTime>,
-    /// `filename`, which is not unique. `None` if the field is missing.
+    /// `filename`, which is not unique. `None` if the field is missing or is not a string.
     pub filename: Option<String>,
-    /// The document that the application stored with the file.
+    /// The document that the application stored with the file. `None` if there is none, or a value
+    /// of another type.
     pub metadata: Option<Document>,
-    /// All other fields, e.g. the deprecated `contentType`, `aliases` and `md5`.
+    /// All other fields, e.g. the deprecated `contentType`, `aliases` and `md5`. Also `uploadDate`,
+    /// `filename` and `metadata` if their types are not those of the specification: such a file can
+    /// be read.
     pub other: Document,
 }
 
@@ -36,7 +39,7 @@ impl GridFsFile {
     /// Reads a files collection document.
     ///
     /// # Errors
-    /// [`GridFsError::InvalidFile`] if a field is missing or has an invalid value.
+    /// [`GridFsError::InvalidFile`] if `length` or `chunkSize` is missing or has an invalid value.
     pub fn from_document(mut document: Document) -> Result<Self> {
         let id = document.remove("_id").unwrap_or(Bson::Null);
         let invalid = |reason: String| {
@@ -58,21 +61,18 @@ impl GridFsFile {
             .and_then(|size| u32::try_from(size).ok())
             .filter(|size| *size > 0)
             .ok_or_else(|| invalid(not("chunkSize", "a positive integer", chunk_size.as_ref())))?;
-        let upload_date = match document.remove("uploadDate") {
-            None | Some(Bson::Null) => None,
-            Some(Bson::DateTime(date)) => Some(date),
-            other => return Err(invalid(not("uploadDate", "a date", other.as_ref()))),
-        };
-        let filename = match document.remove("filename") {
-            None | Some(Bson::Null) => None,
-            Some(Bson::String(name)) => Some(name),
-            other => return Err(invalid(not("filename", "a string", other.as_ref()))),
-        };
-        let metadata = match document.remove("metadata") {
-            None | Some(Bson::Null) => None,
-            Some(Bson::Document(metadata)) => Some(metadata),
-            other => return Err(invalid(not("metadata", "a document", other.as_ref()))),
-        };
+        let upload_date = take(&mut document, "uploadDate", |value| match value {
+            Bson::DateTime(date) => Ok(date),
+            other => Err(other),
+        });
+        let filename = take(&mut document, "filename", |value| match value {
+            Bson::String(name) => Ok(name),
+            other => Err(other),
+        });
+        let metadata = take(&mut document, "metadata", |value| match value {
+            Bson::Document(metadata) => Ok(metadata),
+            other => Err(other),
+        });
         Ok(Self {
             id,
             length,
@@ -110,6 +110,19 @@ impl GridFsFile {
         Layout {
             length: self.length,
             chunk_size: self.chunk_size,
+        }
+    }
+}
+
+/// Removes a field. A value of another type than `convert` accepts remains in the document, after the
+/// other fields.
+fn take<T>(document: &mut Document, field: &str, convert: impl FnOnce(Bson) -> Result<T, Bson>) -> Option<T> {
+    match convert(document.remove(field)?) {
+        Ok(value) => Some(value),
+        Err(Bson::Null) => None,
+        Err(other) => {
+            document.insert(field, other);
+            None
         }
     }
 }

@@ -1,18 +1,23 @@
-//! GridFS ([specification]): how files are divided into chunks, the checks of stored files and
-//! chunks, the revisions of a name, and the comparison of indexes.
+//! GridFS ([specification]): how files are divided into chunks, the chunks that an abort deletes,
+//! the checks of ids, of stored files and of chunks, the revisions of a name, and the comparison of
+//! indexes.
 //!
 //! [specification]: https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
 
 mod buffer;
 mod file;
+mod id;
 mod index;
+mod inserted;
 mod number;
 mod revision;
 mod sequence;
 
 pub use buffer::ChunkBuffer;
 pub use file::GridFsFile;
+pub use id::{is_valid_id, is_valid_id_of_new_file};
 pub use index::has_index;
+pub use inserted::InsertedChunks;
 pub use revision::Revision;
 pub use sequence::ChunkSequence;
 pub(crate) use sequence::chunk_data;

@@ -2,7 +2,10 @@
 
 use super::{sequence::Layout, *};
 use crate::{
-    bson::{Binary, BinarySubtype, Bson, Document, ObjectId, RawDocumentBuf, doc, to_raw_document},
+    bson::{
+        Binary, BinarySubtype, Bson, Document, ObjectId, RawDocumentBuf, Regex, Timestamp, doc, raw::CString,
+        to_raw_document,
+    },
     error::{ChunkFault, ErrorKind, GridFsError},
 };
 
@@ -203,9 +206,6 @@ fn invalid_files_are_named() {
         ("chunkSize", Bson::Int32(0)),
         ("chunkSize", Bson::Int64(1 << 40)),
         ("chunkSize", Bson::Null),
-        ("uploadDate", Bson::Int32(0)),
-        ("filename", Bson::Int32(0)),
-        ("metadata", Bson::Int32(0)),
     ] {
         let mut file = valid.clone();
         file.insert(field, value);
@@ -218,4 +218,89 @@ fn invalid_files_are_named() {
             other => panic!("expected an invalid file, found {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_file_with_other_fields_of_any_type_is_valid() {
+    let mut file = doc! { "_id": 1, "length": 5, "chunkSize": 4 };
+    let odd = doc! { "uploadDate": "today", "filename": 7, "metadata": ["a"] };
+    file.extend(odd.clone());
+    let file = GridFsFile::from_document(file).expect("a readable file");
+    assert_eq!(
+        (file.upload_date, file.filename, file.metadata),
+        (None, None, None)
+    );
+    assert_eq!(file.other, odd);
+    let nulls = doc! { "_id": 1, "length": 5, "chunkSize": 4, "uploadDate": null, "filename": null, "metadata": null };
+    let file = GridFsFile::from_document(nulls).expect("a readable file");
+    assert_eq!((file.filename, file.other), (None, doc! {}));
+}
+
+#[test]
+fn values_that_no_server_accepts_are_no_ids() {
+    let regex = Bson::RegularExpression(Regex {
+        pattern: CString::try_from("").expect("a pattern"),
+        options: CString::try_from("").expect("options"),
+    });
+    for id in [
+        regex,
+        Bson::Array(vec![Bson::Int32(1)]),
+        Bson::Undefined,
+        doc! { "$ne": null }.into(),
+        doc! { "a": 1, "$b": 1 }.into(),
+        doc! { "$ref": "c" }.into(),
+        doc! { "$id": 1, "$ref": "c" }.into(),
+        doc! { "$ref": 1, "$id": 1 }.into(),
+        doc! { "$ref": "c", "$id": 1, "$db": 1 }.into(),
+        doc! { "$ref": "c", "$id": 1, "$gt": 1 }.into(),
+    ] {
+        assert!(!is_valid_id(&id) && !is_valid_id_of_new_file(&id), "{id}");
+    }
+    for id in [
+        Bson::Null,
+        Bson::MinKey,
+        doc! {}.into(),
+        doc! { "a": { "$gt": 1 } }.into(),
+        doc! { "$ref": "c", "$id": 1 }.into(),
+        doc! { "$ref": "c", "$id": 1, "$db": "d", "x": 1 }.into(),
+        Bson::Timestamp(Timestamp {
+            time: 0,
+            increment: 1,
+        }),
+    ] {
+        assert!(is_valid_id(&id) && is_valid_id_of_new_file(&id), "{id}");
+    }
+    let zero = Bson::Timestamp(Timestamp {
+        time: 0,
+        increment: 0,
+    });
+    assert!(is_valid_id(&zero) && !is_valid_id_of_new_file(&zero));
+}
+
+#[test]
+fn only_the_chunks_of_an_upload_are_selected() {
+    let id = |n: u8| ObjectId::from_bytes([n; 12]);
+    let batch = |ids: &[u8]| -> Vec<RawDocumentBuf> {
+        let chunk = |n: &u8| to_raw_document(&doc! { "_id": id(*n), "files_id": 7 }).expect("a chunk");
+        ids.iter().map(chunk).collect()
+    };
+    let file = Bson::Int32(7);
+    let mut inserted = InsertedChunks::default();
+    assert_eq!(inserted.filter(&file), None);
+    inserted.begin_insert(&batch(&[3, 2]));
+    let last = doc! { "files_id": 7, "_id": { "$in": [id(3), id(2)] } };
+    assert_eq!(inserted.filter(&file), Some(last));
+    inserted.insert_succeeded();
+    let counted = doc! { "files_id": 7, "n": { "$lt": 2_i64 }, "_id": { "$gte": id(2), "$lte": id(3) } };
+    assert_eq!(inserted.filter(&file), Some(counted));
+    inserted.begin_insert(&batch(&[5]));
+    let all = doc! { "$gte": id(2), "$lte": id(5) };
+    let both = doc! {
+        "files_id": 7,
+        "$or": [{ "n": { "$lt": 2_i64 }, "_id": all.clone() }, { "_id": { "$in": [id(5)] } }],
+    };
+    assert_eq!(inserted.filter(&file), Some(both));
+    // The result of the insert was unknown.
+    inserted.begin_insert(&batch(&[4]));
+    assert_eq!(inserted.filter(&file), Some(doc! { "files_id": 7, "_id": all }));
 }

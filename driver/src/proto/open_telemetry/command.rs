@@ -14,7 +14,7 @@ pub(crate) struct CommandFields {
     pub(crate) lsid: Option<String>,
     /// `db.mongodb.txn_number`.
     pub(crate) transaction_number: Option<i64>,
-    /// `db.mongodb.cursor_id`: the cursor that the command continues.
+    /// `db.mongodb.cursor_id`: the cursor that the command continues, or the only one that it closes.
     pub(crate) cursor_id: Option<i64>,
 }
 
@@ -25,8 +25,11 @@ impl CommandFields {
         let Ok(mut elements) = RawElements::new(body) else {
             return fields;
         };
+        let mut is_kill_cursors = false;
         while let Ok(Some(RawElement { key, value })) = elements.next_element() {
             match key {
+                "killCursors" => is_kill_cursors = true,
+                "cursors" if is_kill_cursors => fields.cursor_id = only_element(value.bytes()),
                 "getMore" => fields.cursor_id = value.int().ok(),
                 "txnNumber" => fields.transaction_number = value.int().ok(),
                 "lsid" => {
@@ -38,6 +41,14 @@ impl CommandFields {
         }
         fields
     }
+}
+
+/// The element of an array that has one. `None` if it is not an integer.
+fn only_element(array: &[u8]) -> Option<i64> {
+    let mut elements = RawElements::new(array).ok()?;
+    let first = elements.next_element().ok()??;
+    let is_only = elements.next_element().ok()?.is_none();
+    first.value.int().ok().filter(|_| is_only)
 }
 
 /// The ID of the open cursor in a reply. `None` if the reply has none, or the server has closed it.
@@ -73,6 +84,15 @@ mod tests {
         assert_eq!(fields.cursor_id, Some(7));
         assert_eq!(fields.transaction_number, Some(3));
         assert_eq!(fields.lsid.as_deref(), Some(r#"{"id": 1}"#));
+        for (cursors, id) in [
+            (rawdoc! { "killCursors": "c", "cursors": [7_i64] }, Some(7)),
+            (rawdoc! { "killCursors": "c", "cursors": [7_i64, 8_i64] }, None),
+            (rawdoc! { "killCursors": "c", "cursors": [] }, None),
+            (rawdoc! { "killCursors": "c", "cursors": 7_i64 }, None),
+            (rawdoc! { "insert": "c", "cursors": [7_i64] }, None),
+        ] {
+            assert_eq!(CommandFields::read(cursors.as_bytes()).cursor_id, id);
+        }
         let none = CommandFields::read(rawdoc! { "ping": 1, "lsid": 7 }.as_bytes());
         assert_eq!(none, CommandFields::default());
         assert_eq!(CommandFields::read(&[1, 2]), CommandFields::default());

@@ -56,10 +56,13 @@ impl CommandSpan {
             operation.set_recorded(Recorded::Secret);
             return Self::none();
         }
-        let span = operation
-            .client
-            .start(command.name.to_owned(), command.attributes(), &operation.context);
-        let Some(mut span) = span.filter(Span::is_recording) else {
+        let span = operation.client.start(
+            command.name.to_owned(),
+            command.attributes(),
+            &operation.context,
+            |span, is_recording| is_recording.then_some(span),
+        );
+        let Some(mut span) = span else {
             return Self::none();
         };
         let limit = operation.client.text_limit;
@@ -67,7 +70,7 @@ impl CommandSpan {
             && let Some(command) = whole_command(command.message)
         {
             let text = text::document(&statement(&command), limit);
-            span.set_attribute(KeyValue::new("db.query.text", text));
+            catch_panic(|| span.set_attribute(KeyValue::new("db.query.text", text)));
         }
         Self(Some(Sent {
             span,

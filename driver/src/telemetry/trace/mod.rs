@@ -6,6 +6,7 @@
 //! [OpenTelemetry]:
 //! https://github.com/mongodb/specifications/blob/master/source/open-telemetry/open-telemetry.md
 
+mod background;
 mod command;
 mod error;
 mod operation;
@@ -30,6 +31,7 @@ use crate::{
     },
     types::variables::Variables,
 };
+pub(crate) use background::untraced;
 pub(crate) use command::{CommandSpan, TracedCommand};
 pub(crate) use operation::OperationSpan;
 pub(crate) use transaction::TransactionSpan;
@@ -85,8 +87,13 @@ impl Tracing {
             database,
             collection,
         };
-        let parent = transaction.and_then(TransactionSpan::context);
-        OperationSpan::start(client, target, &parent.unwrap_or_else(Context::current))
+        let parent = transaction
+            .and_then(TransactionSpan::context)
+            .unwrap_or_else(Context::current);
+        if background::is_untraced(&parent) {
+            return OperationSpan::none();
+        }
+        OperationSpan::start(client, target, &parent)
     }
 
     /// `None` if no spans are created.
@@ -98,24 +105,35 @@ impl Tracing {
 }
 
 impl ClientTracing {
-    /// Starts a span of the kind `client`. `None` if the tracer panics.
-    fn start(&self, name: String, attributes: Vec<KeyValue>, parent: &Context) -> Option<BoxedSpan> {
-        let mut started = None;
+    /// Starts a span of the kind `client`. `keep` receives it, and whether it records. `None` also if
+    /// the tracer panics.
+    fn start<T>(
+        &self,
+        name: String,
+        attributes: Vec<KeyValue>,
+        parent: &Context,
+        keep: impl FnOnce(BoxedSpan, bool) -> Option<T>,
+    ) -> Option<T> {
+        let mut kept = None;
         catch_panic(|| {
             let builder = SpanBuilder::from_name(name)
                 .with_kind(SpanKind::Client)
                 .with_attributes(attributes);
-            started = Some(self.tracer.build_with_context(builder, parent));
+            let span = self.tracer.build_with_context(builder, parent);
+            let is_recording = span.is_recording();
+            // Only a tracer without a provider creates a root span without an ID. Below a span it
+            // returns the context of the parent, as other tracers may do for spans that are not
+            // sampled.
+            if !is_recording
+                && !span.span_context().is_valid()
+                && !parent.is_telemetry_suppressed()
+                && !parent.span().span_context().is_valid()
+            {
+                self.is_noop.store(true, Ordering::Relaxed);
+            }
+            kept = keep(span, is_recording);
         });
-        let span = started?;
-        // A tracer without a provider returns the context of the parent.
-        if !span.is_recording()
-            && !parent.is_telemetry_suppressed()
-            && span.span_context().span_id() == parent.span().span_context().span_id()
-        {
-            self.is_noop.store(true, Ordering::Relaxed);
-        }
-        Some(span)
+        kept
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use opentelemetry::{
     Context, KeyValue,
-    trace::{Span, Status, TraceContextExt},
+    trace::{Status, TraceContextExt},
 };
 
 use super::{ClientTracing, CommandSpan, TracedCommand, error, namespace, system};
@@ -20,8 +20,17 @@ use crate::{
 };
 
 /// The span of one call of the application. Dropped before it is ended, it ends with an error.
+///
+/// In a box, so that operations without spans contain a pointer.
 #[derive(Default)]
-pub(crate) struct OperationSpan(Option<Arc<Started>>);
+pub(crate) struct OperationSpan(Option<Box<Handle>>);
+
+enum Handle {
+    /// Of the call, which ends the span.
+    Call(Arc<Started>),
+    /// Of a cursor that the call opened: only the parent of later commands.
+    Parent(Arc<Started>),
+}
 
 /// A span that is recorded.
 pub(super) struct Started {
@@ -58,15 +67,10 @@ impl OperationSpan {
         namespace(&target, &mut attributes);
         attributes.push(KeyValue::new("db.operation.name", target.name.to_owned()));
         attributes.push(KeyValue::new("db.operation.summary", summary.clone()));
-        let span = client.start(summary, attributes, parent);
-        Self(span.filter(Span::is_recording).map(|span| {
-            Arc::new(Started {
-                client: Arc::clone(client),
-                context: parent.with_span(span),
-                ended: AtomicBool::new(false),
-                recorded: AtomicU8::new(Recorded::Nowhere as u8),
-            })
-        }))
+        let context = client.start(summary, attributes, parent, |span, is_recording| {
+            is_recording.then(|| parent.with_span(span))
+        });
+        Self(context.map(|context| Box::new(Handle::Call(Arc::new(Started::new(client, context))))))
     }
 
     #[inline]
@@ -77,33 +81,61 @@ impl OperationSpan {
     /// Must be called before each attempt.
     #[inline]
     pub(crate) fn begin_attempt(&self) {
-        if let Some(started) = &self.0 {
-            started.set_recorded(Recorded::Nowhere);
+        if let Some(handle) = &self.0 {
+            handle.started().set_recorded(Recorded::Nowhere);
         }
     }
 
     /// Starts the span of a command that was written.
     pub(crate) fn command(&self, command: &TracedCommand<'_>) -> CommandSpan {
-        self.0
-            .as_ref()
-            .map_or_else(CommandSpan::none, |started| CommandSpan::start(started, command))
+        self.0.as_ref().map_or_else(CommandSpan::none, |handle| {
+            CommandSpan::start(handle.started(), command)
+        })
     }
 
     /// Ends the span. An error that is not on the span of a command is recorded.
     #[inline]
     pub(crate) fn end(&self, error: Option<&Error>) {
-        if let Some(started) = &self.0 {
+        if let Some(Handle::Call(started)) = self.0.as_deref() {
             started.end(error);
         }
     }
 
-    /// The same span, as the parent of later commands.
+    /// The same span, as the parent of later commands: to end or to drop it has no effect.
     pub(crate) fn share(&self) -> Self {
-        Self(self.0.clone())
+        let parent = |handle: &Handle| Box::new(Handle::Parent(Arc::clone(handle.started())));
+        Self(self.0.as_deref().map(parent))
+    }
+
+    /// As [`share`](Self::share), for commands whose errors are not those of the operation.
+    pub(crate) fn share_context(&self) -> Self {
+        let parent = |handle: &Handle| {
+            let started = handle.started();
+            let separate = Started::new(&started.client, started.context.clone());
+            Box::new(Handle::Parent(Arc::new(separate)))
+        };
+        Self(self.0.as_deref().map(parent))
+    }
+}
+
+impl Handle {
+    fn started(&self) -> &Arc<Started> {
+        match self {
+            Self::Call(started) | Self::Parent(started) => started,
+        }
     }
 }
 
 impl Started {
+    fn new(client: &Arc<ClientTracing>, context: Context) -> Self {
+        Self {
+            client: Arc::clone(client),
+            context,
+            ended: AtomicBool::new(false),
+            recorded: AtomicU8::new(Recorded::Nowhere as u8),
+        }
+    }
+
     pub(super) fn set_recorded(&self, recorded: Recorded) {
         self.recorded.store(recorded as u8, Ordering::Relaxed);
     }
@@ -136,7 +168,7 @@ impl Started {
 impl Drop for OperationSpan {
     /// The future of the operation was dropped.
     fn drop(&mut self) {
-        if let Some(started) = &self.0
+        if let Some(Handle::Call(started)) = self.0.as_deref()
             && !started.ended.load(Ordering::Relaxed)
         {
             started.end(Some(&error::dropped()));

@@ -22,6 +22,8 @@ struct Begun {
     /// repeated.
     context: Context,
     ended: bool,
+    /// The error of the last commit, which can be repeated.
+    unsettled: Option<Error>,
 }
 
 impl TransactionSpan {
@@ -34,28 +36,46 @@ impl TransactionSpan {
     pub(crate) fn begin(&self, tracing: &Tracing) {
         let begun = tracing.client().and_then(|client| {
             let parent = Context::current();
-            let span = client.start("transaction".to_owned(), vec![system()], &parent)?;
+            // A span that is not sampled is a parent too: its children are not sampled either.
+            let keep = |span, _| Some(parent.with_span(span));
             Some(Begun {
-                // A span that is not sampled is a parent too: its children are not sampled either.
-                context: parent.with_span(span),
+                context: client.start("transaction".to_owned(), vec![system()], &parent, keep)?,
                 ended: false,
+                unsettled: None,
             })
         });
         // Compared before the lock is taken: most sessions are not traced.
         if begun.is_some() {
             let before = std::mem::replace(&mut *self.lock(), begun);
-            if let Some(context) = before.and_then(|mut before| before.take_unended()) {
-                end(&context, None);
+            if let Some((context, error)) = before.and_then(|mut before| before.take_unended()) {
+                end(&context, error.as_ref());
             }
         }
     }
 
-    /// Ends the span after a commit or an abort. Ending it again has no effect.
+    /// Ends the span after a commit that succeeded or that cannot be repeated. Ending it again has no
+    /// effect.
     pub(crate) fn end(&self, error: Option<&Error>) {
         // The tracer is called without the lock.
         let ending = self.lock().as_mut().and_then(Begun::take_unended);
-        if let Some(context) = ending {
+        if let Some((context, _)) = ending {
             end(&context, error);
+        }
+    }
+
+    /// A commit failed and can be repeated.
+    pub(crate) fn commit_failed(&self, error: &Error) {
+        if let Some(begun) = self.lock().as_mut() {
+            begun.unsettled = Some(error.clone());
+        }
+    }
+
+    /// Ends the span after an abort, or if the commit is not repeated: then with the error of the last
+    /// commit.
+    pub(crate) fn settle(&self) {
+        let ending = self.lock().as_mut().and_then(Begun::take_unended);
+        if let Some((context, error)) = ending {
+            end(&context, error.as_ref());
         }
     }
 
@@ -70,10 +90,11 @@ impl TransactionSpan {
 }
 
 impl Begun {
-    /// Marks the span as ended. `None` if it has ended already.
-    fn take_unended(&mut self) -> Option<Context> {
+    /// Marks the span as ended. Returns also the error of the last commit. `None` if the span has
+    /// ended already.
+    fn take_unended(&mut self) -> Option<(Context, Option<Error>)> {
         let ended = std::mem::replace(&mut self.ended, true);
-        (!ended).then(|| self.context.clone())
+        (!ended).then(|| (self.context.clone(), self.unsettled.take()))
     }
 }
 
@@ -90,8 +111,8 @@ fn end(context: &Context, error: Option<&Error>) {
 impl Drop for TransactionSpan {
     fn drop(&mut self) {
         let begun = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(context) = begun.as_mut().and_then(Begun::take_unended) {
-            end(&context, Some(&error::dropped()));
+        if let Some((context, error)) = begun.as_mut().and_then(Begun::take_unended) {
+            end(&context, Some(&error.unwrap_or_else(error::dropped)));
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Spans of operations and commands.
 
+mod ends;
+mod tracers;
+
 use std::{future::poll_fn, task::Poll};
 
 use marula_driver::{
@@ -43,7 +46,7 @@ async fn each_attempt_has_a_span_below_that_of_the_operation() {
     });
     fail(
         &deployment,
-        doc! { "failCommands": ["insert"], "errorCode": 10_107, "closeConnection": false },
+        doc! { "failCommands": ["insert"], "errorCode": 89, "closeConnection": false },
     )
     .await;
     let things = client.database("d").collection::<Document>("c");
@@ -57,10 +60,7 @@ async fn each_attempt_has_a_span_below_that_of_the_operation() {
         .map(marula_driver_tests::RecordedSpan::has_failed)
         .collect();
     assert_eq!(failed, [true, false]);
-    assert_eq!(
-        attempts[0].text("db.response.status_code").as_deref(),
-        Some("10107")
-    );
+    assert_eq!(attempts[0].text("db.response.status_code").as_deref(), Some("89"));
     for key in FAILURE {
         assert!(attempts[0].attribute(key).is_some(), "{key}");
         assert!(attempts[1].attribute(key).is_none(), "{key}");
@@ -200,6 +200,12 @@ async fn the_commands_of_a_cursor_are_below_the_operation_that_opened_it() {
     let cursor = things.find(doc! {}).batch_size(1).await.unwrap();
     cursor.close().await;
     assert_eq!(recorder.outline()[2], "find d.c (find, killCursors)");
+    let commands = recorder.children(recorder.roots()[2].id);
+    let ids: Vec<_> = commands
+        .iter()
+        .map(|span| span.text("db.mongodb.cursor_id"))
+        .collect();
+    assert!(ids[0].is_some() && ids[0] == ids[1], "{ids:?}");
     drop(things.find(doc! {}).batch_size(1).await.unwrap());
     client.shutdown().await;
     assert_eq!(recorder.outline()[3..], ["find d.c (find)"]);

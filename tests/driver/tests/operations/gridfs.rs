@@ -1,5 +1,9 @@
 //! GridFS: buckets, streams, the checks of chunks, and what remains after a stream is dropped.
 
+mod abort;
+mod ids;
+mod selection;
+
 use std::{
     io::{self, SeekFrom},
     pin::Pin,
@@ -10,7 +14,7 @@ use std::{
 use futures_util::FutureExt;
 use marula_driver::{
     ChunkFault, Collection, Error, ErrorKind, GridFsBucket, GridFsError, IndexModel,
-    bson::{Bson, Document, ObjectId, doc},
+    bson::{Bson, Document, doc},
 };
 use marula_driver_tests::{Target, any_deployment};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, ReadBuf};
@@ -342,50 +346,6 @@ async fn indexes_are_created_once_and_before_the_first_write() {
     assert_eq!(counts(&other).await, (3, 3));
     assert_eq!(names(files(&other)).await, ["_id_", "mine"]);
     assert_eq!(names(chunks(&other)).await, ["_id_", "files_id_1_n_1"]);
-}
-
-#[tokio::test]
-async fn an_aborted_upload_leaves_nothing() {
-    let (_target, bucket) = bucket().await;
-    let mut upload = bucket.open_upload_stream("f").await.unwrap();
-    upload.write_all(b"0123456789").await.unwrap();
-    upload.flush().await.unwrap();
-    assert_eq!(counts(&bucket).await, (0, 2));
-    upload.abort().await.unwrap();
-    upload.abort().await.expect("abort can be repeated");
-    assert_eq!(counts(&bucket).await, (0, 0));
-    assert!(upload.write_all(b"x").await.is_err());
-    assert!(upload.close().await.is_err());
-
-    let mut upload = bucket.open_upload_stream("f").await.unwrap();
-    upload.write_all(b"0123456789").await.unwrap();
-    upload.flush().await.unwrap();
-    drop(upload);
-    wait_for_counts(&bucket, (0, 0)).await;
-}
-
-/// The chunks and the file of another upload with the same `_id` remain.
-#[tokio::test]
-async fn an_upload_with_the_id_of_a_file_changes_nothing() {
-    let (_target, bucket) = bucket().await;
-    let id = ObjectId::new();
-    bucket
-        .upload_from_stream_with_id(id, "f", &b"0123456789"[..])
-        .await
-        .unwrap();
-    let error = bucket
-        .upload_from_stream_with_id(id, "g", &b"abcd"[..])
-        .await
-        .unwrap_err();
-    assert!(error.is_duplicate_key(), "{error}");
-    for bytes in [&b"abcdefgh"[..], b""] {
-        let mut upload = bucket.open_upload_stream_with_id(id, "g").await.unwrap();
-        upload.write_all(bytes).await.unwrap();
-        assert!(upload.close().await.unwrap_err().is_duplicate_key());
-        assert!(upload.close().await.unwrap_err().is_duplicate_key());
-        upload.abort().await.unwrap();
-    }
-    assert_eq!(read(&bucket, id).await.unwrap(), b"0123456789");
 }
 
 /// A source that fails after some bytes.
