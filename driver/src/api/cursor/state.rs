@@ -197,6 +197,8 @@ impl State {
         // Reset when the reply arrives. If the future is dropped before, the batch is lost.
         self.failed = true;
         self.interrupted = true;
+        // Has no further documents. Its memory is free before the next batch is read.
+        self.reply.batch = Batch::default();
         let now = Instant::now();
         self.backoff.sent(now);
         if let Some(session) = &mut self.reply.session {

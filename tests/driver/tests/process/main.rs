@@ -2,6 +2,7 @@
 //! environment variables. They run one at a time.
 
 mod allocations;
+mod gridfs;
 mod object_id_counter;
 mod open_telemetry;
 
