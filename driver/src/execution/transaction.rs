@@ -265,7 +265,7 @@ impl Executor {
         if command == TransactionCommand::Abort {
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
-            session.span.settle();
+            session.span.end(None);
             return Ok(());
         }
         match &result {
@@ -291,6 +291,7 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if self.is_cancelable {
             self.session.change_transaction(Transaction::cancel_end);
+            self.session.span.interrupted();
         }
         self.session.end_turn();
     }

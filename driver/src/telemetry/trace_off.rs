@@ -2,6 +2,11 @@
 
 use crate::{Error, ServerAddress, options::TracingOptions, types::variables::Variables};
 
+/// Returns the future unchanged.
+pub(super) fn attached_to_current<F: Future>(future: F) -> F {
+    future
+}
+
 /// Creates no spans.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracing;
@@ -113,6 +118,8 @@ impl TransactionSpan {
     pub(crate) fn end(&self, _: Option<&Error>) {}
 
     pub(crate) fn commit_failed(&self, _: &Error) {}
+
+    pub(crate) fn interrupted(&self) {}
 
     pub(crate) fn settle(&self) {}
 }

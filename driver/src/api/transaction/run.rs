@@ -113,6 +113,7 @@ impl Attempts {
                         // The commit was not sent.
                         let _ = session.abort(self.full_timeout).await;
                     }
+                    self.session.end_transaction_span();
                     self.cause = Some(error);
                     return None;
                 }

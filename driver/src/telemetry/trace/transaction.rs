@@ -53,8 +53,8 @@ impl TransactionSpan {
         }
     }
 
-    /// Ends the span after a commit that succeeded or that cannot be repeated. Ending it again has no
-    /// effect.
+    /// Ends the span after an abort, and after a commit that succeeded or that cannot be repeated.
+    /// Ending it again has no effect.
     pub(crate) fn end(&self, error: Option<&Error>) {
         // The tracer is called without the lock.
         let ending = self.lock().as_mut().and_then(Begun::take_unended);
@@ -70,8 +70,14 @@ impl TransactionSpan {
         }
     }
 
-    /// Ends the span after an abort, or if the commit is not repeated: then with the error of the last
-    /// commit.
+    /// The future of a commit or an abort was dropped. Either can be repeated.
+    pub(crate) fn interrupted(&self) {
+        if let Some(begun) = self.lock().as_mut() {
+            begun.unsettled = Some(error::dropped());
+        }
+    }
+
+    /// Ends the span with the error of the last commit, which is not repeated.
     pub(crate) fn settle(&self) {
         let ending = self.lock().as_mut().and_then(Begun::take_unended);
         if let Some((context, error)) = ending {

@@ -1,7 +1,9 @@
-//! Retryable reads, retryable writes, overloaded servers, and connections that survive a step-down.
+//! Retryable reads, retryable writes, overloaded servers, connections that survive a step-down, change
+//! streams, and timeouts.
 
 mod change_streams;
 mod overload;
 mod prose;
 mod rules;
 mod step_down;
+mod timeouts;

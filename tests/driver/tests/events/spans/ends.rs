@@ -1,6 +1,6 @@
 //! When the spans of operations and transactions end, and with which error.
 
-use std::time::Duration;
+use std::{future::poll_fn, task::Poll, time::Duration};
 
 use futures_util::FutureExt;
 use marula_driver::{
@@ -150,6 +150,40 @@ async fn a_transaction_ends_with_the_commit_after_one_that_was_not_sent() {
     assert_eq!(recorder.outline(), [transaction]);
     let transaction = &recorder.roots()[0];
     assert!(!transaction.has_failed(), "{transaction:?}");
+}
+
+/// It is unknown whether the transaction was committed.
+#[tokio::test]
+async fn a_transaction_whose_commit_was_dropped_ends_with_an_error() {
+    let deployment = replica_set().await;
+    let (recorder, client) = traced(&deployment);
+    let things = client.database("d").collection::<Document>("c");
+    let mut tx = client.start_transaction().await.unwrap();
+    things.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+    let block =
+        doc! { "failCommands": ["commitTransaction"], "blockConnection": true, "blockTimeMS": 60_000 };
+    fail(&deployment, block).await;
+    let mut commit = Box::pin(tx.commit().into_future());
+    poll_fn(|cx| {
+        let _ = commit.as_mut().poll(cx);
+        match recorder.spans().len() {
+            5 => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    })
+    .await;
+    drop(commit);
+    assert!(
+        recorder.roots().iter().any(|span| span.data.is_none()),
+        "it can be repeated"
+    );
+    drop(tx);
+    let commit = "commitTransaction admin (commitTransaction)";
+    assert_eq!(
+        recorder.outline(),
+        [format!("transaction (insert d.c (insert), {commit})")]
+    );
+    assert!(recorder.roots()[0].has_failed());
 }
 
 /// No call of the application waits for what GridFS does after a stream or a future is dropped.

@@ -162,7 +162,8 @@ async fn an_abort_after_a_failed_insert_keeps_another_file() {
 #[tokio::test]
 async fn a_dropped_insert_that_fails_keeps_another_file() {
     let (client, bucket, id) = with_file("").await;
-    fail(&client, "insert", 1, doc! { "errorCode": 13 }).await;
+    let late = doc! { "errorCode": 13, "blockConnection": true, "blockTimeMS": 100 };
+    fail(&client, "insert", 1, late).await;
     let mut upload = bucket.open_upload_stream_with_id(id, "g").await.unwrap();
     upload.write_all(b"abcdefgh").await.unwrap();
     let _ = client.commands.take();
