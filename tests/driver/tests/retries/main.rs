@@ -1,9 +1,8 @@
-//! Retryable reads, retryable writes, overloaded servers, connections that survive a step-down, change
-//! streams, and timeouts.
+//! Retryable reads, retryable writes, overloaded servers, connections that survive a step-down, and
+//! change streams.
 
 mod change_streams;
 mod overload;
 mod prose;
 mod rules;
 mod step_down;
-mod timeouts;
