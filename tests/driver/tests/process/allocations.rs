@@ -1,5 +1,4 @@
-//! Allocations per operation measure_operations the hot path. The counts do not depend
-//! measure_operations the load of the machine.
+//! Allocations per operation on the hot path. The counts do not depend on the load of the machine.
 
 use std::{sync::mpsc, thread};
 
@@ -52,14 +51,14 @@ fn order(id: i64) -> Order {
 }
 
 /// A server in its own thread. The allocations of that thread are not counted.
-struct ServerThread {
-    uri: String,
+pub(crate) struct ServerThread {
+    pub(crate) uri: String,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl ServerThread {
-    fn start(replica_set: bool) -> Self {
+    pub(crate) fn start(replica_set: bool) -> Self {
         let (started, uri) = mpsc::channel();
         let (stop, stopped) = oneshot::channel();
         let thread = thread::spawn(move || {
