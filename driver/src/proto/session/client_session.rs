@@ -210,10 +210,16 @@ impl SessionState {
         self.run_timeout.whole
     }
 
+    /// `timeoutMS` of the running transaction of the convenient API, for the commands that have it
+    /// again from its beginning.
+    pub fn run_limit(&self) -> Option<Duration> {
+        self.run_timeout.option.filter(|_| self.timeout().is_set())
+    }
+
     /// `timeoutMS` of an abort.
     pub fn abort_timeout(&self) -> Option<Duration> {
-        if self.run_timeout.whole.is_set() {
-            self.run_timeout.option
+        if self.timeout().is_set() {
+            self.run_limit()
         } else {
             self.options.default_timeout
         }
