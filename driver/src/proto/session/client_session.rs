@@ -218,11 +218,7 @@ impl SessionState {
 
     /// `timeoutMS` of an abort.
     pub fn abort_timeout(&self) -> Option<Duration> {
-        if self.timeout().is_set() {
-            self.run_limit()
-        } else {
-            self.options.default_timeout
-        }
+        self.run_limit().or_else(|| self.default_timeout())
     }
 
     /// Begins a run of the convenient API with this time limit. One that is set already remains: it

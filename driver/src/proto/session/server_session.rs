@@ -56,10 +56,11 @@ impl ServerSession {
     }
 
     fn is_usable(&self, now: Instant, timeout: Option<Duration>) -> bool {
-        let age = match now <= self.last_use {
+        let age = if now <= self.last_use {
             // A session after its command: cheaper than the difference of two equal times.
-            true => Duration::ZERO,
-            false => now.saturating_duration_since(self.last_use),
+            Duration::ZERO
+        } else {
+            now.saturating_duration_since(self.last_use)
         };
         !self.dirty && timeout.is_some_and(|timeout| age + MARGIN < timeout)
     }
