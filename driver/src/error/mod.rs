@@ -147,9 +147,10 @@ pub enum ErrorKind {
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown), or its tokio runtime
     /// was.
     Shutdown,
-    /// An operation with `timeoutMS` did not complete in time. Without it, only a transaction of the
-    /// [convenient API](crate::Client::transaction) fails with this kind, after 120 s. The predicates and codes of the error are those of its
-    /// [cause](TimeoutError::cause).
+    /// An operation with `timeoutMS` did not complete in time. Without `timeoutMS`, two actions fail with
+    /// this kind: a transaction of the [convenient API](crate::Client::transaction) after 120 s, and
+    /// [`warm_up`](crate::Client::warm_up) after `serverSelectionTimeoutMS`. The predicates and codes of
+    /// the error are those of its [cause](TimeoutError::cause).
     Timeout(TimeoutError),
 }
 
