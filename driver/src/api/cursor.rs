@@ -195,7 +195,9 @@ impl<T> Cursor<T> {
     ///
     /// # Errors
     /// The server or the connection failed, or a dropped future ended the cursor. The cursor ends
-    /// with the error.
+    /// with the error, unless each call has a time limit of its own and it expired
+    /// ([`Timeout`](crate::ErrorKind::Timeout) without a cause) while nothing was sent: then the
+    /// cursor can be read on.
     pub async fn advance(&mut self) -> Result<bool> {
         self.finish_fetching().await?;
         let Some(state) = &mut self.state else {
@@ -238,6 +240,8 @@ impl<T> Cursor<T> {
                 return Ok(true);
             }
             if asked || state.is_exhausted() {
+                // The next call may be one of `Stream`, which does not begin a call itself.
+                state.begin_call();
                 return Ok(false);
             }
             asked = true;
@@ -290,6 +294,7 @@ impl<T> Cursor<T> {
         if state.is_exhausted() {
             return Ok(None);
         }
+        state.begin_call();
         Box::pin(state.fetch()).await?;
         match state.take_batch()? {
             Some(batch) => Ok(Some(RawBatch(batch))),

@@ -198,9 +198,22 @@ impl ClientSession {
     /// # Cancel safety
     /// If the future is dropped, the session has not ended.
     pub async fn end(&mut self) {
+        self.end_with(None).await;
+    }
+
+    /// As [`end`](Self::end), with this time limit (`timeoutMS`) for the abort instead of the default
+    /// of the session. Zero means no limit.
+    ///
+    /// # Cancel safety
+    /// As [`end`](Self::end).
+    pub async fn end_within(&mut self, timeout: Duration) {
+        self.end_with(Some(timeout)).await;
+    }
+
+    async fn end_with(&mut self, timeout: Option<Duration>) {
         if self.in_transaction() {
             // Errors of the command are ignored, and the state permits the abort.
-            let _ = transaction::abort(&self.client, &self.session, None).await;
+            let _ = transaction::abort(&self.client, &self.session, timeout).await;
         }
         self.client.executor().end_session(&self.session);
     }

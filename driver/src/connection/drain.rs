@@ -97,10 +97,13 @@ impl Connection {
             KilledCursors::Opened => None,
             KilledCursors::All => OpenCursor::continued_by(reply),
         });
-        match cursor {
+        let ended = match cursor {
             Some(cursor) if self.condition() == Condition::Reusable => self.kill(&cursor).await,
             _ => Ok(()),
-        }
+        };
+        // The connection may be available for long: its buffer must not keep the reply.
+        self.read.discard_message();
+        ended
     }
 
     /// Closes a cursor on the server. The server may refuse to: it also closes cursors that are not

@@ -284,7 +284,11 @@ impl<'a> Attempt<'a> {
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        if has_timeout && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)? {
+        // mongocryptd gets no time limit (CSOT, "Client Side Encryption").
+        if has_timeout
+            && !hello.iscryptd
+            && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)?
+        {
             command.i64("maxTimeMS", limit);
         }
         command.finish(database)?;

@@ -154,11 +154,12 @@ pub struct ClientOptions {
     /// `w`, `journal` and `wTimeoutMS` of operations that do not set their own. Default: not sent;
     /// the server's default applies.
     pub write_concern: WriteConcern,
-    /// `retryReads`: whether [retryable reads](crate::action#retries) are retried once. Default:
-    /// `true`.
+    /// `retryReads`: whether [retryable reads](crate::action#retries) are retried: once, or
+    /// with [`timeout`](Self::timeout) until it expires. Default: `true`.
     pub retry_reads: bool,
-    /// `retryWrites`: whether [retryable writes](crate::action#retries) are retried once (replica
-    /// sets and sharded clusters). Default: `true`.
+    /// `retryWrites`: whether [retryable writes](crate::action#retries) are retried (replica sets
+    /// and sharded clusters): once, or with [`timeout`](Self::timeout) until it expires. Default:
+    /// `true`.
     pub retry_writes: bool,
     /// `maxAdaptiveRetries`: the maximum number of retries of an operation that an overloaded
     /// server rejected, with exponential backoff (Client Backpressure). Reads and writes are

@@ -110,7 +110,9 @@ pub struct WriteConcern {
     /// cannot be used with `w: 0`. Default: the server's.
     pub journal: Option<bool>,
     /// `wtimeout`: how long the server waits for the acknowledgment before it reports a write
-    /// concern error, sent in whole milliseconds. The write is not undone. Default: no limit.
+    /// concern error, sent in whole milliseconds. The write is not undone. Deprecated by the
+    /// specifications: not sent if a `timeout` (`timeoutMS`) applies to the operation. Default: no
+    /// limit.
     pub w_timeout: Option<Duration>,
 }
 

@@ -12,8 +12,8 @@ macro_rules! __read_options {
             /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
             /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
             /// (`MaxTimeMSExpired`). Zero disables the default limit of the cluster
-            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Default: the default limit of the cluster, or no
-            /// limit.
+            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Not sent if a `timeout` (`timeoutMS`) applies: it
+            /// is computed from the time left. Default: the default limit of the cluster, or no limit.
             max_time: plain std::time::Duration = "maxTimeMS";
             /// A comment that appears in the server's log, in the profiler and in `currentOp`. Any
             /// BSON type (MongoDB 4.4+; MongoDB 4.2 accepts only a string, and only for queries and
@@ -80,8 +80,8 @@ macro_rules! timed_administration_options {
             /// `maxTimeMS`: the time limit for the operation on the server, sent in whole
             /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
             /// (`MaxTimeMSExpired`). Zero disables the default limit of the cluster
-            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Default: the default limit of the cluster, or no
-            /// limit.
+            /// (`defaultMaxTimeMS`, MongoDB 8.0+). Not sent if a `timeout` (`timeoutMS`) applies: it
+            /// is computed from the time left. Default: the default limit of the cluster, or no limit.
             max_time: plain std::time::Duration = "maxTimeMS";
         }
     };

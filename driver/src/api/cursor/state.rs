@@ -236,6 +236,14 @@ impl State {
                     self.keep_for_resume(&error);
                     return Err(error);
                 }
+                if let ErrorKind::Timeout(timeout) = error.kind()
+                    && timeout.cause().is_none()
+                    && self.timeout.is_per_iteration()
+                {
+                    // Nothing was sent, and the next call has the whole time limit again.
+                    self.failed = false;
+                    return Err(error);
+                }
                 if error.is_network() {
                     // The server may still be running the command.
                     self.abandon_session();
@@ -404,8 +412,8 @@ struct KillOnDrop {
     /// The transaction that the cursor was opened in.
     transaction: Option<i64>,
     scope: OperationScope,
-    /// Starts when killCursors is sent.
-    timeout: Timeout,
+    /// `timeoutMS` of killCursors, which starts when it is sent.
+    timeout: Option<Duration>,
     is_pinned: bool,
     pin: Option<Box<PooledConnection>>,
     /// Whether killCursors is sent by a task of its own, and not by a call of the application.
@@ -429,7 +437,12 @@ impl KillOnDrop {
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
         let freed = executor
-            .run_in_scope(&self.scope, explicit, self.timeout, &mut operation)
+            .run_in_scope(
+                &self.scope,
+                explicit,
+                Timeout::start(self.timeout),
+                &mut operation,
+            )
             .await;
         self.id = 0;
         drop(self.pin.take());

@@ -108,6 +108,11 @@ impl CursorTimeout {
         self.has_max_time
     }
 
+    /// Whether each call has the whole time limit.
+    pub(super) fn is_per_iteration(&self) -> bool {
+        self.is_per_iteration
+    }
+
     /// Whether the cursor has no end: it is tailable. A shutdown does not wait until it is closed.
     pub(in crate::api) fn is_endless(&self) -> bool {
         self.is_endless
@@ -122,10 +127,10 @@ impl CursorTimeout {
         }
     }
 
-    /// The time limit of `killCursors`, which begins now: the cursor is closed also after its time
-    /// limit has expired.
-    pub(super) fn of_close(&self) -> Timeout {
-        Timeout::start(self.limit)
+    /// The time limit of `killCursors`, which starts when it is sent: the cursor is closed also after
+    /// its time limit has expired.
+    pub(super) fn of_close(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Replaces the time limit of `killCursors`.
@@ -197,7 +202,7 @@ mod tests {
         let iteration = options.start(None).unwrap();
         assert!(!iteration.has_max_time());
         for timeout in [lifetime, iteration] {
-            assert!(timeout.of_close().remaining().is_some());
+            assert!(timeout.of_close().is_some());
         }
     }
 }

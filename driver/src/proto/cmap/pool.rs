@@ -206,7 +206,6 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// answered already.
     ///
     /// The connection that was being established for it serves other requests.
-    ///
     pub fn cancel(&mut self, id: WaiterId, now: Instant) -> Option<W> {
         let gone = self.waiters.remove(id)?;
         self.emit_failed(None, gone.since, now);

@@ -9,5 +9,4 @@ mod shutdown;
 mod sockets;
 mod socks5;
 mod srv;
-mod timeouts;
 mod warm_up;

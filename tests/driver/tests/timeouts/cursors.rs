@@ -1,0 +1,90 @@
+//! Cursors.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use marula_driver::{bson::doc, options::CursorType};
+use marula_driver_tests::{RecordedClient, recorded, standalone};
+
+use super::{BLOCKED_MS, block, names, times_out};
+
+/// A capped collection with one document.
+async fn capped(options: &str) -> RecordedClient {
+    let tested = recorded(standalone().await, options);
+    let things = tested.things();
+    let database = tested.deployment.client.database(things.database().name());
+    let created = database.create_collection("things").capped(true).size(1 << 20);
+    created.await.expect("a collection");
+    things.insert_one(&doc! { "x": 1 }).await.expect("stored");
+    let _ = tested.commands.take();
+    tested
+}
+
+/// With longer times than in the specification: the second getMore must be sent within 400 ms of the
+/// first reply.
+#[tokio::test]
+async fn client_side_operations_timeout_prose_5a() {
+    let tested = capped("timeoutMS=1000").await;
+    let things = tested.things();
+    block(&tested.deployment.client, &["getMore"], 0, 600, "").await;
+    let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
+    let mut cursor = find.await.unwrap();
+    assert!(cursor.advance().await.unwrap());
+    times_out(cursor.advance()).await;
+    assert_eq!(names(&tested.commands.commands()), ["find", "getMore", "getMore"]);
+}
+
+/// Each call has the whole time limit, however many calls have returned no document.
+#[tokio::test]
+async fn each_call_of_a_tailable_cursor_has_the_whole_time_limit() {
+    let tested = capped("timeoutMS=2000").await;
+    let things = tested.things();
+    let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
+    let mut cursor = find.await.unwrap();
+    assert!(cursor.next_batch().await.unwrap().is_some());
+    block(&tested.deployment.client, &["getMore"], 2, 1_200, "").await;
+    // The two calls take longer than the time limit.
+    for _ in 0..2 {
+        let batch = cursor.next_batch().await.unwrap().expect("the cursor is open");
+        assert_eq!(batch.documents().count(), 0);
+    }
+
+    let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
+    let mut cursor = find.await.unwrap();
+    assert!(cursor.next_if_any().await.unwrap().is_some());
+    block(&tested.deployment.client, &["getMore"], 1, 1_200, "").await;
+    assert!(cursor.next_if_any().await.unwrap().is_none());
+    block(&tested.deployment.client, &["getMore"], 1, 1_200, "").await;
+    let second = doc! { "x": 2 };
+    let (next, stored) = tokio::join!(cursor.next(), things.insert_one(&second).into_future());
+    stored.unwrap();
+    assert_eq!(next.unwrap().unwrap().get_i32("x").unwrap(), 2);
+}
+
+/// `killCursors` in the background has a time limit that starts when it is sent.
+#[tokio::test]
+async fn a_dropped_close_leaves_no_cursor() {
+    let tested = recorded(standalone().await, "timeoutMS=2000&maxPoolSize=1");
+    let things = tested.things();
+    let documents: Vec<_> = (0..4).map(|n| doc! { "_id": n }).collect();
+    things.insert_many(&documents).await.unwrap();
+    let cursor = things.find(doc! {}).batch_size(2).await.unwrap();
+    block(&tested.deployment.client, &["ping"], 1, 2_500, "").await;
+    let database = things.database();
+    let occupant = database
+        .run_command(doc! { "ping": 1 })
+        .timeout(Duration::from_millis(BLOCKED_MS.unsigned_abs().into()));
+    let close = async {
+        // The only connection is in use until the time limit of this call has expired.
+        let closed = tokio::time::timeout(Duration::from_millis(1_000), cursor.close());
+        let _ = closed.await;
+    };
+    let (occupied, ()) = tokio::join!(occupant.into_future(), close);
+    occupied.unwrap();
+    let server = tested
+        .deployment
+        .in_process("killed cursors")
+        .expect("a test server");
+    let killed = server.wait_for_command("killCursors", 1);
+    tokio::time::timeout(super::TIME_LIMIT, killed).await.unwrap();
+}

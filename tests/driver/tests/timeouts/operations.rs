@@ -1,0 +1,73 @@
+//! Operations of one and of several commands.
+
+use marula_driver::{
+    Client,
+    bson::{Binary, Bson, Document, doc, spec::BinarySubtype},
+};
+use marula_driver_tests::{Answer, ScriptedServer, recorded, standalone};
+
+use super::{block, names, times_out};
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_1() {
+    let tested = recorded(standalone().await, "timeoutMS=4000");
+    block(&tested.deployment.client, &["insert"], 2, 2_500, "").await;
+    let megabyte = Bson::Binary(Binary {
+        subtype: BinarySubtype::Generic,
+        bytes: vec![0; 1 << 20],
+    });
+    let documents = vec![doc! { "a": megabyte }; 50];
+    times_out(tested.things().insert_many(&documents).into_future()).await;
+    assert_eq!(names(&tested.commands.commands()), ["insert", "insert"]);
+}
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_2() {
+    let server = ScriptedServer::start(doc! { "iscryptd": true }, |_| Answer::Success).await;
+    let client = Client::connect(server.uri("timeoutMS=60000")).await.unwrap();
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.unwrap();
+    let sent = server.wait_for("ping", 1).await;
+    assert!(!sent[0].command.contains_key("maxTimeMS"), "{:?}", sent[0]);
+
+    let server = ScriptedServer::start(doc! {}, |_| Answer::Success).await;
+    let client = Client::connect(server.uri("timeoutMS=60000")).await.unwrap();
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.unwrap();
+    let sent = server.wait_for("ping", 1).await;
+    assert!(sent[0].command.contains_key("maxTimeMS"), "{:?}", sent[0]);
+}
+
+/// The time limit of an operation replaces that of its collection, which replaces that of its
+/// database, which replaces that of the client.
+#[tokio::test]
+async fn the_time_limit_closest_to_the_operation_applies() {
+    let tested = recorded(standalone().await, "timeoutMS=60000");
+    let limit_ms = |commands: &[Document]| {
+        let sent = commands[0].get_i64("maxTimeMS");
+        sent.expect("a time limit on the server")
+    };
+    let seconds = std::time::Duration::from_secs;
+    let things = tested.things();
+    let database = things.database().with_timeout(seconds(600));
+    let of_database = database.collection::<Document>("things");
+    let of_collection = of_database.with_timeout(seconds(6_000));
+    for (collection, own, expected) in [
+        (&things, None, 0..=60_000),
+        (&of_database, None, 60_001..=600_000),
+        (&of_collection, None, 600_001..=6_000_000),
+        (&of_collection, Some(seconds(60_000)), 6_000_001..=60_000_000),
+    ] {
+        let find = collection.find_one(doc! {});
+        let find = match own {
+            Some(own) => find.timeout(own),
+            None => find,
+        };
+        find.await.unwrap();
+        let limit = limit_ms(&tested.commands.commands());
+        assert!(expected.contains(&limit), "{limit} is not in {expected:?}");
+    }
+    let unlimited = std::time::Duration::ZERO;
+    things.find_one(doc! {}).timeout(unlimited).await.unwrap();
+    assert!(!tested.commands.only_command().contains_key("maxTimeMS"));
+}

@@ -1,0 +1,101 @@
+//! Sessions and transactions.
+
+use std::time::Duration;
+
+use marula_driver::{Client, Result, bson::doc, event::CommandEvent};
+use marula_driver_tests::{CommandRecorder, Deployment, replica_set};
+
+use super::{BLOCKED_MS, block, times_out};
+
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// A replica set, and a client whose commands are recorded.
+async fn recorded(options: &str) -> (Deployment, CommandRecorder, Client) {
+    let deployment = replica_set().await;
+    let commands = CommandRecorder::default();
+    let uri = deployment.server.uri();
+    let joint = if uri.contains('?') { '&' } else { '?' };
+    let client = commands.client_of(&format!("{uri}{joint}{options}"));
+    (deployment, commands, client)
+}
+
+/// The commands, each with `+` if it succeeded and `-` if it failed.
+fn outcomes(commands: &CommandRecorder) -> String {
+    let mut outcomes = Vec::new();
+    for event in commands.take() {
+        match event {
+            CommandEvent::Succeeded(event) => outcomes.push(format!("{}+", event.command_name)),
+            CommandEvent::Failed(event) => outcomes.push(format!("{}-", event.command_name)),
+            _ => {}
+        }
+    }
+    outcomes.join(" ")
+}
+
+/// Where the time limit of the end of a session is set.
+#[derive(Clone, Copy, Debug)]
+enum Level {
+    Client,
+    Session,
+    Operation,
+}
+
+async fn the_end_of_a_session_times_out(level: Level) {
+    let options = match level {
+        Level::Client => "timeoutMS=1000",
+        Level::Session | Level::Operation => "",
+    };
+    let (deployment, commands, client) = recorded(options).await;
+    block(&deployment.client, &["abortTransaction"], 1, BLOCKED_MS, "").await;
+    let start = client.start_session();
+    let start = match level {
+        Level::Session => start.default_timeout(LIMIT),
+        Level::Client | Level::Operation => start,
+    };
+    let mut session = start.await.expect("it succeeds");
+    session.start_transaction().await.expect("it succeeds");
+    let things = client.database("db").collection("things");
+    things
+        .insert_one(&doc! { "x": 1 })
+        .session(&mut session)
+        .await
+        .expect("it succeeds");
+    let began = std::time::Instant::now();
+    match level {
+        Level::Operation => session.end_within(LIMIT).await,
+        Level::Client | Level::Session => session.end().await,
+    }
+    // The error of the abort is not reported.
+    let blocked = Duration::from_millis(BLOCKED_MS.unsigned_abs().into());
+    assert!(began.elapsed() < blocked, "{level:?}");
+    assert_eq!(outcomes(&commands), "insert+ abortTransaction-", "{level:?}");
+}
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_9() {
+    tokio::join!(
+        the_end_of_a_session_times_out(Level::Client),
+        the_end_of_a_session_times_out(Level::Session),
+        the_end_of_a_session_times_out(Level::Operation),
+    );
+}
+
+#[tokio::test]
+async fn client_side_operations_timeout_prose_10() {
+    let (deployment, commands, client) = recorded("timeoutMS=1000").await;
+    block(
+        &deployment.client,
+        &["insert", "abortTransaction"],
+        2,
+        BLOCKED_MS,
+        "",
+    )
+    .await;
+    let things = client.database("db").collection("things");
+    let run = client.transaction().run(async |tx| -> Result<()> {
+        things.insert_one(&doc! { "_id": 1 }).session(tx).await?;
+        Ok(())
+    });
+    times_out(run).await;
+    assert_eq!(outcomes(&commands), "insert- abortTransaction-");
+}
