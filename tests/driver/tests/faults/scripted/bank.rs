@@ -36,8 +36,8 @@ pub(super) struct Bank {
 pub(super) struct Journal {
     /// The commit was acknowledged.
     pub(super) committed: Vec<String>,
-    /// The transaction failed and was not committed.
-    pub(super) absent: Vec<String>,
+    /// The transaction was not committed, and why.
+    pub(super) absent: Vec<(String, String)>,
     /// The transaction was dropped, or the result of its commit is unknown.
     pub(super) unknown: Vec<String>,
 }
@@ -145,10 +145,10 @@ impl Bank {
                 let stored = transfers.remove(id.as_str());
                 assert!(stored.is_some(), "{id} was acknowledged and is not stored");
             }
-            for id in &journal.absent {
+            for (id, why) in &journal.absent {
                 assert!(
                     !transfers.contains_key(id.as_str()),
-                    "the transaction of {id} failed and it is stored"
+                    "the transaction of {id} is stored although it was not committed: {why}"
                 );
             }
             for id in &journal.unknown {

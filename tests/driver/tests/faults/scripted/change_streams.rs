@@ -126,6 +126,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     let of_servers = ServerFaults::connect(&stage).await;
     let log = CursorLog::default();
     let connected = stage.connect(mode, |options| log.listen(options));
+    let faults = server_faults();
     let _shown = script.print_on_panic();
     script.begin(&stage.deployment.proxies);
     let mut readers = Vec::new();
@@ -143,7 +144,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     };
     tokio::select! {
         () = all_written => {}
-        () = of_servers.run(&stage.deployment.server, script, &server_faults()) => {}
+        () = of_servers.run(&stage.deployment.server, script, &faults) => {}
     }
     println!("all writers have ended: {counts:?}");
     stage.end_faults();

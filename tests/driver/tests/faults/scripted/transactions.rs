@@ -90,6 +90,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     let of_servers = ServerFaults::connect(&stage).await;
     let log = SessionLog::default();
     let connected = stage.connect(mode, |options| log.listen(options));
+    let faults = server_faults();
     let _shown = script.print_on_panic();
     script.begin(&stage.deployment.proxies);
     let started: Vec<_> = (0..TASKS)
@@ -104,7 +105,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     };
     tokio::select! {
         () = all => {}
-        () = of_servers.run(&stage.deployment.server, script, &server_faults()) => {}
+        () = of_servers.run(&stage.deployment.server, script, &faults) => {}
     }
     println!("all tasks have ended");
     stage.end_faults();

@@ -64,7 +64,10 @@ impl Teller {
         self.step += 1;
         match self.random.below(13) {
             0..3 => self.run(None).await,
-            3 => self.run(Some(self.short_timeout())).await,
+            3 => {
+                let timeout = self.short_timeout();
+                self.run(Some(timeout)).await
+            }
             4 => self.run_in_session().await,
             5 => self.drop_run().await,
             6 | 7 => self.commit_scope().await,
@@ -93,14 +96,13 @@ impl Teller {
 
     /// Records what the result of a whole transaction says about the transfer.
     fn record(&mut self, transfer: Transfer, result: Result<()>) -> Result<()> {
-        let list = match &result {
-            Ok(()) => &mut self.journal.committed,
+        match &result {
+            Ok(()) => self.journal.committed.push(transfer.id),
             Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
-                &mut self.journal.unknown
+                self.journal.unknown.push(transfer.id);
             }
-            Err(_) => &mut self.journal.absent,
-        };
-        list.push(transfer.id);
+            Err(error) => self.journal.absent.push((transfer.id, format!("{error:?}"))),
+        }
         result
     }
 
@@ -177,7 +179,9 @@ impl Teller {
     /// Drops the guard before the commit, during an operation or after the first one.
     async fn drop_scope(&mut self) -> Result<()> {
         let transfer = self.transfer(0);
-        self.journal.absent.push(transfer.id.clone());
+        self.journal
+            .absent
+            .push((transfer.id.clone(), "the guard was dropped".to_owned()));
         let mut tx = self.client.start_transaction().await?;
         let polls = 1 + self.random.below(POLLS);
         poll_at_most(polls, pin!(self.bank.transfer(&mut tx, &transfer)))
@@ -188,7 +192,9 @@ impl Teller {
     /// Aborts the guard.
     async fn abort_scope(&mut self) -> Result<()> {
         let transfer = self.transfer(0);
-        self.journal.absent.push(transfer.id.clone());
+        self.journal
+            .absent
+            .push((transfer.id.clone(), "the guard was aborted".to_owned()));
         let mut tx = self.client.start_transaction().await?;
         let result = self.bank.withdraw(&mut tx, &transfer).await;
         tx.abort().await?;
