@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use super::{
     collection::CollectionInner,
     command::{Target, options::ChangeStreamOptions},
+    command_task::CommandTask,
     cursor::CursorTimeout,
 };
 use crate::{
@@ -26,7 +27,8 @@ use crate::{
     bson::RawDocumentBuf,
     execution::ExplicitSession,
     operation::decode_owned,
-    proto::change_stream::{Action, ChangeStream as Machine, Reply},
+    proto::change_stream::{Action, ChangeStream as Machine, Failure, Reply},
+    types::{cancellation::run_until_cancelled, timeout::Timeout},
 };
 pub use event::{
     ChangeNamespace, ChangeOperation, ChangeStreamEvent, SplitEvent, TruncatedArray, UpdateDescription,
@@ -58,6 +60,26 @@ use state::{Failed, State};
 /// cursor cannot be opened, the call returns that error. The stream is then still
 /// [alive](Self::is_alive) if a later call may succeed, and that call resumes.
 ///
+/// The stream resumes after the errors that the specification names: those without a reply of the
+/// server, replies that cannot be decoded (five in a row end the stream), `CursorNotFound`, and error
+/// replies that the server has labeled as resumable (before MongoDB 4.4: a list of codes). After any
+/// other error reply to a getMore, the stream has ended.
+///
+/// # Timeouts
+///
+/// With `timeoutMS`, each call has that time limit again, for all commands that it needs. A call that
+/// times out does not end the stream: call it again, and it resumes the stream first, or close the
+/// stream and open another. If a call times out before any event was received, open the stream with a
+/// longer [`timeout`](crate::action::Watch::timeout): the server may need more time to read the oplog
+/// from the position of the stream.
+///
+/// # Sessions
+///
+/// A stream in an explicit [`session`](crate::action::Watch::session) is not part of transactions,
+/// which the server does not permit. While the session has a transaction in progress, reads that need a
+/// command return [`InvalidArgument`](crate::ErrorKind::InvalidArgument), nothing is sent, and the
+/// stream continues after the transaction.
+///
 /// # Storing the position
 ///
 /// An application that continues after a restart stores [`resume_token`](Self::resume_token), and
@@ -84,8 +106,9 @@ use state::{Failed, State};
 /// # Cancel safety
 ///
 /// The futures of `try_next` and `next_if_any` can be dropped at any time, e.g. in
-/// `tokio::select!`. No event is lost. A getMore that is running stays with the stream: the next
-/// call continues to wait for its reply, and nothing is sent.
+/// `tokio::select!`. No event is lost. A command that is running stays with the stream, in a task on
+/// the runtime of the client: the next call waits for its result. Its reply is received also if the
+/// stream is not read for some time, so the stream then holds no connection.
 ///
 /// # Large events
 ///
@@ -119,17 +142,22 @@ pub struct ChangeStream<E> {
     /// `None` while a command is running, and after the stream has ended.
     state: Option<Box<State>>,
     running: Option<Running>,
+    timeout: CursorTimeout,
+    /// The time limit of the running call. `None` until it sends its first command.
+    call: Option<Timeout>,
     event: PhantomData<fn() -> E>,
 }
 
 /// A running command. It owns the state, so that the future of a read can be dropped.
 struct Running {
     is_get_more: bool,
-    future: Pin<Box<dyn Future<Output = Completed> + Send>>,
+    /// Whether it has the time limit of an earlier call, whose future was dropped.
+    is_of_earlier_call: bool,
+    task: CommandTask<Completed>,
 }
 
-/// The state, and the result of the command.
-type Completed = (Box<State>, Result<Reply, Failed>);
+/// The state, and the result of the command unless it was cancelled.
+type Completed = (Box<State>, Option<Result<Reply, Failed>>);
 
 /// How long a read waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -153,17 +181,19 @@ impl<E> ChangeStream<E> {
         let mut state = Box::new(State::new(
             collection, target, pipeline, options, session, timeout,
         ));
-        if let Action::Aggregate { start, pause } = machine.next_action() {
-            match Box::pin(state.aggregate(&start, pause)).await {
+        if let Action::Aggregate { start, .. } = machine.next_action() {
+            let aggregate = state.aggregate(&start, None, false, timeout.of_operation());
+            match Box::pin(aggregate).await {
                 Ok(reply) => machine.replied(reply),
                 Err(failed) => return Err(failed.error),
             }
         }
-        state.end_call();
         Ok(Self {
             machine,
             state: Some(state),
             running: None,
+            timeout,
+            call: None,
             event: PhantomData,
         })
     }
@@ -175,6 +205,8 @@ impl<E> ChangeStream<E> {
             machine: self.machine,
             state: self.state,
             running: self.running,
+            timeout: self.timeout,
+            call: self.call,
             event: PhantomData,
         }
     }
@@ -200,13 +232,14 @@ impl<E> ChangeStream<E> {
     }
 
     /// Closes the cursor on the server with `killCursors` and waits for the reply. Dropping the
-    /// stream does the same in the background, and so does this method if a getMore is running.
-    /// Errors are ignored: the server closes idle cursors after 10 minutes.
+    /// stream does the same in the background, and so does this method if the server is not available.
+    /// A running getMore is cancelled. Errors are ignored: the server closes idle cursors after 10
+    /// minutes.
     ///
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
-        self.running = None;
+        self.cancel_running().await;
         if let Some(mut state) = self.state.take() {
             state.close().await;
         }
@@ -218,41 +251,43 @@ impl<E> ChangeStream<E> {
     /// # Cancel safety
     /// As [`close`](Self::close).
     pub async fn close_within(mut self, timeout: Duration) {
+        self.cancel_running().await;
         if let Some(cursor) = self.state.as_mut().and_then(|state| state.cursor.as_mut()) {
             cursor.timeout.set_close(timeout);
         }
         self.close().await;
     }
 
+    async fn cancel_running(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.state = running.task.cancel().await.ok().map(|(state, _)| state);
+        }
+    }
+
+    /// Begins a call, which has a time limit of its own.
+    fn begin_call(&mut self) {
+        self.call = None;
+        if let Some(running) = &mut self.running {
+            running.is_of_earlier_call = true;
+            self.call = Some(self.timeout.of_call());
+        }
+    }
+
     /// Moves to the next event. `false`: the stream has ended, or `wait` is over.
     fn poll_event(&mut self, cx: &mut Context<'_>, wait: &mut Wait) -> Poll<Result<bool>> {
         let event = ready!(self.poll_commands(cx, wait));
-        // The next call has a time limit of its own.
-        if let Some(state) = &mut self.state {
-            state.end_call();
+        self.call = None;
+        if !self.machine.is_alive() && !matches!(event, Ok(true)) && !self.has_documents() {
+            // Returns the session to its pool.
+            self.state = None;
         }
         Poll::Ready(event)
     }
 
     fn poll_commands(&mut self, cx: &mut Context<'_>, wait: &mut Wait) -> Poll<Result<bool>> {
         loop {
-            if let Some(running) = &mut self.running {
-                let (state, result) = ready!(running.future.as_mut().poll(cx));
-                if running.is_get_more && *wait != Wait::Event {
-                    *wait = Wait::Batch(true);
-                }
-                self.running = None;
-                let state = self.state.insert(state);
-                match result {
-                    Ok(reply) => self.machine.replied(reply),
-                    Err(Failed { error, failure }) => {
-                        let failed = self.machine.failed(&failure);
-                        state.give_up_cursor(failed.kills_cursor);
-                        if !failed.resumes {
-                            return Poll::Ready(Err(error));
-                        }
-                    }
-                }
+            if self.running.is_some() {
+                ready!(self.poll_running(cx, wait))?;
             }
             if self.advance_in_batch()? {
                 return Poll::Ready(Ok(true));
@@ -261,18 +296,60 @@ impl<E> ChangeStream<E> {
                 return Poll::Ready(Ok(false));
             }
             let action = self.machine.next_action();
-            let is_get_more = action == Action::GetMore;
             let Some(mut state) = self.state.take_if(|_| action != Action::End) else {
                 return Poll::Ready(Ok(false));
             };
-            let future = Box::pin(async move {
-                let result = match action {
-                    Action::Aggregate { start, pause } => state.resume(&start, pause).await,
-                    Action::GetMore | Action::End => state.get_more().await,
-                };
-                (state, result)
+            let timeout = *self.call.get_or_insert_with(|| self.timeout.of_call());
+            let client = state.client().clone();
+            self.running = Some(Running {
+                is_get_more: action == Action::GetMore,
+                is_of_earlier_call: false,
+                task: CommandTask::spawn(&client, |cancelled| async move {
+                    let result = run_until_cancelled(cancelled, state.run(action, timeout)).await;
+                    (state, result)
+                }),
             });
-            self.running = Some(Running { is_get_more, future });
+        }
+    }
+
+    /// Waits for the running command.
+    fn poll_running(&mut self, cx: &mut Context<'_>, wait: &mut Wait) -> Poll<Result<()>> {
+        let Some(running) = &mut self.running else {
+            return Poll::Ready(Ok(()));
+        };
+        let completed = ready!(running.task.poll(cx));
+        let (is_get_more, is_of_earlier_call) = (running.is_get_more, running.is_of_earlier_call);
+        self.running = None;
+        let (state, result) = completed.inspect_err(|_| self.machine.end())?;
+        self.state = Some(state);
+        match result {
+            Some(Ok(reply)) => {
+                self.machine.replied(reply);
+                if is_get_more && *wait != Wait::Event {
+                    *wait = Wait::Batch(true);
+                }
+                Poll::Ready(Ok(()))
+            }
+            Some(Err(failed)) => {
+                // The time limit that expired was not that of this call.
+                let resumes = is_of_earlier_call && failed.failure == Failure::Timeout;
+                Poll::Ready(self.handle(failed, resumes))
+            }
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Handles the failure of a command, or of a batch. `resumes`: whether the error is not reported in
+    /// any case.
+    fn handle(&mut self, Failed { error, failure }: Failed, resumes: bool) -> Result<()> {
+        let decided = self.machine.failed(&failure);
+        if let Some(state) = &mut self.state {
+            state.after_failure(decided.cursor);
+        }
+        if decided.resumes || resumes {
+            Ok(())
+        } else {
+            Err(error)
         }
     }
 
@@ -288,9 +365,8 @@ impl<E> ChangeStream<E> {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             Err(error) => {
-                self.machine.end();
-                self.state = None;
-                return Err(error);
+                let failed = state.failed(error, None);
+                return self.handle(failed, false).map(|()| false);
             }
         }
         let (id, is_last) = state.current_id();
@@ -321,7 +397,8 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
 
     /// The next event if there is one: in the current batch, or in the batch of at most one getMore,
     /// for which the server waits up to
-    /// [`max_await_time`](crate::action::Watch::max_await_time). Returns `None` if there is none, so
+    /// [`max_await_time`](crate::action::Watch::max_await_time). A getMore that fails is followed by
+    /// the resume and another getMore, as in [`try_next`](Self::try_next). Returns `None` if there is none, so
     /// that the application can store the [`resume_token`](Self::resume_token) or do other work.
     /// After `None`, events can follow as long as the stream is [alive](Self::is_alive).
     ///
@@ -332,6 +409,7 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     }
 
     async fn next_within(&mut self, mut wait: Wait) -> Result<Option<E>> {
+        self.begin_call();
         if poll_fn(|cx| self.poll_event(cx, &mut wait)).await? {
             self.decode_current().map(Some)
         } else {

@@ -73,7 +73,8 @@ impl Client {
     /// The client can be used from other runtimes while its own runtime runs. After that runtime is
     /// shut down, operations fail. While a current-thread runtime is not in `block_on`, its tasks
     /// do not run: operations then wait until `serverSelectionTimeoutMS` or `socketTimeoutMS`
-    /// expires, and an operation that needs a new connection waits until the runtime runs again.
+    /// expires; an operation that needs a new connection waits until the runtime runs again, and so do
+    /// change streams and cursors that are read as streams.
     ///
     /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. The files of
     /// `tls…` options are read here, once. While the topology type is Sharded or Unknown, the SRV

@@ -3,18 +3,11 @@
 mod backoff;
 mod raw_batch;
 pub(super) mod state;
+mod stream;
 mod time_limit;
 
-use std::{
-    fmt,
-    marker::PhantomData,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use futures_core::{FusedStream, Stream};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Client;
@@ -30,11 +23,12 @@ use crate::{
 };
 pub use raw_batch::RawBatch;
 use state::State;
+use stream::Fetching;
 pub(super) use time_limit::{CursorTimeout, CursorTimeoutOptions};
 
 /// The results of a query, fetched from the server in batches and deserialized one by one.
 ///
-/// A cursor can be read in three ways: with [`try_next`](Self::try_next), as a [`Stream`] of `T`
+/// A cursor can be read in three ways: with [`try_next`](Self::try_next), as a [`Stream`](futures_core::Stream) of `T`
 /// (with the methods of a crate such as `futures-util`), or without copies with
 /// [`advance`](Self::advance) and [`current`](Self::current) or
 /// [`deserialize_current`](Self::deserialize_current), whose results may borrow from the batch.
@@ -42,6 +36,10 @@ pub(super) use time_limit::{CursorTimeout, CursorTimeoutOptions};
 /// Further batches are fetched with getMore from the server that has the cursor. getMore is [not
 /// retryable](crate::action#retries). Dropping a cursor that is not exhausted sends `killCursors`
 /// in the background, on the runtime of the client.
+///
+/// If the cursor is read as a stream, getMore runs in a task on the runtime of the client. It
+/// completes also if the stream is not polled for some time, e.g. in `tokio::select!`, and then
+/// holds neither a connection nor the session.
 ///
 /// A cursor that was opened in a transaction ends with it: reading it afterwards is an error.
 /// Dropping it sends nothing, because the server closes it at the end of the transaction.
@@ -85,8 +83,6 @@ pub struct Cursor<T> {
     fetching: Option<Fetching>,
     document: PhantomData<fn() -> T>,
 }
-
-type Fetching = Pin<Box<dyn Future<Output = (Box<State>, Result<()>)> + Send>>;
 
 impl<T> Cursor<T> {
     pub(crate) fn new(
@@ -191,7 +187,7 @@ impl<T> Cursor<T> {
     /// # Cancel safety
     /// If the future is dropped while a getMore is running, the cursor ends: the batch is lost, and
     /// the next call returns an error. At any other time no document is lost. To cancel a read
-    /// without losing the cursor, read it as a [`Stream`].
+    /// without losing the cursor, read it as a [`Stream`](futures_core::Stream).
     ///
     /// # Errors
     /// The server or the connection failed, or a dropped future ended the cursor. The cursor ends
@@ -248,18 +244,6 @@ impl<T> Cursor<T> {
             state.begin_call();
             Box::pin(state.fetch()).await?;
         }
-    }
-
-    /// Waits for the getMore that was started when the cursor was read as a stream. Returns `false`
-    /// if there is none.
-    async fn finish_fetching(&mut self) -> Result<bool> {
-        let Some(fetching) = &mut self.fetching else {
-            return Ok(false);
-        };
-        let (state, result) = fetching.await;
-        self.fetching = None;
-        self.state = Some(state);
-        result.map(|()| true)
     }
 
     /// The remaining documents of the current batch, or else the next batch, as the server sent it,
@@ -325,8 +309,9 @@ impl<T> Cursor<T> {
 
     /// Closes the cursor on the server with `killCursors` and waits for the reply. Dropping the
     /// cursor does the same in the background. The command runs in the session of the cursor,
-    /// unless that session has ended. Nothing is sent if the cursor is exhausted. Errors are
-    /// ignored: the server closes idle cursors after 10 minutes.
+    /// unless that session has ended. Nothing is sent if the cursor is exhausted. If the server is not
+    /// available, `killCursors` is sent in the background. Errors are ignored: the server closes idle
+    /// cursors after 10 minutes. A running getMore of the stream is cancelled.
     ///
     /// With `timeoutMS`, `killCursors` has the full time limit again, also after the time limit of
     /// the cursor has expired. [`close_within`](Self::close_within) sets another.
@@ -334,10 +319,7 @@ impl<T> Cursor<T> {
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
-        if let Some(fetching) = self.fetching.take() {
-            // The batch is not needed, but the reply contains the cursor to close.
-            self.state = Some(fetching.await.0);
-        }
+        self.cancel_fetching().await;
         if let Some(mut state) = self.state.take() {
             state.free().await;
         }
@@ -349,9 +331,7 @@ impl<T> Cursor<T> {
     /// # Cancel safety
     /// As [`close`](Self::close).
     pub async fn close_within(mut self, timeout: Duration) {
-        if let Some(fetching) = self.fetching.take() {
-            self.state = Some(fetching.await.0);
-        }
+        self.cancel_fetching().await;
         if let Some(state) = &mut self.state {
             state.timeout.set_close(timeout);
         }
@@ -431,56 +411,6 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
             documents.push(decode_owned(self.current_bytes()?)?);
         }
         Ok(documents)
-    }
-}
-
-impl<T: DeserializeOwned + 'static> Stream for Cursor<T> {
-    type Item = Result<T>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(match std::task::ready!(self.poll_advance(cx)) {
-            Ok(true) => Some(self.current_bytes().and_then(decode_owned)),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        })
-    }
-}
-
-impl<T> Cursor<T> {
-    /// As [`advance`](Self::advance). The cursor owns a running getMore, so no batch is lost if the
-    /// cursor is not polled again for some time.
-    pub(super) fn poll_advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool>> {
-        loop {
-            if let Some(fetching) = &mut self.fetching {
-                let (state, result) = std::task::ready!(fetching.as_mut().poll(cx));
-                self.fetching = None;
-                self.state = Some(state);
-                if let Err(error) = result {
-                    return Poll::Ready(Err(error));
-                }
-            }
-            let Some(state) = &mut self.state else {
-                return Poll::Ready(Ok(false));
-            };
-            if state.advance_in_batch()? {
-                return Poll::Ready(Ok(true));
-            }
-            if state.is_exhausted() {
-                return Poll::Ready(Ok(false));
-            }
-            if let Some(mut state) = self.state.take() {
-                self.fetching = Some(Box::pin(async move {
-                    let result = state.fetch().await;
-                    (state, result)
-                }));
-            }
-        }
-    }
-}
-
-impl<T: DeserializeOwned + 'static> FusedStream for Cursor<T> {
-    fn is_terminated(&self) -> bool {
-        self.is_exhausted()
     }
 }
 

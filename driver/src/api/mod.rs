@@ -4,6 +4,7 @@ mod change_stream;
 mod client;
 mod collection;
 pub(crate) mod command;
+mod command_task;
 mod cursor;
 mod database;
 #[cfg(not(feature = "internals"))]

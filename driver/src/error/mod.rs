@@ -24,6 +24,7 @@ pub use command::CommandError;
 pub use gridfs::{ChunkFault, GridFsError};
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
+pub(crate) use selection::SelectionEnd;
 pub use selection::ServerSelectionError;
 pub use timeout::TimeoutError;
 pub use write::{BulkWriteError, WriteConcernError, WriteError, WriteFailure};
@@ -143,7 +144,8 @@ pub enum ErrorKind {
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),
-    /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown).
+    /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown), or its tokio runtime
+    /// was.
     Shutdown,
     /// An operation with `timeoutMS` did not complete in time. Without it, only a transaction of the
     /// [convenient API](crate::Client::transaction) fails with this kind, after 120 s. The predicates and codes of the error are those of its

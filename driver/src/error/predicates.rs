@@ -1,14 +1,16 @@
 //! What an error means: codes and predicates. Those of a timeout are those of its cause.
 
 use super::{
-    CommandError, Error, ErrorKind, PoolError, SYSTEM_OVERLOADED_ERROR, WriteConcernError, WriteError, code,
+    CommandError, Error, ErrorKind, PoolError, SYSTEM_OVERLOADED_ERROR, SelectionEnd, WriteConcernError,
+    WriteError, code,
 };
 
 impl Error {
     /// The server's error code. `None` if the error does not come from a reply; 0 if the reply has
     /// no code.
     ///
-    /// For a write, it is the code of the first write error, or else of the write concern error.
+    /// For a write, it is the code of the first write error, or else of the
+    /// [write concern error](Self::write_concern_error).
     /// For a bulk write that has neither, it is the code of the error that ended it
     /// ([`BulkWriteError::interrupted_by`](super::BulkWriteError::interrupted_by),
     /// [`ClientBulkWriteError::error`](super::ClientBulkWriteError::error)).
@@ -76,7 +78,7 @@ impl Error {
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Timeout(_) => true,
-            ErrorKind::ServerSelection(_) => true,
+            ErrorKind::ServerSelection(e) => e.end == SelectionEnd::TimedOut,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_)
@@ -148,6 +150,11 @@ impl Error {
         }
     }
 
+    /// Whether the server that the operation requires was not available, so that nothing was sent.
+    pub(crate) fn is_server_unavailable(&self) -> bool {
+        matches!(&self.0.kind, ErrorKind::ServerSelection(e) if e.end == SelectionEnd::Unavailable)
+    }
+
     /// Whether the server is not the primary, recovering or shutting down.
     pub(crate) fn is_state_change(&self) -> bool {
         match &self.reported().0.kind {
@@ -179,14 +186,15 @@ impl Error {
         }
     }
 
-    /// The write concern error of a write; the last if several commands had one. The statements
-    /// themselves may have succeeded.
+    /// The write concern error of a write. If several commands had one: the last of a bulk write of a
+    /// collection, the first of a [client bulk write](super::ClientBulkWriteError::write_concern_errors),
+    /// whose labels and reply are those of the error. The statements themselves may have succeeded.
     #[must_use]
     pub fn write_concern_error(&self) -> Option<&WriteConcernError> {
         match &self.reported().0.kind {
             ErrorKind::Write(e) => e.write_concern_error.as_ref(),
             ErrorKind::BulkWrite(e) => e.write_concern_error.as_ref(),
-            ErrorKind::ClientBulkWrite(e) => e.write_concern_errors.last(),
+            ErrorKind::ClientBulkWrite(e) => e.write_concern_errors.first(),
             _ => None,
         }
     }

@@ -17,8 +17,8 @@ use crate::Error;
 pub struct ServerSelectionError {
     /// What the server was selected for, e.g. `a write` or `a read with preference secondary`.
     pub wanted: String,
-    /// How long the operation waited. Zero if the operation requires a certain server, and that
-    /// server left the deployment.
+    /// How long the operation waited. Zero if it requires a certain server and did not wait for it:
+    /// the server left the deployment, or a change stream resumes on another one.
     pub timeout: Duration,
     /// The topology when the wait ended: each server with its type and last error.
     pub topology: String,
@@ -27,15 +27,28 @@ pub struct ServerSelectionError {
     pub cause: Option<Box<Error>>,
     /// As `topology`, with a short description of each cause instead of its text.
     pub(crate) summary: String,
+    pub(crate) end: SelectionEnd,
+}
+
+/// Why server selection ended without a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SelectionEnd {
+    /// The time limit expired.
+    #[default]
+    TimedOut,
+    /// The required server left the deployment.
+    ServerLeft,
+    /// The required server is not available, and the operation does not wait for it.
+    Unavailable,
 }
 
 impl fmt::Display for ServerSelectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no suitable server found for {}", self.wanted)?;
-        if self.timeout.is_zero() {
-            f.write_str(", which is no longer part of the deployment")?;
-        } else {
-            write!(f, " within {:?}", self.timeout)?;
+        match self.end {
+            SelectionEnd::TimedOut => write!(f, " within {:?}", self.timeout)?,
+            SelectionEnd::ServerLeft => f.write_str(", which is no longer part of the deployment")?,
+            SelectionEnd::Unavailable => f.write_str(", which is not available now")?,
         }
         write!(f, "; last known topology: {}", self.summary)
     }

@@ -99,6 +99,7 @@ fn an_error_text_does_not_contain_that_of_its_source() {
         topology: format!("Unknown with a:1 (Unknown: {})", network().kind()),
         cause: Some(Box::new(network())),
         summary: "Unknown with a:1 (Unknown)".to_owned(),
+        end: SelectionEnd::TimedOut,
     }));
     let interrupted = Error::new(ErrorKind::BulkWrite(Box::new(BulkWriteError {
         interrupted_by: Some(network()),
@@ -136,6 +137,7 @@ fn the_source_of_a_selection_error_is_the_network_error() {
             topology: String::new(),
             cause: Some(Box::new(network)),
             summary: String::new(),
+            end: SelectionEnd::TimedOut,
         }));
         let source = error
             .source()

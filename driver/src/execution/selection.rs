@@ -17,6 +17,8 @@ pub(super) struct Wanted<'a> {
     pub(super) criteria: Criteria<'a>,
     /// Deprioritized servers: used only if no other is suitable.
     pub(super) avoid: &'a [ServerAddress],
+    /// Whether to wait until a server is suitable.
+    pub(super) waits: bool,
 }
 
 impl Executor {
@@ -54,6 +56,7 @@ impl Executor {
             operation_id: state.scope.id,
             criteria,
             avoid: state.avoid(),
+            waits: operation.waits_for_server(),
         };
         if state.transaction.is_some()
             && let Some(server) = self.select_at_once(criteria, state.avoid())
@@ -63,7 +66,8 @@ impl Executor {
         self.select(wanted, deadline.unwrap_or(Deadline::NEVER)).await
     }
 
-    /// A suitable server. Waits for one until the deadline, for at most `serverSelectionTimeoutMS`.
+    /// A suitable server. If the operation waits for one: until the deadline, for at most
+    /// `serverSelectionTimeoutMS`.
     async fn select(&self, wanted: Wanted<'_>, deadline: Deadline) -> Result<SelectedServer> {
         let log = &self.settings.selection_log;
         match log.begin(wanted.operation, wanted.operation_id, wanted.criteria) {
@@ -78,6 +82,9 @@ impl Executor {
         deadline: Deadline,
         on_wait: impl FnOnce(Option<Duration>),
     ) -> Result<SelectedServer> {
+        if !wanted.waits {
+            return self.topology.select_now(wanted.criteria, wanted.avoid);
+        }
         self.topology
             .select(wanted.criteria, wanted.avoid, deadline, on_wait)
             .await

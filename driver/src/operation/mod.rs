@@ -70,6 +70,11 @@ pub(crate) trait Operation {
         None
     }
 
+    /// Whether server selection waits until a server is suitable. Otherwise the operation fails at once.
+    fn waits_for_server(&self) -> bool {
+        true
+    }
+
     /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").
     fn is_sensitive(&self) -> bool {
         false

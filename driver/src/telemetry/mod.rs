@@ -5,6 +5,7 @@
 //! the feature `tracing` there are no such listeners; with it, events are created only if a
 //! subscriber is interested.
 
+mod context;
 mod event_queue;
 #[cfg(feature = "tracing")]
 mod log;
@@ -21,6 +22,7 @@ mod trace;
 mod trace;
 
 use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
+pub(crate) use context::in_current_context;
 pub(crate) use event_queue::EventQueue;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 pub(crate) use scope::{CommandScope, OperationScope};

@@ -27,7 +27,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     Error, ErrorKind, Result, ServerAddress,
-    error::ServerSelectionError,
+    error::{SelectionEnd, ServerSelectionError},
     proto::{
         cmap::ConnectionKey,
         description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
@@ -85,21 +85,11 @@ impl Topology {
         let mut changes = self.shared.changes.subscribe();
         loop {
             changes.borrow_and_update();
-            if self.shared.is_closed() {
-                return Err(Error::new(ErrorKind::Shutdown));
-            }
-            {
-                let description = &self.shared.snapshot.load().description;
-                if let Some(why) = &description.compatibility_error {
-                    return Err(Error::unsupported(why.clone()));
-                }
-                settings.validate(description, criteria)?;
-            }
-            if let Some(server) = self.try_select(criteria, avoid) {
+            if let Some(server) = self.select_valid(criteria, avoid)? {
                 return Ok(server);
             }
             if self.shared.has_left(criteria) {
-                return Err(self.not_found(criteria, Duration::ZERO));
+                return Err(self.not_found(criteria, Duration::ZERO, SelectionEnd::ServerLeft));
             }
             if let Some(on_wait) = on_wait.take() {
                 on_wait(deadline.remaining());
@@ -108,13 +98,45 @@ impl Topology {
             match deadline.run(changes.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return Err(Error::new(ErrorKind::Shutdown)),
-                Err(_) => return Err(self.not_found(criteria, timeout)),
+                Err(_) => return Err(self.not_found(criteria, timeout, SelectionEnd::TimedOut)),
             }
         }
     }
 
-    /// `timeout` is zero if waiting cannot succeed.
-    fn not_found(&self, criteria: Criteria<'_>, timeout: Duration) -> Error {
+    /// As [`select`](Self::select), without waiting.
+    pub(crate) fn select_now(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Result<SelectedServer> {
+        self.select_valid(criteria, avoid)?
+            .ok_or_else(|| self.not_found(criteria, Duration::ZERO, SelectionEnd::Unavailable))
+    }
+
+    /// A suitable server, if one is known now.
+    ///
+    /// # Errors
+    /// No wait can find one.
+    fn select_valid(
+        &self,
+        criteria: Criteria<'_>,
+        avoid: &[ServerAddress],
+    ) -> Result<Option<SelectedServer>> {
+        if self.shared.is_closed() {
+            return Err(Error::new(ErrorKind::Shutdown));
+        }
+        {
+            let description = &self.shared.snapshot.load().description;
+            if let Some(why) = &description.compatibility_error {
+                return Err(Error::unsupported(why.clone()));
+            }
+            self.shared.settings.validate(description, criteria)?;
+        }
+        Ok(self.try_select(criteria, avoid))
+    }
+
+    /// `timeout` is zero if the operation did not wait.
+    fn not_found(&self, criteria: Criteria<'_>, timeout: Duration, end: SelectionEnd) -> Error {
         let description = self.description();
         let cause = description.servers.values().find_map(ServerDescription::cause);
         Error::new(ErrorKind::ServerSelection(ServerSelectionError {
@@ -123,6 +145,7 @@ impl Topology {
             topology: description.to_string(),
             cause: cause.cloned().map(Box::new),
             summary: description.with_outlines_of_causes().to_string(),
+            end,
         }))
     }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Topology, server::Server};
 use crate::{
     Error, ErrorKind, Result,
+    error::SelectionEnd,
     proto::{
         description::{ServerDescription, TopologyType},
         server_selection::Criteria,
@@ -57,7 +58,7 @@ impl Topology {
                     return if has_warmed {
                         Ok(())
                     } else {
-                        Err(self.not_found(Criteria::Read(NEAREST), timeout))
+                        Err(self.not_found(Criteria::Read(NEAREST), timeout, SelectionEnd::TimedOut))
                     };
                 }
             }

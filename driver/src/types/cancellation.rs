@@ -8,10 +8,7 @@ use std::{
 
 /// Runs `work` to completion, or until `stop` completes; then returns `None`. `stop` is polled
 /// first.
-pub(crate) async fn run_until_cancelled<T>(
-    stop: impl Future<Output = ()>,
-    work: impl Future<Output = T>,
-) -> Option<T> {
+pub(crate) async fn run_until_cancelled<T>(stop: impl Future, work: impl Future<Output = T>) -> Option<T> {
     let mut stop = pin!(stop);
     let mut work = pin!(work);
     poll_fn(|cx| {

@@ -71,3 +71,22 @@ pub async fn poll_times<T>(
     }
     None
 }
+
+/// Runs `future` until `proxy` has released this number of pieces of replies, and drops it. Returns
+/// `None` then. For a future whose commands run in a task: the pieces do not wake the future.
+pub async fn run_for_pieces<T>(
+    future: Pin<Box<dyn Future<Output = T> + '_>>,
+    pieces: usize,
+    proxy: &impl Gate,
+) -> Option<T> {
+    let released = async {
+        for _ in 0..pieces {
+            proxy.release().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = released => None,
+    }
+}

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::super::{
+    Client,
     collection::CollectionInner,
     command::{ChangeStreamAggregate, Target, options::ChangeStreamOptions},
     cursor::{CursorTimeout, state::State as Cursor},
@@ -16,7 +17,7 @@ use crate::{
     error::RESUMABLE_CHANGE_STREAM_ERROR,
     execution::ExplicitSession,
     proto::{
-        change_stream::{Failure, Reply, Start},
+        change_stream::{Action, CursorAfterFailure, Failure, Reply, Start},
         session::ServerSession,
     },
     types::timeout::Timeout,
@@ -34,8 +35,6 @@ pub(super) struct State {
     implicit: Option<ServerSession>,
     pub(super) cursor: Option<Cursor>,
     timeout: CursorTimeout,
-    /// The time limit of the running call. `None` until it sends its first command.
-    call: Option<Timeout>,
 }
 
 /// The error of a command, and what it means for the stream.
@@ -62,42 +61,37 @@ impl State {
             implicit: None,
             cursor: None,
             timeout,
-            // That of the operation, which opens the stream.
-            call: Some(timeout.of_operation()),
         }
     }
 
-    /// Ends a call, so that the next has a time limit of its own.
-    pub(super) fn end_call(&mut self) {
-        self.call = None;
+    pub(super) fn client(&self) -> &Client {
+        self.collection.client()
     }
 
-    /// The time limit of the running call.
-    fn call(&mut self) -> Timeout {
-        *self.call.get_or_insert_with(|| self.timeout.of_call())
-    }
-
-    /// As [`aggregate`](Self::aggregate), for a stream that was open. Fails if the client shuts
-    /// down.
-    pub(super) async fn resume(&mut self, start: &Start, pause: Option<Duration>) -> Result<Reply, Failed> {
-        if self.collection.executor().is_closing() {
-            return Err(Failed::new(Error::new(ErrorKind::Shutdown), None));
+    /// Runs the command of an action within the time limit.
+    pub(super) async fn run(&mut self, action: Action, timeout: Timeout) -> Result<Reply, Failed> {
+        match action {
+            Action::Aggregate { start, pause } => self.aggregate(&start, pause, true, timeout).await,
+            Action::GetMore | Action::End => self.get_more(timeout).await,
         }
-        self.aggregate(start, pause).await
     }
 
     /// Opens a cursor with `aggregate`, after the pause. An implicit session is not used again if
-    /// the future is dropped.
+    /// the future is dropped. A resume fails if the client shuts down.
     pub(super) async fn aggregate(
         &mut self,
         start: &Start,
         pause: Option<Duration>,
+        is_resume: bool,
+        timeout: Timeout,
     ) -> Result<Reply, Failed> {
-        let timeout = self.call();
+        if is_resume && self.collection.executor().is_closing() {
+            return Err(self.failed(Error::new(ErrorKind::Shutdown), None));
+        }
         if let Some(pause) = pause {
             if !timeout.allows(pause) {
                 let error = Error::timed_out("before the pause that precedes the next resume");
-                return Err(Failed::new(error, None));
+                return Err(self.failed(error, None));
             }
             tokio::time::sleep(pause).await;
         }
@@ -116,6 +110,7 @@ impl State {
             options,
             start,
             session: session.as_ref(),
+            is_resume,
             refused_by: None,
             wire_version: 0,
         };
@@ -133,11 +128,11 @@ impl State {
                     session.mark_dirty();
                 }
                 self.implicit = session;
-                return Err(Failed::new(error, refused_by));
+                return Err(self.failed(error, refused_by));
             }
         };
         if opened.cursor.id == 0 {
-            self.implicit = session;
+            executor.give_back(session);
         } else if session.is_some() {
             opened.cursor.session = session;
         }
@@ -158,22 +153,28 @@ impl State {
     }
 
     /// Fetches the next batch of the cursor.
-    pub(super) async fn get_more(&mut self) -> Result<Reply, Failed> {
-        let timeout = self.call();
+    async fn get_more(&mut self, timeout: Timeout) -> Result<Reply, Failed> {
         let Some(cursor) = &mut self.cursor else {
             return Ok(Reply::default());
         };
         cursor.call = Some(timeout);
         match cursor.fetch().await {
             Ok(()) => Ok(reply(cursor, None)),
-            Err(error) => Err(Failed::new(error, cursor.refused_by)),
+            Err(error) => {
+                let refused_by = cursor.refused_by;
+                Err(self.failed(error, refused_by))
+            }
         }
     }
 
-    /// Gives up the cursor, and keeps its session.
-    pub(super) fn give_up_cursor(&mut self, kills_cursor: bool) {
-        if let Some(cursor) = self.cursor.take() {
-            self.implicit = cursor.give_up(kills_cursor);
+    /// Does with the cursor of a failed getMore what the machine decided. Its session is kept.
+    pub(super) fn after_failure(&mut self, decided: CursorAfterFailure) {
+        if decided == CursorAfterFailure::Keep {
+            if let Some(cursor) = &mut self.cursor {
+                cursor.keep();
+            }
+        } else if let Some(cursor) = self.cursor.take() {
+            self.implicit = cursor.give_up(decided == CursorAfterFailure::Kill);
         }
     }
 
@@ -185,6 +186,41 @@ impl State {
         let batch = &cursor.reply.batch;
         let id = find_element(batch.current(), "_id").ok().flatten();
         (id.and_then(|id| id.value.document().ok()), batch.is_empty())
+    }
+
+    /// What an error means. `refused_by`: `maxWireVersion` of the connection, if the server replied with
+    /// an error. An error of the check-out is not a reply, even if it contains one.
+    pub(super) fn failed(&self, error: Error, refused_by: Option<i32>) -> Failed {
+        let failure = match (error.kind(), refused_by) {
+            (ErrorKind::Command(refusal), Some(wire_version)) => Failure::Server {
+                code: refusal.code,
+                is_labeled: error.contains_label(RESUMABLE_CHANGE_STREAM_ERROR),
+                is_unstarted: error.contains_label(RETRYABLE_ERROR),
+                wire_version,
+            },
+            (ErrorKind::Timeout(_), _) => Failure::Timeout,
+            (ErrorKind::Protocol(_) | ErrorKind::Decode(_) | ErrorKind::InvalidReply(_), _) => {
+                Failure::InvalidReply
+            }
+            (
+                ErrorKind::Network(_)
+                | ErrorKind::Pool(_)
+                | ErrorKind::ServerSelection(_)
+                | ErrorKind::Authentication(_)
+                | ErrorKind::Command(_),
+                _,
+            ) => Failure::NoReply,
+            // The session has a transaction in progress.
+            (ErrorKind::InvalidArgument(_), _) if self.has_live_session() => Failure::NotPermitted,
+            _ => Failure::Rejected,
+        };
+        Failed { error, failure }
+    }
+
+    /// Whether the stream has an explicit session that has not ended.
+    fn has_live_session(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.lock().server.is_some())
     }
 
     /// Closes the cursor on the server.
@@ -209,32 +245,5 @@ fn reply(cursor: &mut Cursor, operation_time: Option<Timestamp>) -> Reply {
         is_empty: reply.batch.is_empty(),
         post_batch_resume_token: reply.post_batch_resume_token.take().map(|token| *token),
         operation_time,
-    }
-}
-
-impl Failed {
-    /// `refused_by`: `maxWireVersion` of the connection, if the server replied with an error. An
-    /// error of the check-out is not a reply, even if it contains one.
-    fn new(error: Error, refused_by: Option<i32>) -> Self {
-        let failure = match (error.kind(), refused_by) {
-            (ErrorKind::Command(refusal), Some(wire_version)) => Failure::Server {
-                code: refusal.code,
-                is_labeled: error.contains_label(RESUMABLE_CHANGE_STREAM_ERROR),
-                is_unstarted: error.contains_label(RETRYABLE_ERROR),
-                wire_version,
-            },
-            (ErrorKind::Timeout(_), _) => Failure::Timeout,
-            (
-                ErrorKind::Network(_)
-                | ErrorKind::Pool(_)
-                | ErrorKind::ServerSelection(_)
-                | ErrorKind::Protocol(_)
-                | ErrorKind::Authentication(_)
-                | ErrorKind::Command(_),
-                _,
-            ) => Failure::NoReply,
-            _ => Failure::Rejected,
-        };
-        Self { error, failure }
     }
 }

@@ -42,6 +42,8 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) is_freed: Option<bool>,
     /// `maxWireVersion` of the connection that the command was sent on.
     pub(in crate::api) wire_version: i32,
+    /// Whether the cursor is that of a change stream, which resumes on another server.
+    pub(in crate::api) resumes_elsewhere: bool,
 }
 
 impl Operation for GetMore<'_> {
@@ -57,6 +59,10 @@ impl Operation for GetMore<'_> {
 
     fn cursor_transaction(&self) -> Option<Option<i64>> {
         Some(self.transaction)
+    }
+
+    fn waits_for_server(&self) -> bool {
+        !self.resumes_elsewhere
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {
@@ -117,6 +123,7 @@ mod tests {
                 transaction: None,
                 is_freed: None,
                 wire_version: 0,
+                resumes_elsewhere: false,
             };
             let server = HelloReply {
                 max_wire_version,

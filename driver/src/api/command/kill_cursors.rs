@@ -25,6 +25,7 @@ pub(in crate::api) struct KillCursors<'a> {
     /// The transaction of the explicit session that the cursor was opened in.
     pub(in crate::api) transaction: Option<i64>,
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
+    pub(in crate::api) waits_for_server: bool,
 }
 
 impl Operation for KillCursors<'_> {
@@ -51,6 +52,10 @@ impl Operation for KillCursors<'_> {
 
     fn cursor_transaction(&self) -> Option<Option<i64>> {
         Some(self.transaction)
+    }
+
+    fn waits_for_server(&self) -> bool {
+        self.waits_for_server
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {

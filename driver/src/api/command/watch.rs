@@ -17,7 +17,7 @@ use crate::{
     api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     bson::{Document, IntoDocument, RawDocumentBuf, cstr},
     operation::{
-        ImplicitSession, Operation, Properties, ReadScope, ReplyContext,
+        ImplicitSession, Operation, OperationOverrides, Properties, ReadScope, ReplyContext,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -246,6 +246,7 @@ pub(in crate::api) struct ChangeStreamAggregate<'a> {
     pub(in crate::api) start: &'a Start,
     /// The implicit session of the stream, for a resume.
     pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) is_resume: bool,
     /// If the server replied with an error: `maxWireVersion` of the connection.
     pub(in crate::api) refused_by: Option<i32>,
     pub(in crate::api) wire_version: i32,
@@ -306,6 +307,16 @@ impl Operation for ChangeStreamAggregate<'_> {
 
     fn collection(&self) -> Option<&str> {
         (self.target == Target::Collection).then_some(&self.scope.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
+    }
+
+    /// A resume continues a stream that was opened outside of transactions: the server does not
+    /// permit change streams in them.
+    fn cursor_transaction(&self) -> Option<Option<i64>> {
+        self.is_resume.then_some(None)
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

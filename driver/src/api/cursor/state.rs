@@ -90,6 +90,10 @@ impl State {
         }
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The state of a change stream's cursor.
     pub(in crate::api) fn of_change_stream(mut self) -> Self {
         self.is_change_stream = true;
@@ -106,6 +110,11 @@ impl State {
             self.reply.id = 0;
         }
         self.reply.session.take()
+    }
+
+    /// Keeps the cursor of a change stream whose getMore was not sent.
+    pub(in crate::api) fn keep(&mut self) {
+        self.failed = false;
     }
 
     /// Returns an error once if the last getMore was interrupted.
@@ -220,6 +229,7 @@ impl State {
             transaction: self.transaction,
             is_freed: None,
             wire_version: 0,
+            resumes_elsewhere: self.is_change_stream,
         };
         let next = self
             .client
@@ -399,7 +409,7 @@ impl Drop for State {
 }
 
 /// Closes a cursor on the server. If the future of [`free`](Self::free) is dropped before
-/// killCursors has ended, killCursors is sent in the background.
+/// killCursors has ended, or the server is not available now, killCursors is sent in the background.
 struct KillOnDrop {
     client: Client,
     id: i64,
@@ -433,6 +443,7 @@ impl KillOnDrop {
             session: self.session.as_ref(),
             transaction: self.transaction,
             pin: &mut self.pin,
+            waits_for_server: self.in_background,
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
@@ -444,6 +455,11 @@ impl KillOnDrop {
                 &mut operation,
             )
             .await;
+        if matches!(&freed, Err(error) if error.is_server_unavailable()) {
+            // Sent in the background, which waits for the server.
+            self.client.executor().give_back(self.session.take());
+            return;
+        }
         self.id = 0;
         drop(self.pin.take());
         if freed.is_err_and(|error| error.is_network())
@@ -456,8 +472,8 @@ impl KillOnDrop {
 }
 
 impl Drop for KillOnDrop {
-    /// The future that closes the cursor was dropped. The cursor is closed in the background,
-    /// without a session, since killCursors may have been sent already.
+    /// The future that closes the cursor was dropped, or its server is not available. The cursor is
+    /// closed in the background, without a session, since killCursors may have been sent already.
     fn drop(&mut self) {
         // The server closes the cursor of a transaction at the end of it.
         let is_in_transaction = self.transaction.is_some();

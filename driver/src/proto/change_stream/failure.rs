@@ -12,7 +12,11 @@ pub enum Failure {
     Timeout,
     /// No server replied to the command: a network error, no connection, no server.
     NoReply,
-    /// The driver rejected the command or the reply, and would do it again.
+    /// The reply, or a document of its batch, is malformed.
+    InvalidReply,
+    /// The session of the stream did not permit the command at this time, so it was not sent.
+    NotPermitted,
+    /// The driver rejected the command, and would do it again.
     Rejected,
     /// The server replied with an error.
     Server {
@@ -28,11 +32,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether a getMore that failed so is followed by a resume.
+    /// Whether a getMore that failed so is followed by a resume. An invalid reply is resumable
+    /// because it is "any error encountered which is not a server error".
     pub(super) fn is_resumable(self) -> bool {
         match self {
-            Self::Timeout | Self::NoReply => true,
-            Self::Rejected => false,
+            Self::Timeout | Self::NoReply | Self::InvalidReply => true,
+            Self::NotPermitted | Self::Rejected => false,
             Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND => true,
             Self::Server {
                 is_labeled,
@@ -43,10 +48,10 @@ impl Failure {
         }
     }
 
-    /// Whether the command may succeed if it is sent again later.
+    /// Whether the aggregate of a resume may succeed if it is sent again later.
     pub(super) fn is_transient(self) -> bool {
         match self {
-            Self::Timeout | Self::NoReply => true,
+            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::NotPermitted => true,
             Self::Rejected => false,
             Self::Server {
                 code,
@@ -57,13 +62,30 @@ impl Failure {
         }
     }
 
-    /// Whether the server may still have the cursor after a getMore that failed so. Other errors of
-    /// a server close the cursor.
-    pub(super) fn leaves_cursor_open(self) -> bool {
-        match self {
-            Self::Timeout | Self::NoReply | Self::Rejected => true,
+    /// What becomes of the cursor after a getMore that failed so. A server that replies with another
+    /// error closes the cursor.
+    pub(super) fn cursor(self) -> CursorAfterFailure {
+        let is_open = match self {
+            Self::NotPermitted => return CursorAfterFailure::Keep,
+            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::Rejected => true,
             Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND => false,
             Self::Server { is_unstarted, .. } => is_unstarted || self.is_resumable(),
+        };
+        if is_open {
+            CursorAfterFailure::Kill
+        } else {
+            CursorAfterFailure::Forget
         }
     }
+}
+
+/// What the caller does with the cursor of a failed getMore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorAfterFailure {
+    /// The next getMore uses it.
+    Keep,
+    /// The server may still have it. It is killed and not used again.
+    Kill,
+    /// The server does not have it anymore.
+    Forget,
 }

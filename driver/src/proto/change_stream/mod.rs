@@ -19,11 +19,14 @@ use crate::{
     bson::{RawDocument, Timestamp},
     types::resume_token::ResumeToken,
 };
-pub use failure::Failure;
+pub use failure::{CursorAfterFailure, Failure};
 
 /// The pause before the second of several resumes in a row. It doubles with each of them.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
+/// The number of invalid replies in a row after which the stream ends: the next would be invalid,
+/// too.
+const MAX_INVALID_REPLIES: u32 = 5;
 
 /// Where a change stream begins: the options `resumeAfter`, `startAfter` and
 /// `startAtOperationTime`. If several are set, the server rejects the aggregate.
@@ -66,14 +69,13 @@ pub enum Action {
     End,
 }
 
-/// What the caller must do after a failed command. The cursor of a failed getMore is not used
-/// again.
+/// What the caller must do after a failed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// Whether the stream resumes now. Otherwise the error is reported.
     pub resumes: bool,
-    /// Whether the server may still have the cursor.
-    pub kills_cursor: bool,
+    /// What becomes of the cursor.
+    pub cursor: CursorAfterFailure,
 }
 
 /// A document has no `_id`, or one that is not a document.
@@ -106,6 +108,8 @@ pub struct ChangeStream {
     has_delivered: bool,
     /// Number of resumes since the last reply to a getMore.
     resumes: u32,
+    /// Number of invalid replies since the last event or empty batch.
+    invalid_replies: u32,
 }
 
 impl ChangeStream {
@@ -123,6 +127,7 @@ impl ChangeStream {
             post_batch_resume_token: None,
             has_delivered: false,
             resumes: 0,
+            invalid_replies: 0,
         }
     }
 
@@ -200,6 +205,7 @@ impl ChangeStream {
         let newest = self.post_batch_resume_token.take_if(|_| is_last);
         self.token = Some(newest.unwrap_or_else(|| ResumeToken::from(id)));
         self.has_delivered = true;
+        self.invalid_replies = 0;
         Ok(())
     }
 
@@ -217,6 +223,9 @@ impl ChangeStream {
         }
         if self.state == State::AwaitingBatch {
             self.resumes = 0;
+            if reply.is_empty {
+                self.invalid_replies = 0;
+            }
         }
         self.state = State::Open(reply.is_open);
         self.post_batch_resume_token = reply.post_batch_resume_token;
@@ -225,22 +234,35 @@ impl ChangeStream {
         }
     }
 
-    /// The command that [`next_action`](Self::next_action) returned has failed.
+    /// The command that [`next_action`](Self::next_action) returned has failed, or a document of the
+    /// batch is malformed.
     pub fn failed(&mut self, failure: &Failure) -> Failed {
+        if *failure == Failure::InvalidReply {
+            self.invalid_replies = self.invalid_replies.saturating_add(1);
+        }
         let (state, resumes) = match self.state {
-            // The deadline has passed, so the next call resumes (Client Side Operations Timeout,
-            // "Change Streams").
-            State::AwaitingBatch if *failure == Failure::Timeout => (State::Lost, false),
-            State::AwaitingBatch if failure.is_resumable() => (State::Lost, true),
-            // An error that is not resumable, but may not occur again. It is reported; if the
-            // application continues, the stream resumes.
-            State::AwaitingBatch | State::Opening if failure.is_transient() => (State::Lost, false),
+            State::AwaitingBatch | State::Open(_) => match failure {
+                // The deadline has passed, so the next call resumes (Client Side Operations Timeout,
+                // "Change Streams").
+                Failure::Timeout => (State::Lost, false),
+                Failure::NotPermitted => (State::Open(true), false),
+                Failure::InvalidReply if self.invalid_replies > MAX_INVALID_REPLIES => (State::Ended, false),
+                _ if failure.is_resumable() => (State::Lost, true),
+                _ => (State::Ended, false),
+            },
+            // "An error on an aggregate command is not a resumable error." It is reported; if it may
+            // not occur again and the application continues, the stream resumes.
+            State::Opening if failure.is_transient() => (State::Lost, false),
             _ => (State::Ended, false),
         };
+        if self.state == State::Opening && *failure == Failure::NotPermitted {
+            // Nothing was sent, so the next resume needs no pause.
+            self.resumes = self.resumes.saturating_sub(1);
+        }
         self.state = state;
         Failed {
             resumes,
-            kills_cursor: failure.leaves_cursor_open(),
+            cursor: failure.cursor(),
         }
     }
 }

@@ -108,60 +108,103 @@ fn a_stream_resumes_where_the_specification_says() {
     }
 }
 
+/// A stream with the position `p` whose getMore is running.
+fn awaiting() -> ChangeStream {
+    let mut stream = opened(Start::default(), reply(true, Some("p")));
+    assert_eq!(stream.next_action(), Action::GetMore);
+    stream
+}
+
 #[test]
 fn a_getmore_resumes_after_the_failures_of_the_specification() {
+    use CursorAfterFailure::{Forget, Kill};
     let cases = [
-        (Failure::NoReply, true, true),
-        (server(43, false, 25), true, false),
-        (server(6, true, 9), true, true),
-        (server(234, true, 25), true, true),
-        (Failure::Timeout, false, true),
+        (Failure::NoReply, true, Kill),
+        (Failure::InvalidReply, true, Kill),
+        (server(43, false, 25), true, Forget),
+        (server(6, true, 9), true, Kill),
+        (server(234, true, 25), true, Kill),
+        (Failure::Timeout, false, Kill),
     ];
-    for (failure, resumes, kills_cursor) in cases {
-        let mut stream = opened(Start::default(), reply(true, Some("p")));
-        assert_eq!(stream.next_action(), Action::GetMore);
-        let expected = Failed {
-            resumes,
-            kills_cursor,
-        };
-        assert_eq!(stream.failed(&failure), expected, "{failure:?}");
+    for (failure, resumes, cursor) in cases {
+        let mut stream = awaiting();
+        assert_eq!(stream.failed(&failure), Failed { resumes, cursor }, "{failure:?}");
         assert_eq!(stream.next_action(), aggregate(resume_after("p")), "{failure:?}");
     }
     let before_4_4 = [
         6, 7, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436,
     ];
     for code in before_4_4 {
-        let mut stream = opened(Start::default(), reply(true, Some("p")));
-        stream.next_action();
-        assert!(stream.failed(&server(code, false, 8)).resumes, "{code}");
+        assert!(awaiting().failed(&server(code, false, 8)).resumes, "{code}");
     }
+    let overloaded = Failure::Server {
+        code: 462,
+        is_labeled: false,
+        is_unstarted: true,
+        wire_version: 25,
+    };
     let terminal = [
         Failure::Rejected,
+        overloaded,
         server(286, false, 25),
         server(280, false, 25),
         server(234, false, 9),
         server(11601, true, 8),
+        // Retryable reads have this code, but the server has not set the label.
+        server(10107, false, 9),
+        server(91, false, 25),
     ];
     for failure in terminal {
-        let mut stream = opened(Start::default(), reply(true, Some("p")));
-        stream.next_action();
+        let mut stream = awaiting();
         assert!(!stream.failed(&failure).resumes, "{failure:?}");
-        if failure == server(11601, true, 8) {
-            continue;
-        }
         assert_eq!(stream.next_action(), Action::End, "{failure:?}");
         assert!(!stream.is_alive());
+    }
+    assert_eq!(awaiting().failed(&overloaded).cursor, Kill, "it was not started");
+}
+
+#[test]
+fn a_command_that_the_session_does_not_permit_is_reported_and_changes_nothing() {
+    let mut stream = awaiting();
+    let refused = Failed {
+        resumes: false,
+        cursor: CursorAfterFailure::Keep,
+    };
+    assert_eq!(stream.failed(&Failure::NotPermitted), refused);
+    assert_eq!(stream.next_action(), Action::GetMore, "of the same cursor");
+    stream.failed(&Failure::NoReply);
+    for _ in 0..3 {
+        assert_eq!(
+            stream.next_action(),
+            aggregate(resume_after("p")),
+            "without a pause"
+        );
+        assert_eq!(stream.failed(&Failure::NotPermitted), refused);
+        assert!(stream.is_alive());
     }
 }
 
 #[test]
-fn a_transient_error_that_is_not_resumable_is_reported_and_the_next_call_resumes() {
-    let mut stream = opened(Start::default(), reply(true, Some("p")));
-    stream.next_action();
-    let failure = server(10107, false, 25);
-    assert!(!stream.failed(&failure).resumes);
-    assert!(stream.is_alive());
-    assert_eq!(stream.next_action(), aggregate(resume_after("p")));
+fn invalid_replies_in_a_row_end_the_stream() {
+    let mut stream = awaiting();
+    let resume = |stream: &mut ChangeStream| {
+        assert!(stream.failed(&Failure::InvalidReply).resumes);
+        assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+        stream.replied(reply(true, Some("p")));
+        assert_eq!(stream.next_action(), Action::GetMore);
+    };
+    for _ in 0..MAX_INVALID_REPLIES {
+        resume(&mut stream);
+    }
+    // An empty batch is valid. Whether one with documents is, is known when they are read.
+    stream.replied(reply(true, Some("p")));
+    assert_eq!(stream.next_action(), Action::GetMore);
+    for _ in 0..MAX_INVALID_REPLIES {
+        stream.replied(reply(false, Some("p")));
+        resume(&mut stream);
+    }
+    assert!(!stream.failed(&Failure::InvalidReply).resumes);
+    assert_eq!(stream.next_action(), Action::End);
 }
 
 #[test]

@@ -88,7 +88,8 @@ pub enum TransactionError {
     WriteConcern,
     /// The future of an operation was dropped before the reply arrived.
     Lost,
-    /// A getMore of a cursor that was opened in another transaction or outside.
+    /// A getMore of a cursor that was opened in another transaction or outside, or the resume of a
+    /// change stream.
     OtherCursor,
     /// A getMore of a cursor whose transaction has ended.
     EndedCursor,
@@ -119,7 +120,10 @@ impl fmt::Display for TransactionError {
                 "the future of an operation of the transaction was dropped before the reply arrived, so it is unknown \
                  whether the server ran it; abort the transaction and run it again"
             }
-            Self::OtherCursor => "the cursor was not opened in the transaction in progress",
+            Self::OtherCursor => {
+                "the cursor or change stream was not opened in the transaction in progress; read it after the \
+                 transaction, or in another session"
+            }
             Self::EndedCursor => "the transaction in which the cursor was opened has ended",
         })
     }

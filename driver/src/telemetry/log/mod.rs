@@ -70,6 +70,11 @@ pub(crate) fn connection_string_warnings(warnings: &[String]) {
     }
 }
 
+/// Runs the future in the current span.
+pub(super) fn in_current_span<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    tracing::Instrument::in_current_span(future)
+}
+
 /// Logs an event, then calls the listener of the application, which may inspect the logs.
 fn join<E: 'static>(
     enabled: bool,

@@ -6,6 +6,7 @@
 //! [OpenTelemetry]:
 //! https://github.com/mongodb/specifications/blob/master/source/open-telemetry/open-telemetry.md
 
+mod attached;
 mod background;
 mod command;
 mod error;
@@ -31,6 +32,7 @@ use crate::{
     },
     types::variables::Variables,
 };
+pub(super) use attached::attached_to_current;
 pub(crate) use background::untraced;
 pub(crate) use command::{CommandSpan, TracedCommand};
 pub(crate) use operation::OperationSpan;

@@ -1,8 +1,10 @@
 //! The commands of the driver in response to scripted replies.
 
+mod change_stream_errors;
 mod change_streams;
 mod client_bulk_writes;
 mod cursors;
+mod dead_servers;
 mod end_sessions;
 mod fields;
 mod load_balanced;

@@ -1,4 +1,5 @@
-//! Retryable reads, retryable writes, overloaded servers, and connections that survive a step-down.
+//! Retryable reads, retryable writes, overloaded servers, connections that survive a step-down, and
+//! change streams.
 
 mod change_streams;
 mod overload;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use marula_driver::{bson::doc, options::CursorType};
-use marula_driver_tests::{RecordedClient, recorded, standalone};
+use marula_driver_tests::{RecordedClient, recorded, replica_set, standalone};
 
 use super::{BLOCKED_MS, block, names, times_out};
 
@@ -32,6 +32,25 @@ async fn client_side_operations_timeout_prose_5a() {
     assert!(cursor.advance().await.unwrap());
     times_out(cursor.advance()).await;
     assert_eq!(names(&tested.commands.commands()), ["find", "getMore", "getMore"]);
+}
+
+/// With longer times than in the specification, as [`client_side_operations_timeout_prose_5a`].
+#[tokio::test]
+async fn client_side_operations_timeout_prose_5b() {
+    let deployment = replica_set().await;
+    let tested = recorded(deployment, "timeoutMS=1000");
+    let things = tested.things();
+    let database = tested.deployment.client.database(things.database().name());
+    database.create_collection("things").await.unwrap();
+    block(&tested.deployment.client, &["getMore"], 0, 600, "").await;
+    // Otherwise the server would wait for longer than the time limit.
+    let watch = things.watch().max_await_time(Duration::from_millis(1));
+    let mut changes = watch.await.unwrap();
+    assert!(changes.is_alive());
+    times_out(changes.try_next()).await;
+    assert!(changes.is_alive(), "the next call resumes");
+    let commands = tested.commands.commands();
+    assert_eq!(names(&commands)[..3], ["aggregate", "getMore", "getMore"]);
 }
 
 /// Each call has the whole time limit, however many calls have returned no document.

@@ -38,6 +38,29 @@ async fn client_side_operations_timeout_prose_2() {
     assert!(sent[0].command.contains_key("maxTimeMS"), "{:?}", sent[0]);
 }
 
+#[tokio::test]
+async fn client_side_operations_timeout_prose_11() {
+    let tested = recorded(standalone().await, "timeoutMS=4000");
+    let admin = &tested.deployment.client;
+    block(admin, &["bulkWrite"], 2, 2_500, "").await;
+    let hello = admin
+        .database("admin")
+        .run_command(doc! { "hello": 1 })
+        .await
+        .unwrap();
+    let limit = |name| usize::try_from(hello.get_i32(name).unwrap()).unwrap();
+    let (document, message) = (limit("maxBsonObjectSize"), limit("maxMessageSizeBytes"));
+    let large = doc! { "a": "b".repeat(document - 500) };
+    let things = tested.things();
+    let models: Vec<_> = (0..=message / document)
+        .map(|_| things.insert_one_model(&large))
+        .collect();
+    // The error is one of the bulk write, which contains that of the time limit.
+    let error = tested.client.bulk_write(models).await.unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    assert_eq!(names(&tested.commands.commands()), ["bulkWrite", "bulkWrite"]);
+}
+
 /// The time limit of an operation replaces that of its collection, which replaces that of its
 /// database, which replaces that of the client.
 #[tokio::test]

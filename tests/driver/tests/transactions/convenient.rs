@@ -8,7 +8,7 @@ use std::{
 };
 
 use marula_driver::{
-    Error, Result,
+    Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     bson::doc,
     internals::fix_jitter,
     options::{ReadConcern, WriteConcern},
@@ -66,6 +66,32 @@ async fn transactions_convenient_api_prose_2() {
     let mut session = bank.client.start_session().await.unwrap();
     let outcome: Result<bool> = session.with_transaction().run(async |_| Ok(true)).await;
     assert!(outcome.unwrap());
+}
+
+/// An error after the time limit has the labels of the last error, which is its source.
+#[tokio::test]
+async fn transactions_convenient_api_prose_3() {
+    for (command, code, label) in [
+        ("insert", 24, TRANSIENT_TRANSACTION_ERROR),
+        ("commitTransaction", 91, UNKNOWN_TRANSACTION_COMMIT_RESULT),
+        ("commitTransaction", 251, TRANSIENT_TRANSACTION_ERROR),
+    ] {
+        let bank = Bank::open().await;
+        bank.accounts.insert_one(&doc! {}).await.unwrap();
+        bank.fail(command, 100, doc! { "errorCode": code, "errorLabels": [label] })
+            .await;
+        let outcome = bank
+            .client
+            .transaction()
+            .time_limit(Duration::ZERO)
+            .run(async |tx| bank.accounts.insert_one(&doc! {}).session(tx).await)
+            .await;
+        let error = outcome.unwrap_err();
+        assert!(error.is_timeout() && error.contains_label(label), "{error:?}");
+        let source = error.source().expect("the last error");
+        let source = source.downcast_ref::<Error>().expect("an error of the driver");
+        assert_eq!(source.code(), Some(code), "{error:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Cursors of transactions.
 
+use futures_util::{FutureExt, StreamExt};
 use marula_driver::{bson::doc, internals::sessions::pin};
 use marula_driver_tests::Deployment;
 use marula_test_server::TestServer;
@@ -113,6 +114,31 @@ async fn a_cursor_takes_turns_with_actions() {
     let (count, written) = tokio::join!(read, write);
     written.unwrap();
     assert!((9..=10).contains(&count));
+    tx.commit().await.unwrap();
+    assert_eq!(bank.stored().await, 10);
+}
+
+/// The getMore of a stream that is not polled completes, and ends its turn.
+#[tokio::test]
+async fn a_stream_that_is_not_polled_does_not_block_its_transaction() {
+    let bank = filled().await;
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    let find = bank.accounts.find(doc! {}).batch_size(2);
+    let mut cursor = find.session(&mut tx).await.unwrap();
+    for _ in 0..2 {
+        cursor.next().await.unwrap().unwrap();
+    }
+    assert!(cursor.next().now_or_never().is_none(), "a getMore is running");
+    let document = doc! { "_id": 100 };
+    bank.accounts
+        .insert_one(&document)
+        .session(&mut tx)
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        cursor.next().await.unwrap().unwrap();
+    }
+    assert!(cursor.next().now_or_never().is_none(), "a getMore is running");
     tx.commit().await.unwrap();
     assert_eq!(bank.stored().await, 10);
 }

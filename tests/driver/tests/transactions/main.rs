@@ -1,5 +1,6 @@
 //! Transactions: commands and states, the convenient API, cursors, and what is dropped.
 
+mod change_streams;
 mod convenient;
 mod cursors;
 mod drops;

@@ -11,7 +11,7 @@ use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
 use crate::command::current_op::Listing;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, code};
 use crate::expression::Expression;
 use crate::features::Feature;
 use crate::query::projection::Projection;
@@ -195,6 +195,12 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$listLocalSessions" => {
             object(9)?;
             Stage::ListLocalSessions
+        }
+        "$changeStreamSplitLargeEvent" => {
+            return Err(Error::new(
+                code::ILLEGAL_OPERATION,
+                "$changeStreamSplitLargeEvent can only be used in a $changeStream pipeline",
+            ));
         }
         name => return Err(Feature::Stage.refuse(name, || unknown_stage(name))),
     };

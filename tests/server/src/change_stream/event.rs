@@ -34,10 +34,7 @@ pub(super) fn events(
     if !seen {
         return Ok(Vec::new());
     }
-    let token = |position: Position| Token {
-        time: entry.time,
-        position,
-    };
+    let token = |position: Position| Token::new(entry.time, position);
     let head = |token: Token, name: &str| {
         let mut event = doc! { "_id": token.to_document(), "operationType": name, "clusterTime": entry.time };
         if version.at_least(6, 0) {

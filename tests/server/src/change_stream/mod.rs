@@ -3,6 +3,7 @@
 mod diff;
 mod event;
 mod options;
+mod split;
 mod token;
 
 use crate::aggregate::{Pipeline, Source};
@@ -10,6 +11,7 @@ use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::storage::{Catalog, Namespace};
+use crate::version::Version;
 use bson::{Bson, Document};
 use options::{Options, high_water_mark};
 use std::collections::VecDeque;
@@ -27,6 +29,8 @@ pub(crate) struct ChangeStream {
     pending: VecDeque<(Token, Document)>,
     /// Whether the stream was invalidated; no event follows.
     ended: bool,
+    /// Whether large events are split.
+    splits: bool,
 }
 
 /// One batch of events.
@@ -61,6 +65,7 @@ impl ChangeStream {
             ));
         };
         let options = Options::parse(spec, db, collection)?;
+        let (rest, splits) = without_split(rest, deployment.version)?;
         let pipeline = Pipeline::parse(rest, &env)?;
         for stage in rest {
             let name = stage.as_document().and_then(|stage| stage.keys().next());
@@ -83,6 +88,12 @@ impl ChangeStream {
                 ));
             }
         }
+        if !splits && options.start.is_some_and(|token| token.fragment > 0) {
+            return Err(fatal(format!(
+                "To resume from a split event, the $changeStream pipeline must include a {} stage",
+                split::STAGE
+            )));
+        }
         let position = options
             .start
             .unwrap_or_else(|| high_water_mark(deployment.operation_time()));
@@ -93,6 +104,7 @@ impl ChangeStream {
             position,
             pending: VecDeque::new(),
             ended: false,
+            splits,
         };
         // Fails if the start of the stream is no longer in the oplog.
         drop(stream.scan(deployment)?);
@@ -150,14 +162,16 @@ impl ChangeStream {
         let until = high_water_mark(deployment.operation_time());
         for entry in self.scan(deployment)? {
             for (token, event) in event::events(&entry, &self.options, deployment.version, catalog)? {
-                if token <= self.position {
+                // A stream can continue within a split event.
+                let continues = token == self.position.of_fragment(0) && self.position.fragment > 0;
+                if token <= self.position && !continues {
                     continue;
                 }
                 if token.position == Position::Invalidate {
                     self.ended = true;
                 }
                 if let Some(event) = self.transform(event, catalog)? {
-                    self.pending.push_back((token, event));
+                    self.append(token, event, continues)?;
                 }
                 if self.ended {
                     self.position = token;
@@ -166,6 +180,29 @@ impl ChangeStream {
             }
         }
         self.position = self.position.max(until);
+        Ok(())
+    }
+
+    /// Appends an event or its fragments to `pending`. `continues`: without the fragments up to the
+    /// position.
+    fn append(&mut self, token: Token, event: Document, continues: bool) -> Result<()> {
+        if !self.splits {
+            split::check_size(&event)?;
+            self.pending.push_back((token, event));
+            return Ok(());
+        }
+        let fragments = split::split(token, event)?;
+        if continues && fragments.len() == 1 {
+            return Err(fatal(
+                "Attempted to resume from a split event, but the resumed event was not split. Ensure that the pipeline is the same."
+                    .to_owned(),
+            ));
+        }
+        let after = self.position;
+        let rest = fragments
+            .into_iter()
+            .filter(|(token, _)| !continues || *token > after);
+        self.pending.extend(rest);
         Ok(())
     }
 
@@ -195,4 +232,25 @@ impl ChangeStream {
             out => Ok(out),
         }
     }
+}
+
+fn fatal(message: String) -> Error {
+    Error::new(code::CHANGE_STREAM_FATAL_ERROR, message).labeled("NonResumableChangeStreamError")
+}
+
+/// The stages without a final `$changeStreamSplitLargeEvent`, and whether there is one.
+fn without_split(stages: &[Bson], version: Version) -> Result<(&[Bson], bool)> {
+    for (index, stage) in stages.iter().enumerate() {
+        if let Some(argument) = stage.as_document().and_then(|stage| stage.get(split::STAGE)) {
+            if !split::is_supported(version) {
+                return Err(Error::new(
+                    40324,
+                    format!("Unrecognized pipeline stage name: '{}'", split::STAGE),
+                ));
+            }
+            split::check(argument, index + 1 == stages.len())?;
+            return Ok((&stages[..index], true));
+        }
+    }
+    Ok((stages, false))
 }

@@ -100,10 +100,7 @@ fn start(args: &Args<'_>) -> Result<Option<Token>> {
             Ok(Some(token))
         }
         (None, Some(token), None) => Token::parse(token).map(Some),
-        (None, None, Some(bson::Bson::Timestamp(time))) => Ok(Some(Token {
-            time: *time,
-            position: Position::Before,
-        })),
+        (None, None, Some(bson::Bson::Timestamp(time))) => Ok(Some(Token::new(*time, Position::Before))),
         (None, None, Some(_)) => Err(Error::type_mismatch(
             "BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'",
         )),
@@ -148,8 +145,5 @@ impl Scope {
 
 /// The high-water mark token of a time: after all events up to it.
 pub(super) fn high_water_mark(time: Timestamp) -> Token {
-    Token {
-        time,
-        position: Position::HighWater,
-    }
+    Token::new(time, Position::HighWater)
 }

@@ -21,13 +21,33 @@ pub(crate) enum Position {
 pub(crate) struct Token {
     pub(crate) time: Timestamp,
     pub(crate) position: Position,
+    /// The number of a fragment of the event, from 1. 0 for a whole event.
+    pub(crate) fragment: i32,
 }
 
 impl Token {
+    /// The token of a position among the events of a time.
+    pub(crate) fn new(time: Timestamp, position: Position) -> Token {
+        Token {
+            time,
+            position,
+            fragment: 0,
+        }
+    }
+
+    /// The token after a fragment of the event.
+    pub(crate) fn of_fragment(self, fragment: i32) -> Token {
+        Token { fragment, ..self }
+    }
+
     /// The token as `_id` of an event.
     pub(crate) fn to_document(self) -> Document {
         let position = self.position as u8;
-        doc! { "_data": format!("{:08X}{:08X}{position:02X}", self.time.time, self.time.increment) }
+        let mut text = format!("{:08X}{:08X}{position:02X}", self.time.time, self.time.increment);
+        if self.fragment > 0 {
+            text += &format!("{:08X}", self.fragment);
+        }
+        doc! { "_data": text }
     }
 
     /// Parses the document that [`Token::to_document`] returns.
@@ -44,7 +64,7 @@ impl Token {
                 "Bad resume token: _data of missing or of wrong type",
             ));
         };
-        if text.len() != 18 || !text.is_ascii() {
+        if ![18, 26].contains(&text.len()) || !text.is_ascii() {
             return Err(invalid("its length"));
         }
         let number = |range: std::ops::Range<usize>| {
@@ -57,12 +77,17 @@ impl Token {
             3 => Position::HighWater,
             _ => return Err(invalid("its kind")),
         };
+        let fragment = match text.len() {
+            26 => i32::try_from(number(18..26)?).map_err(|_| invalid("its fragment"))?,
+            _ => 0,
+        };
         Ok(Token {
             time: Timestamp {
                 time: number(0..8)?,
                 increment: number(8..16)?,
             },
             position,
+            fragment,
         })
     }
 }
@@ -73,12 +98,12 @@ mod tests {
 
     #[test]
     fn tokens_round_trip_and_sort() {
-        let token = |increment: u32, position: Position| Token {
-            time: Timestamp { time: 7, increment },
-            position,
-        };
+        let token =
+            |increment: u32, position: Position| Token::new(Timestamp { time: 7, increment }, position);
         let tokens = [
             token(1, Position::Event),
+            token(1, Position::Event).of_fragment(1),
+            token(1, Position::Event).of_fragment(2),
             token(1, Position::HighWater),
             token(2, Position::Event),
         ];

@@ -12,7 +12,8 @@ const DEPRECATED_IN_2: [&str; 1] = ["testDeprecationInVersion2"];
 const DEPRECATED_IN_1: [&str; 1] = ["testDeprecation"];
 
 /// Stages that are not in version 1.
-const UNSTABLE_STAGES: [&str; 8] = [
+const UNSTABLE_STAGES: [&str; 9] = [
+    "$changeStreamSplitLargeEvent",
     "$currentOp",
     "$indexStats",
     "$listLocalSessions",

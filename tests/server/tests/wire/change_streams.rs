@@ -265,3 +265,80 @@ async fn tailable_cursors_return_new_documents() {
     write(&mut client, doc! {"drop": "c"}).await;
     assert_eq!(code(&get_more(&mut client, id).await), 175);
 }
+
+#[tokio::test]
+async fn large_events_are_split_and_streams_resume_within_them() {
+    let server = replica_set().await;
+    let mut client = primary(&server).await;
+    write(
+        &mut client,
+        doc! {"create": "c", "changeStreamPreAndPostImages": {"enabled": true}},
+    )
+    .await;
+    let large = |letter: &str| letter.repeat(10 << 20);
+    write(
+        &mut client,
+        doc! {"insert": "c", "documents": [{"_id": 1, "value": large("q")}]},
+    )
+    .await;
+    let options = doc! {"fullDocumentBeforeChange": "required"};
+    let split = doc! {"$changeStreamSplitLargeEvent": {}};
+    let whole = watch(&mut client, options.clone(), &[]).await;
+    let opened = watch(&mut client, options.clone(), std::slice::from_ref(&split)).await;
+    write(
+        &mut client,
+        doc! {"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"value": large("z")}}}]},
+    )
+    .await;
+    write(
+        &mut client,
+        doc! {"delete": "c", "deletes": [{"q": {"_id": 7}, "limit": 1}]},
+    )
+    .await;
+    write(&mut client, doc! {"insert": "c", "documents": [{"_id": 2}]}).await;
+    let failed = get_more(&mut client, cursor(&whole, "firstBatch").0).await;
+    assert_eq!(code(&failed), 10334);
+    let (id, _) = cursor(&opened, "firstBatch");
+    let mut tokens = Vec::new();
+    for fragment in 1..=2 {
+        let reply = get_more(&mut client, id).await;
+        let (_, events) = cursor(&reply, "nextBatch");
+        let event = events[0].as_document().unwrap();
+        assert_eq!(
+            event.get_document("splitEvent").unwrap(),
+            &doc! {"fragment": fragment, "of": 2}
+        );
+        tokens.push(event.get_document("_id").unwrap().clone());
+    }
+    for (token, expected) in tokens.iter().zip([Some(2), None]) {
+        let mut resumed = options.clone();
+        resumed.insert("resumeAfter", token.clone());
+        let reply = watch(&mut client, resumed.clone(), std::slice::from_ref(&split)).await;
+        let first = cursor(&reply, "firstBatch").1[0].as_document().unwrap();
+        let number = first
+            .get_document("splitEvent")
+            .map(|split| split.get_i32("fragment").unwrap());
+        assert_eq!(number.ok(), expected);
+        assert_eq!(
+            code(&watch(&mut client, resumed, &[]).await),
+            280,
+            "without the stage"
+        );
+    }
+    let mut other = doc! {"resumeAfter": tokens[0].clone()};
+    assert_eq!(
+        code(&watch(&mut client, other.clone(), std::slice::from_ref(&split)).await),
+        280,
+        "the event is not split without the pre-image"
+    );
+    other.clear();
+    for (stages, expected) in [
+        (vec![split.clone(), split.clone()], 7_182_802),
+        (vec![split.clone(), doc! {"$match": {}}], 7_182_802),
+        (vec![doc! {"$changeStreamSplitLargeEvent": {"a": 1}}], 7_182_800),
+    ] {
+        assert_eq!(code(&watch(&mut client, other.clone(), &stages).await), expected);
+    }
+    let plain = doc! {"aggregate": "c", "pipeline": [split], "cursor": {}};
+    assert_eq!(code(&client.run(on("db", plain)).await), 20);
+}

@@ -79,8 +79,10 @@ impl Client {
     /// works with all servers, but only with one collection.
     ///
     /// A command with a write that can change several documents (`update_many_model`,
-    /// `delete_many_model`) is [not retryable](crate::action#retries). If the future is dropped, the
-    /// writes of the commands that have been sent may take effect.
+    /// `delete_many_model`) is [not retryable](crate::action#retries). A write concern error that
+    /// permits a retry is reported instead if the results of its command do not fit into one reply: the
+    /// writes were performed, and a retry would lose their results. If the future is dropped, the writes
+    /// of the commands that have been sent may take effect.
     ///
     /// # Errors
     /// [`ErrorKind::ClientBulkWrite`](crate::ErrorKind::ClientBulkWrite) if the server rejects
@@ -230,8 +232,13 @@ impl<'a> ClientBulkWrite<'a> {
             merger.end_command()
         };
         let read = read.await;
-        // Nothing is sent if the cursor is exhausted.
-        results.close().await;
+        if matches!(&read, Err(error) if error.is_network() && !error.is_timeout()) {
+            // The server may be gone: the cursor is closed in the background.
+            drop(results);
+        } else {
+            // Nothing is sent if the cursor is exhausted.
+            results.close().await;
+        }
         read
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     NetworkPhase, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
-    error::CommandError,
+    error::{CommandError, SelectionEnd},
 };
 
 const ALLOWED: RetryOptions = RetryOptions {
@@ -33,6 +33,7 @@ fn nowhere() -> Error {
         topology: String::new(),
         cause: None,
         summary: String::new(),
+        end: SelectionEnd::TimedOut,
     }))
 }
 

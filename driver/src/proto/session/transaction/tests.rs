@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     NetworkPhase, ServerSelectionError, WriteConcernError, WriteFailure,
     bson::rawdoc,
-    error::CommandError,
+    error::{CommandError, SelectionEnd},
     types::read_preference::{PRIMARY, PRIMARY_PREFERRED},
 };
 
@@ -160,6 +160,7 @@ fn errors_without_a_reply_are_transient_except_of_a_commit() {
             topology: String::new(),
             cause: None,
             summary: String::new(),
+            end: SelectionEnd::TimedOut,
         }))
     };
     let pool = |error| Error::new(ErrorKind::Pool(error));

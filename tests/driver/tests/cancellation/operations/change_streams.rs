@@ -1,30 +1,26 @@
 //! Dropping the futures that read from a change stream.
 
-use std::pin::pin;
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use marula_driver::{
     Client,
     bson::{Document, doc},
 };
-use marula_driver_tests::{
-    Proxy,
-    polling::{Held, poll_times},
-    proxy::Action,
-    replica_set,
-};
+use marula_driver_tests::{Proxy, polling::run_for_pieces, proxy::Action, replica_set};
 
 use super::harness::{ENDS, PIECES};
 
 /// The next event continues with the getMore whose future was dropped.
 #[tokio::test]
-async fn dropping_next_of_a_change_stream_at_every_poll_loses_no_event() {
+async fn dropping_next_of_a_change_stream_at_every_piece_loses_no_event() {
     let deployment = replica_set().await;
     let primary = deployment.server.primary().expect("a primary");
     let proxy = Proxy::start(primary).await;
     let client = Client::connect(proxy.uri("maxPoolSize=1&directConnection=true"))
         .await
         .expect("a client");
-    for polls in 0.. {
+    for pieces in 0..=2 * PIECES {
         let things = deployment.collection::<Document>();
         let watched = client
             .database(things.database().name())
@@ -39,37 +35,53 @@ async fn dropping_next_of_a_change_stream_at_every_poll_loses_no_event() {
                 Action::Pass
             }
         });
-        let (mut ids, mut dropped) = (Vec::new(), false);
+        let (mut ids, mut left) = (Vec::new(), pieces);
         while ids.len() < all.len() {
-            let next = Box::pin(changes.try_next());
-            let event = match poll_times(next, polls, &proxy, Held::OfTheFuture).await {
+            // The future is dropped after each piece.
+            let next = run_for_pieces(Box::pin(changes.try_next()), left.min(1), &proxy).await;
+            let event = match next {
                 Some(event) => event,
+                None if left > 0 => {
+                    left -= 1;
+                    continue;
+                }
                 None => {
-                    dropped = true;
                     proxy.pass_everything();
-                    let mut next = pin!(changes.try_next());
-                    loop {
-                        tokio::select! {
-                            event = &mut next => break event,
-                            () = proxy.release() => {}
-                        }
-                    }
+                    proxy.end_waits();
+                    changes.try_next().await
                 }
             };
             let event = event.expect("no error").expect("an event");
             ids.push(event.document_key.expect("a key").get_i32("_id").expect("an id"));
         }
-        assert_eq!(ids, [1, 2, 3, 4, 5], "dropped after {polls} polls");
+        assert_eq!(ids, [1, 2, 3, 4, 5], "dropped after {pieces} pieces");
         proxy.pass_everything();
+        proxy.end_waits();
         changes.close().await;
-        if !dropped {
-            assert!(polls > PIECES, "{polls}");
-            assert_eq!(
-                deployment.server.commands_seen("aggregate"),
-                polls + 1,
-                "nothing is resumed"
-            );
-            return;
-        }
+        assert_eq!(
+            deployment.server.commands_seen("aggregate"),
+            pieces + 1,
+            "nothing is resumed"
+        );
+    }
+}
+
+/// There is one connection. The getMore of a stream that is not polled completes, and gives it back.
+#[tokio::test]
+async fn a_change_stream_that_is_not_polled_holds_no_connection() {
+    let deployment = replica_set().await;
+    let client = deployment.client_with("maxPoolSize=1").await;
+    let things = client.database("shop").collection::<Document>("things");
+    let mut changes = things
+        .watch()
+        .max_await_time(Duration::from_millis(10))
+        .await
+        .expect("a stream");
+    for id in 0..5 {
+        // A getMore is running, or waits for the connection.
+        assert!(changes.try_next().now_or_never().is_none());
+        things.insert_one(&doc! { "_id": id }).await.expect("stored");
+        let event = changes.try_next().await.expect("no error").expect("an event");
+        assert_eq!(event.document_key, Some(doc! { "_id": id }));
     }
 }

@@ -1,16 +1,16 @@
 //! Dropping cursors and the futures that read from them.
 
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use marula_driver::{ErrorKind, bson::doc};
-use marula_driver_tests::polling::{Held, poll_times};
+use marula_driver_tests::{
+    polling::{Held, poll_times, run_for_pieces},
+    proxy::Action,
+};
 
 use super::harness::{self, Case, Harness};
 
@@ -28,26 +28,41 @@ async fn open_cursors(harness: &Harness) -> i64 {
     open.and_then(|open| open.get_i64("total")).expect("a number")
 }
 
+/// When a reader is dropped.
+enum Dropped {
+    AtEveryPoll,
+    /// The getMore runs in a task, which is not polled by the reader.
+    AtEveryPiece,
+}
+
 /// Drops a reader of a cursor of three batches while getMore is in flight, and expects every cursor
 /// to be killed.
-async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harness::Running) {
+async fn cursors_are_killed(
+    dropped: Dropped,
+    read: fn(harness::Round, Arc<AtomicUsize>) -> harness::Running,
+) {
     let harness = Harness::start().await;
     let (opened, finished) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (counter, done) = (Arc::clone(&opened), Arc::clone(&finished));
     let started = Arc::new(AtomicUsize::new(0));
     let begun = Arc::clone(&started);
-    harness
-        .drop_at_every_poll(Case::new("getMore", move |round| {
-            let (running, done) = (read(round, Arc::clone(&counter)), Arc::clone(&done));
-            let begun = Arc::clone(&begun);
-            async move {
-                begun.fetch_add(1, Ordering::SeqCst);
-                running.await?;
-                done.fetch_add(1, Ordering::SeqCst);
-                Ok(())
-            }
-        }))
-        .await;
+    let case = Case::new("getMore", move |round| {
+        let (running, done) = (read(round, Arc::clone(&counter)), Arc::clone(&done));
+        let begun = Arc::clone(&begun);
+        async move {
+            begun.fetch_add(1, Ordering::SeqCst);
+            running.await?;
+            done.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+    });
+    match dropped {
+        Dropped::AtEveryPoll => harness.drop_at_every_poll(case).await,
+        Dropped::AtEveryPiece => {
+            // Not after the last: whether the cursor ended before it was dropped is then unknown.
+            harness.drop_at_every_piece(case, 2 * harness::PIECES).await;
+        }
+    }
     let started = started.load(Ordering::SeqCst);
     assert_eq!(
         started - opened.load(Ordering::SeqCst),
@@ -69,7 +84,7 @@ async fn cursors_are_killed(read: fn(harness::Round, Arc<AtomicUsize>) -> harnes
 
 #[tokio::test]
 async fn a_cursor_dropped_during_advance_is_killed() {
-    cursors_are_killed(|round, opened| {
+    cursors_are_killed(Dropped::AtEveryPoll, |round, opened| {
         Box::pin(async move {
             let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
             opened.fetch_add(1, Ordering::SeqCst);
@@ -82,7 +97,7 @@ async fn a_cursor_dropped_during_advance_is_killed() {
 
 #[tokio::test]
 async fn a_cursor_dropped_during_try_next_is_killed() {
-    cursors_are_killed(|round, opened| {
+    cursors_are_killed(Dropped::AtEveryPoll, |round, opened| {
         Box::pin(async move {
             let mut cursor = round.things.find(doc! {}).batch_size(2).await?;
             opened.fetch_add(1, Ordering::SeqCst);
@@ -95,7 +110,7 @@ async fn a_cursor_dropped_during_try_next_is_killed() {
 
 #[tokio::test]
 async fn a_cursor_dropped_as_a_stream_is_killed() {
-    cursors_are_killed(|round, opened| {
+    cursors_are_killed(Dropped::AtEveryPiece, |round, opened| {
         Box::pin(async move {
             let mut cursor = round
                 .things
@@ -144,7 +159,7 @@ async fn the_results_cursor_of_a_dropped_client_bulk_write_is_killed() {
 #[tokio::test]
 async fn dropping_next_of_a_stream_loses_no_document() {
     let harness = Harness::start().await;
-    for polls in 0.. {
+    for pieces in 0..=2 * harness::PIECES {
         let round = harness.next_round().await;
         harness.hold("getMore");
         let mut cursor = round
@@ -155,21 +170,19 @@ async fn dropping_next_of_a_stream_loses_no_document() {
             .await
             .expect("a cursor");
         let mut ids = Vec::new();
-        let mut dropped = false;
+        let mut left = pieces;
         loop {
-            let next = poll_times(Box::pin(cursor.next()), polls, &harness.proxy, Held::OfTheFuture).await;
+            // The future is dropped after each piece.
+            let next = run_for_pieces(Box::pin(cursor.next()), left.min(1), &harness.proxy).await;
             let document = match next {
                 Some(document) => document,
+                None if left > 0 => {
+                    left -= 1;
+                    continue;
+                }
                 None => {
-                    dropped = true;
-                    harness.proxy.pass_everything();
-                    let mut next = pin!(cursor.next());
-                    loop {
-                        tokio::select! {
-                            document = &mut next => break document,
-                            () = harness.proxy.release() => {}
-                        }
-                    }
+                    harness.pass_everything();
+                    cursor.next().await
                 }
             };
             match document {
@@ -177,13 +190,54 @@ async fn dropping_next_of_a_stream_loses_no_document() {
                 None => break,
             }
         }
-        assert_eq!(ids, [1, 2, 3, 4, 5], "dropped after {polls} polls");
+        assert_eq!(ids, [1, 2, 3, 4, 5], "dropped after {pieces} pieces");
         harness.settle().await;
-        if !dropped {
-            assert!(polls > harness::PIECES, "{polls}");
-            return;
-        }
     }
+}
+
+/// While the stream is not polled, its getMore completes, and gives its connection back.
+#[tokio::test]
+async fn a_stream_that_is_not_polled_holds_no_connection() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    for _ in 0..2 {
+        cursor.next().await.expect("an item").expect("a document");
+    }
+    assert!(cursor.next().now_or_never().is_none(), "a getMore is running");
+    // There is one connection.
+    harness.probe().await;
+    let rest: Vec<_> = cursor
+        .map(|document| document.expect("a document"))
+        .collect()
+        .await;
+    assert_eq!(rest.len(), 3);
+    harness.settle().await;
+}
+
+/// The reply to the running getMore is not awaited, and killCursors is.
+#[tokio::test]
+async fn closing_a_stream_cancels_its_get_more() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let mut cursor = round.things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    for _ in 0..2 {
+        cursor.next().await.expect("an item").expect("a document");
+    }
+    harness.proxy.set_rule(|exchange| {
+        if exchange.command == "getMore" {
+            Action::Hang
+        } else {
+            Action::Pass
+        }
+    });
+    assert!(cursor.next().now_or_never().is_none(), "a getMore is running");
+    harness.server.wait_for_command("getMore", 1).await;
+    tokio::time::timeout(harness::TIME_LIMIT, cursor.close())
+        .await
+        .expect("nothing is awaited but killCursors");
+    assert_eq!(harness.server.commands_seen("killCursors"), 1);
+    assert_eq!(open_cursors(&harness).await, 0);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{
     Proxy,
-    polling::{Held, poll_times},
+    polling::{Held, poll_times, run_for_pieces},
     proxy::Action,
 };
 use marula_test_server::TestServer;
@@ -192,5 +192,27 @@ impl Harness {
                 None => assert_eq!(opened, 0, "{} dropped after {polls} polls", case.command),
             }
         }
+    }
+
+    /// Runs an operation whose command runs in a task, each time until one more piece of a reply was
+    /// released before it is dropped. Returns the number of runs.
+    pub(crate) async fn drop_at_every_piece(&self, case: Case, pieces: usize) -> usize {
+        for released in 0..pieces {
+            let round = self.next_round().await;
+            self.hold(case.command);
+            let before = self.proxy.accepted();
+            let running = run_for_pieces((case.operation)(round), released, &self.proxy);
+            let outcome = tokio::time::timeout(TIME_LIMIT, running)
+                .await
+                .unwrap_or_else(|_| panic!("{} does not end after {released} pieces", case.command));
+            assert!(
+                outcome.is_none(),
+                "{} ended after {released} pieces",
+                case.command
+            );
+            self.settle().await;
+            assert_eq!(self.proxy.accepted(), before, "the connection is kept");
+        }
+        pieces
     }
 }

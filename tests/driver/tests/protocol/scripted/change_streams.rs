@@ -18,24 +18,24 @@ use marula_driver_tests::{Answer, Request, ScriptedServer};
 use super::replies::{CURSOR, first_batch, next_batch};
 
 /// An insert event with this number as its token and in its document.
-fn event(number: i32) -> Bson {
+pub(crate) fn event(number: i32) -> Bson {
     let id = doc! { "_data": number.to_string() };
     doc! { "_id": id, "operationType": "insert", "fullDocument": { "number": number } }.into()
 }
 
 /// An error reply with the label of resumable errors.
-fn resumable(code: i32) -> Answer {
+pub(crate) fn resumable(code: i32) -> Answer {
     Answer::Reply(doc! {
         "ok": 0, "code": code, "errmsg": "from the script", "errorLabels": ["ResumableChangeStreamError"],
     })
 }
 
-fn refused(code: i32) -> Answer {
+pub(crate) fn refused(code: i32) -> Answer {
     Answer::Reply(doc! { "ok": 0, "code": code, "codeName": "Scripted", "errmsg": "from the script" })
 }
 
 /// Replies to the commands with these names in this order. The last reply to each is repeated.
-fn sequence(
+pub(crate) fn sequence(
     mut aggregates: Vec<Answer>,
     mut get_mores: Vec<Answer>,
 ) -> impl FnMut(&Request) -> Answer + Send + 'static {
@@ -53,13 +53,13 @@ fn sequence(
     }
 }
 
-async fn client_of(server: &ScriptedServer) -> Client {
+pub(crate) async fn client_of(server: &ScriptedServer) -> Client {
     Client::connect(server.uri("retryReads=false"))
         .await
         .expect("a client")
 }
 
-async fn watch(client: &Client) -> ChangeStream<ChangeStreamEvent<Document>> {
+pub(crate) async fn watch(client: &Client) -> ChangeStream<ChangeStreamEvent<Document>> {
     let things = client.database("d").collection::<Document>("c");
     things.watch().await.expect("a stream")
 }
@@ -74,7 +74,7 @@ fn stage(request: &Request) -> Document {
         .clone()
 }
 
-fn number(event: ChangeStreamEvent<Document>) -> i32 {
+pub(crate) fn number(event: ChangeStreamEvent<Document>) -> i32 {
     let document = event.full_document.expect("a document");
     document.get_i32("number").expect("a number")
 }

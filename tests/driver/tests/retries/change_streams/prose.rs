@@ -345,6 +345,44 @@ async fn change_streams_prose_18_start_after_becomes_resume_after() {
     );
 }
 
+#[tokio::test]
+async fn change_streams_prose_19_large_events_are_split() {
+    let stage = Stage::start().await;
+    let things = stage.unrecorded();
+    things.drop().await.expect("dropped");
+    let images = doc! { "enabled": true };
+    let database = things.database();
+    database
+        .create_collection(things.name())
+        .change_stream_pre_and_post_images(images)
+        .await
+        .expect("created");
+    let large = |letter: &str| letter.repeat(10 << 20);
+    things
+        .insert_one(&doc! { "value": large("q") })
+        .await
+        .expect("stored");
+    let mut changes = things
+        .watch()
+        .pipeline([doc! { "$changeStreamSplitLargeEvent": {} }])
+        .full_document_before_change("required")
+        .await
+        .expect("a stream");
+    things
+        .update_one(doc! {}, doc! { "$set": { "value": large("z") } })
+        .await
+        .expect("updated");
+    for fragment in 1..=2 {
+        if fragment == 2 {
+            // The token of the first fragment is that of the resume.
+            stage.fail(&["getMore"], 6).await;
+        }
+        let event = changes.try_next().await.expect("no error").expect("an event");
+        let split = event.split_event.expect("a fragment");
+        assert_eq!((split.fragment, split.of), (fragment, 2), "{split:?}");
+    }
+}
+
 /// The server refuses a token that it did not create, and the token of an invalidated stream.
 #[tokio::test]
 async fn tokens_that_cannot_be_resumed_are_typed_errors() {
