@@ -52,6 +52,19 @@ fn read_all(body: &[u8]) {
 }
 
 #[test]
+fn a_reply_without_a_valid_ok_is_invalid() {
+    for reply in [
+        doc! { "n": 1 },
+        doc! { "ok": "1" },
+        doc! { "ok": Timestamp { time: 1, increment: 0 } },
+    ] {
+        let body = to_vec(&reply).unwrap();
+        let error = Reply::scan(&body).unwrap().command_error().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::InvalidReply(_)), "{error:?}");
+    }
+}
+
+#[test]
 fn valid_replies_are_parsed() {
     let [failed, written, cursor] = replies();
     let error = Reply::scan(&failed).unwrap().command_error().unwrap();

@@ -436,7 +436,13 @@ fn is_unknown_result(error: &Error) -> bool {
             code::UNKNOWN_REPL_WRITE_CONCERN | code::UNSATISFIABLE_WRITE_CONCERN
         );
     }
+    // The server may have committed before it sent a reply that the driver cannot read.
+    let is_unreadable = matches!(
+        error.kind(),
+        ErrorKind::Protocol(_) | ErrorKind::Decode(_) | ErrorKind::InvalidReply(_)
+    );
     is_without_reply(error)
+        || is_unreadable
         || error.contains_label(RETRYABLE_WRITE_ERROR)
         || error.code() == Some(code::MAX_TIME_MS_EXPIRED)
 }

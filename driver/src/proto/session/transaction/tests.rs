@@ -205,6 +205,7 @@ fn the_result_of_a_commit_is_unknown_after_these_errors() {
         (concern_failure(50), true),
         (concern_failure(79), false),
         (concern_failure(100), false),
+        (Error::invalid_reply("a reply has no valid field \"ok\""), true),
     ] {
         let mut transaction = running();
         let labeled = transaction.failed(Commit, error);

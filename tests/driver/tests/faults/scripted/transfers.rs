@@ -3,7 +3,8 @@
 use std::{future::IntoFuture, pin::pin, time::Duration};
 
 use marula_driver::{
-    Client, Error, ErrorKind, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Client, Error, ErrorKind, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT,
 };
 
 use super::{
@@ -23,7 +24,8 @@ const POLLS: usize = 16;
 /// may cause.
 fn check(error: &Error) {
     let is_labeled = error.contains_label(TRANSIENT_TRANSACTION_ERROR)
-        || error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT);
+        || error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+        || error.contains_label(SYSTEM_OVERLOADED_ERROR);
     if !is_labeled && !matches!(error.kind(), ErrorKind::Timeout(_)) {
         work::check(error);
     }

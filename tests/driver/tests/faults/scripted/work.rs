@@ -25,6 +25,7 @@ pub(crate) fn check(error: &Error) {
             | ErrorKind::ServerSelection(_)
             | ErrorKind::Protocol(_)
             | ErrorKind::Decode(_)
+            | ErrorKind::InvalidReply(_)
             | ErrorKind::Authentication(_)
     );
     assert!(expected, "{error:?}");
