@@ -40,7 +40,7 @@ pub use crate::{
     },
     types::deadline::Deadline,
 };
-pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology};
+pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology, wait_until_idle};
 
 /// A network error as the connection reports it.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {

@@ -52,7 +52,7 @@ pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
 use sessions::SessionPool;
 use state::{Failure, OperationState, PinnedBy, Retries};
-pub(crate) use time_limit::{report, start_timeout};
+pub(crate) use time_limit::{report, start_abort_timeout, start_timeout};
 
 /// The options of the executor.
 #[derive(Clone, Debug)]
@@ -196,9 +196,6 @@ impl Executor {
         Failure { error, origin }: Failure,
     ) -> Next {
         let error = state.attempt_failed(error);
-        if error.is_network() {
-            state.mark_dirty();
-        }
         let timeout = state.timeout;
         // Created here: which statements the command of a bulk write holds, and so whether it is
         // retryable, is decided when the connection is known.
@@ -222,6 +219,9 @@ impl Executor {
             Next::Report(error) if has_timed_out => Next::Report(error.into_timeout()),
             next => next,
         };
+        if let Next::Report(error) = &next {
+            state.failed(error);
+        }
         if let Next::Again { pause } = &next {
             let retargeted = pause.is_some() && self.settings.overload_retargeting;
             if let Some(address) = origin.address.filter(|_| origin.router || retargeted)
@@ -322,7 +322,11 @@ impl Executor {
                 }
                 attempt.run(operation, &mut connection).await
             };
-            state.leave(matches!(&result, Err(error) if error.is_network()));
+            let is_network = matches!(&result, Err(error) if error.is_network());
+            state.leave(is_network);
+            if is_network {
+                state.mark_dirty();
+            }
             let was_sent = std::mem::take(&mut state.in_flight);
             let result = result.map_err(|error| {
                 if was_sent {
@@ -339,7 +343,7 @@ impl Executor {
                     return result;
                 }
                 PinnedBy::Transaction => {
-                    state.keep_connection(connection);
+                    state.keep_connection(connection, is_network);
                     return result;
                 }
             }

@@ -81,7 +81,9 @@ impl<'a> OperationState<'a> {
             .get_or_insert_with(|| session.next_transaction_number())
     }
 
-    /// Marks the session as dirty.
+    /// Marks the session as dirty, after "a network error is encountered when executing any command"
+    /// in it (Driver Sessions, "Server Session Pool"). That of a check-out is none: no command was sent
+    /// in the session, so none "may be left running on the server".
     pub(super) fn mark_dirty(&mut self) {
         if let Some(explicit) = self.explicit {
             explicit.lock().mark_dirty();

@@ -25,17 +25,36 @@ pub(crate) fn start_timeout(
     inherited: Option<Duration>,
 ) -> Result<Timeout> {
     if let Some(session) = session {
-        let of_transaction = session.lock().timeout();
+        let of_transaction = timeout_of_session(own, session)?;
         if of_transaction.is_set() {
-            return match own {
-                Some(_) => Err(Error::invalid_argument(
-                    "the time limit of the transaction includes this operation; remove the timeout of the operation",
-                )),
-                None => Ok(of_transaction),
-            };
+            return Ok(of_transaction);
         }
     }
     Ok(Timeout::start(own.or(inherited)))
+}
+
+/// Starts the time limit of an abort: that of the transaction of the convenient API again from its
+/// beginning, so that the server does not keep the transaction ("withTransaction refreshes the
+/// timeout for abortTransaction"), or else of the session.
+///
+/// # Errors
+/// As [`start_timeout`].
+pub(crate) fn start_abort_timeout(own: Option<Duration>, session: &ExplicitSession) -> Result<Timeout> {
+    timeout_of_session(own, session)?;
+    let inherited = session.lock().abort_timeout();
+    Ok(Timeout::start(own.or(inherited)))
+}
+
+/// The time limit of the transaction of the convenient API that runs in the session. Unset outside of
+/// one. `own` is the option of the operation.
+fn timeout_of_session(own: Option<Duration>, session: &ExplicitSession) -> Result<Timeout> {
+    let timeout = session.lock().timeout();
+    if timeout.is_set() && own.is_some() {
+        return Err(Error::invalid_argument(
+            "the time limit of the transaction includes this operation; remove the timeout of the operation",
+        ));
+    }
+    Ok(timeout)
 }
 
 /// As [`Timeout::report`]. `is_set`: whether the operation has `timeoutMS`. The future of an

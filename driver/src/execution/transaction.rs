@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
     Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    connection::Condition,
     operation::{Operation, Retry},
     pool::{CheckOutReason, PooledConnection},
     proto::{
@@ -16,7 +17,7 @@ use crate::{
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
-    types::{timeout::Timeout, transaction_options::TransactionOptions},
+    types::{deadline::Elapsed, timeout::Timeout, transaction_options::TransactionOptions},
 };
 
 impl ExplicitSession {
@@ -33,15 +34,18 @@ impl ExplicitSession {
         self.lock().transaction_mut().map(change)
     }
 
-    /// Waits until no other command of the transaction is running.
-    /// [`end_turn`](Self::end_turn) must be called after the command.
-    async fn begin_turn(&self) -> Result<()> {
-        match self.turn.acquire().await {
-            Ok(permit) => {
+    /// Waits until no other command of the transaction is running, within the time limit of the
+    /// operation. [`end_turn`](Self::end_turn) must be called after the command.
+    async fn begin_turn(&self, timeout: Timeout) -> Result<()> {
+        match timeout.deadline(None).run(self.turn.acquire()).await {
+            Ok(Ok(permit)) => {
                 permit.forget();
                 Ok(())
             }
-            Err(_) => Err(TransactionError::SessionEnded.into()),
+            Ok(Err(_)) => Err(TransactionError::SessionEnded.into()),
+            Err(Elapsed) => Err(Error::timed_out(
+                "while another command of the transaction was running",
+            )),
         }
     }
 
@@ -81,7 +85,7 @@ impl OperationState<'_> {
             return Ok(());
         }
         if session.lock().open_transaction().is_some() {
-            session.begin_turn().await?;
+            session.begin_turn(self.timeout).await?;
             self.has_turn = true;
         }
         let mut state = session.lock();
@@ -110,7 +114,7 @@ impl OperationState<'_> {
     }
 
     /// Adds the labels of transactions to the error of an attempt, and unpins the session where the
-    /// specification requires it before a retry.
+    /// specification requires it before a retry. [`failed`](Self::failed) follows if there is none.
     pub(super) fn attempt_failed(&self, error: Error) -> Error {
         let (Some(session), Some(command)) = (self.explicit, self.transaction) else {
             return error;
@@ -118,6 +122,14 @@ impl OperationState<'_> {
         let labeled = session.change_transaction(|transaction| transaction.failed(command, error.clone()));
         session.settle_pin();
         labeled.unwrap_or(error)
+    }
+
+    /// The operation returns this error.
+    pub(super) fn failed(&self, error: &Error) {
+        if let (Some(session), Some(_)) = (self.explicit, self.transaction) {
+            session.change_transaction(|transaction| transaction.returned(error));
+            session.settle_pin();
+        }
     }
 
     /// An attempt succeeded.
@@ -145,8 +157,19 @@ impl OperationState<'_> {
     }
 
     /// Returns the connection to the session after an attempt, if the session is pinned to it.
-    pub(super) fn keep_connection(&self, mut connection: PooledConnection) {
+    /// `is_network`: the attempt failed with a network error, which unpins the session.
+    pub(super) fn keep_connection(&self, mut connection: PooledConnection, is_network: bool) {
         let Some(session) = self.explicit else { return };
+        if connection.condition() == Condition::Broken {
+            session.change_transaction(|transaction| {
+                if is_network {
+                    transaction.unpin();
+                } else {
+                    transaction.connection_broke();
+                }
+            });
+            return;
+        }
         connection.set_check_out_reason(CheckOutReason::Transaction);
         session.keep_connection(Box::new(connection));
         session.settle_pin();
@@ -228,7 +251,8 @@ impl Executor {
     /// Commits or aborts the transaction of a session, by `operation`. The errors of an abort are
     /// ignored: the server aborts the transaction in any case.
     ///
-    /// If the future is dropped before the command was sent, the transaction is still in progress.
+    /// If the future is dropped before the command was sent, or the time limit expires while another
+    /// command of the transaction is running, the transaction is still in progress.
     pub(crate) async fn end_transaction<O: Operation<Output = ()>>(
         &self,
         session: &Arc<ExplicitSession>,
@@ -236,7 +260,8 @@ impl Executor {
         timeout: Timeout,
         operation: &mut O,
     ) -> Result<()> {
-        session.begin_turn().await?;
+        let turn = session.begin_turn(timeout).await;
+        turn.map_err(|error| command.label(error))?;
         let mut ending = Ending {
             session,
             is_cancelable: false,
@@ -269,8 +294,8 @@ impl Executor {
             return Ok(());
         }
         match &result {
-            // The commit can be repeated. It has no label if the time limit expired before it was sent.
-            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) || error.is_timeout() => {
+            // The commit can be repeated.
+            Err(error) if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) => {
                 session.span.commit_failed(error);
             }
             result => session.span.end(result.as_ref().err()),

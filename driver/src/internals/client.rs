@@ -64,6 +64,12 @@ pub async fn wait_for_topology(
     wait(client, look, |now| suit(now)).await
 }
 
+/// Waits until nothing is in flight: no operation, no open cursor, no transaction, no task of the
+/// driver. Operations that begin in the meantime are refused.
+pub async fn wait_until_idle(client: &Client) {
+    client.executor().begin_shutdown().wait().await;
+}
+
 async fn wait<T>(client: &Client, look: impl Fn(&Client) -> T, suit: impl Fn(&T) -> bool) -> T {
     let mut changes = client.executor().topology().changes();
     loop {

@@ -50,7 +50,8 @@ macro_rules! transaction_setters {
         }
 
         /// The write concern of the commit. It must be acknowledged. A commit that is repeated has
-        /// `w: "majority"`, and a `wtimeout` of 10 s if none is set.
+        /// `w: "majority"`, and a `wtimeout` of 10 s if none is set. With `timeoutMS`, no `wtimeout`
+        /// is sent.
         pub fn write_concern(mut self, value: $crate::options::WriteConcern) -> Self {
             self.$($options.)?write_concern = Some(value);
             self

@@ -290,13 +290,27 @@ impl Sessions {
                 }
             },
         };
-        let committed = transaction.commit(deployment);
-        let state = if committed.is_ok() {
+        // A commit that was sent again can run at the same time: the state is read again with the
+        // data locked. Lock order: the catalog of the transaction, that of the deployment, the
+        // sessions.
+        let catalog = lock(&transaction.catalog);
+        let mut shared = deployment.catalog();
+        let mut sessions = lock(&self.known);
+        let state = match sessions.get_mut(&id) {
+            Some(session) if session.txn_number == number => &mut session.transaction,
+            _ => return Err(no_such_transaction(number)),
+        };
+        match state {
+            Some(State::Committed) => return Ok(()),
+            Some(State::InProgress(current)) if Arc::ptr_eq(current, &transaction) => {}
+            _ => return Err(no_such_transaction(number)),
+        }
+        let committed = transaction.commit(&catalog, &mut shared);
+        *state = Some(if committed.is_ok() {
             State::Committed
         } else {
             State::Aborted
-        };
-        self.finish(body, &transaction, state)?;
+        });
         committed
     }
 

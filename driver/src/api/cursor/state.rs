@@ -204,8 +204,9 @@ impl State {
     /// Fetches the next batch without a delay.
     async fn fetch_at_once(&mut self, timeout: Timeout) -> Result<()> {
         // Reset when the reply arrives. If the future is dropped before, the batch is lost.
-        self.failed = true;
-        self.interrupted = true;
+        (self.failed, self.interrupted) = (true, true);
+        // Frees the memory of the last batch before the next is read.
+        self.reply.batch = Batch::default();
         let now = Instant::now();
         self.backoff.sent(now);
         if let Some(session) = &mut self.reply.session {

@@ -8,15 +8,12 @@ use std::{
 
 use crate::{
     Collection, Cursor, Database, Error, ErrorKind, IndexModel, Result,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, decode_document, doc},
     error::GridFsError,
     execution::Executor,
-    proto::gridfs::{GridFsFile, Revision, has_index, is_valid_id},
+    proto::gridfs::{GridFsFile, Revision, delete_batches, has_index, is_valid_id},
     types::{read_preference::ReadPreference, timeout::Timeout},
 };
-
-/// The maximum number of files that one command deletes.
-const FILES_PER_DELETE: usize = 10_000;
 
 /// The collections of a bucket, and whether its indexes have been checked.
 pub(super) struct Store {
@@ -215,24 +212,27 @@ impl Store {
 
     /// The `_id`s are read from the primary: a secondary may not have all files yet.
     pub(super) async fn delete_by_name(&self, filename: String, timeout: Timeout) -> Result<()> {
-        let files = self.files.clone_with_type::<Document>();
+        let files = self.files.clone_with_type::<RawDocumentBuf>();
         let find = files
             .find(doc! { "filename": &filename })
             .projection(doc! { "_id": 1 })
             .read_preference(ReadPreference::primary());
         let found = within!(timeout, find).await?.try_collect().await?;
-        let ids: Vec<Bson> = found
-            .into_iter()
-            .filter_map(|mut file| file.remove("_id"))
-            .collect();
+        let mut ids = Vec::with_capacity(found.len());
+        for file in &found {
+            let bytes = file.as_bytes();
+            if let Some(id) = decode_document(bytes)?.remove("_id") {
+                ids.push((id, bytes.len()));
+            }
+        }
         if ids.is_empty() {
             return Err(GridFsError::NameNotFound(filename).into());
         }
-        for ids in ids.chunks(FILES_PER_DELETE) {
-            let of_files = doc! { "_id": { "$in": ids.to_vec() } };
+        for ids in delete_batches(ids) {
+            let of_files = doc! { "_id": { "$in": ids.clone() } };
             within!(timeout, files.delete_many(of_files)).await?;
-            self.delete_chunks(doc! { "files_id": { "$in": ids.to_vec() } }, timeout)
-                .await?;
+            let of_chunks = doc! { "files_id": { "$in": ids } };
+            self.delete_chunks(of_chunks, timeout).await?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     Client, ClientSession, Error, Result,
     api::command::{EndTransaction, awaitable},
-    execution::{ExplicitSession, admit, start_timeout},
+    execution::{ExplicitSession, admit, start_abort_timeout, start_timeout},
     proto::session::{TransactionCommand, TransactionState},
     types::{
         timeout::Timeout,
@@ -63,6 +63,10 @@ impl ClientSession {
     /// transaction, if it was aborted, or if the future of an operation in it was dropped before
     /// the reply arrived.
     ///
+    /// If the time limit expires while another command of the transaction is running, of a cursor in
+    /// another task, nothing is sent and the transaction remains in progress. After all other errors
+    /// of a commit, it cannot be aborted.
+    ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
     /// Otherwise its result is unknown, and the commit can be called again.
@@ -79,7 +83,9 @@ impl ClientSession {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if there is no transaction, or if it
-    /// was committed or aborted.
+    /// was committed or aborted. [`Timeout`](crate::ErrorKind::Timeout) if the time limit expires
+    /// while another command of the transaction is running, of a cursor in another task: the
+    /// transaction remains in progress.
     ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
@@ -105,12 +111,6 @@ impl ClientSession {
     /// Starts a transaction. The options that are not set are those of the session, then those of
     /// the client.
     pub(super) fn begin(&mut self, options: TransactionOptions) -> Result<()> {
-        if let Some(concern) = &options.write_concern {
-            concern.validate().map_err(Error::invalid_argument)?;
-        }
-        if let Some(preference) = &options.read_preference {
-            preference.validate().map_err(Error::invalid_argument)?;
-        }
         let concerns = self.client().concerns();
         let of_client = TransactionOptions {
             read_concern: Some(concerns.read_concern.clone()),
@@ -119,6 +119,12 @@ impl ClientSession {
             max_commit_time: None,
         };
         let options = options.or(self.transaction_defaults()).or(&of_client);
+        if let Some(concern) = &options.write_concern {
+            concern.validate().map_err(Error::invalid_argument)?;
+        }
+        if let Some(preference) = &options.read_preference {
+            preference.validate().map_err(Error::invalid_argument)?;
+        }
         self.client().executor().start_transaction(self.shared(), options)
     }
 
@@ -145,8 +151,7 @@ pub(in crate::api) async fn abort(
     session: &Arc<ExplicitSession>,
     timeout: Option<Duration>,
 ) -> Result<()> {
-    let inherited = session.lock().default_timeout();
-    let timeout = Timeout::start(timeout.or(inherited));
+    let timeout = start_abort_timeout(timeout, session)?;
     end(client, session, TransactionCommand::Abort, timeout).await
 }
 
@@ -226,7 +231,9 @@ pub struct AbortTransaction<'a> {
 impl AbortTransaction<'_> {
     /// `timeoutMS`: the time limit for the whole operation, including server selection and
     /// retries. Zero means no limit. Default:
-    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session.
+    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session. An error within a
+    /// transaction of the convenient API that has a time limit, which the abort has again from its
+    /// beginning.
     pub fn timeout(mut self, value: Duration) -> Self {
         self.timeout = Some(value);
         self

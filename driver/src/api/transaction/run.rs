@@ -7,9 +7,9 @@ use std::{
 };
 
 use crate::{
-    ClientSession, Error, Result, TRANSIENT_TRANSACTION_ERROR,
-    execution::ExplicitSession,
-    proto::session::{AfterCommit, TransactionRun, TransactionState},
+    ClientSession, Error, ErrorKind, Result, TRANSIENT_TRANSACTION_ERROR,
+    execution::{ExplicitSession, start_timeout},
+    proto::session::{AfterCommit, RunTimeout, TransactionRun},
     types::{timeout::Timeout, transaction_options::TransactionOptions},
 };
 
@@ -21,8 +21,8 @@ pub(super) struct Attempts {
     limit: Duration,
     /// `timeoutMS`, which replaces `limit`. The operations of the transaction share it.
     timeout: Timeout,
-    /// `timeoutMS` of the run, which an abort has again.
-    full_timeout: Option<Duration>,
+    /// The time limit of the run whose body this run is part of.
+    outer: RunTimeout,
     session: Arc<ExplicitSession>,
     /// The error for which the transaction is run again.
     cause: Option<Error>,
@@ -30,27 +30,30 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// `limit` is the time limit without `timeoutMS`, `timeout` the option of the operation.
+    ///
+    /// # Errors
+    /// The option is set, and the run is part of the body of another one with `timeoutMS`.
     pub(super) fn new(
         session: &ClientSession,
         options: TransactionOptions,
         limit: Duration,
         timeout: Option<Duration>,
-    ) -> Self {
+    ) -> Result<Self> {
         let session = Arc::clone(session.shared());
         let inherited = session.lock().default_timeout();
-        let full_timeout = timeout.or(inherited);
-        let timeout = Timeout::start(full_timeout);
-        session.lock().set_timeout(timeout);
-        Self {
-            timeout,
-            full_timeout,
+        let whole = start_timeout(timeout, Some(&session), inherited)?;
+        let option = timeout.or(inherited);
+        let outer = session.lock().begin_run(RunTimeout { whole, option });
+        Ok(Self {
+            timeout: whole,
+            outer,
             session,
             options,
             run: TransactionRun::default(),
             began: Instant::now(),
             limit,
             cause: None,
-        }
+        })
     }
 
     /// Whether a pause that begins now ends within the time limit.
@@ -87,11 +90,9 @@ impl Attempts {
             Ok(value) => value,
             Err(error) => {
                 // Before the abort, which has errors of its own.
-                self.cause = transient(session, &error);
-                if session.in_transaction() {
-                    // The errors of the command are ignored.
-                    let _ = session.abort(self.full_timeout).await;
-                }
+                let cause = transient(session, &error);
+                let is_aborted = abort_open(session).await;
+                self.cause = cause.filter(|_| is_aborted);
                 return self.cause.is_none().then_some(Err(error));
             }
         };
@@ -102,34 +103,44 @@ impl Attempts {
             let Err(error) = session.commit(None).await else {
                 return Some(Ok(value));
             };
-            match TransactionRun::after_commit(&error) {
-                AfterCommit::CommitAgain if self.allows(Duration::ZERO) => {}
-                AfterCommit::CommitAgain => {
-                    self.session.end_transaction_span();
-                    return Some(Err(error.into_timeout().into()));
-                }
-                AfterCommit::RunAgain => {
-                    if session.transaction_state() == TransactionState::InProgress {
-                        // The commit was not sent.
-                        let _ = session.abort(self.full_timeout).await;
-                    }
-                    self.session.end_transaction_span();
-                    self.cause = Some(error);
-                    return None;
-                }
-                AfterCommit::Report => {
-                    self.session.end_transaction_span();
-                    return Some(Err(error.into()));
-                }
+            let next = TransactionRun::after_commit(&error);
+            let has_time = self.allows(Duration::ZERO) && !is_too_late(&error);
+            if next == AfterCommit::CommitAgain && has_time {
+                continue;
             }
+            let is_aborted = abort_open(session).await;
+            self.session.end_transaction_span();
+            return match next {
+                AfterCommit::CommitAgain => Some(Err(error.into_timeout().into())),
+                AfterCommit::RunAgain if is_aborted => {
+                    self.cause = Some(error);
+                    None
+                }
+                AfterCommit::RunAgain | AfterCommit::Report => Some(Err(error.into())),
+            };
         }
     }
+}
+
+/// Aborts the transaction unless it was aborted, or its commit was sent. Returns whether another can
+/// be started: not if another command of the transaction is still running.
+async fn abort_open(session: &ClientSession) -> bool {
+    if session.in_transaction() {
+        // The errors of the command are ignored.
+        let _ = session.abort(None).await;
+    }
+    !session.in_transaction()
+}
+
+/// Whether the driver found that a command cannot complete in time. A repetition would not either.
+fn is_too_late(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
 }
 
 impl Drop for Attempts {
     /// Later operations in the session are not part of the transaction.
     fn drop(&mut self) {
-        self.session.lock().set_timeout(Timeout::UNSET);
+        self.session.lock().end_run(self.outer);
     }
 }
 

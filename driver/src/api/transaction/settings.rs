@@ -78,7 +78,8 @@ macro_rules! run_setters {
         /// `timeoutMS`: the time limit for the whole run, with all attempts, pauses and commits. The
         /// operations of the body that are passed the session share it, and setting a timeout for
         /// one of them is an error; it does not limit other operations and code. An abort has the
-        /// full time limit again. Zero means no limit. Default:
+        /// full time limit again. An error within the body of another run that has a time limit, which
+        /// includes this run. Zero means no limit. Default:
         /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session, or
         /// else 120 s, after which the transaction is not run again.
         pub fn timeout(mut self, value: Duration) -> Self {
@@ -115,7 +116,8 @@ impl TransactionSettings {
     /// If the body or the commit fails with the label
     /// [`TRANSIENT_TRANSACTION_ERROR`](crate::TRANSIENT_TRANSACTION_ERROR), the transaction is
     /// aborted and run again after a pause of at most 500 ms. A commit whose result is unknown is
-    /// repeated. Both end after the [timeout](Self::timeout), or else after 120 s. If the body itself commits or aborts, its value is returned.
+    /// repeated. Both end after the [timeout](Self::timeout), or else after 120 s. If the body itself
+    /// commits or aborts, its value is returned.
     ///
     /// **The body can run several times.** It is cloned for each attempt, so it can capture shared
     /// references and values that can be cloned, but cannot change captured variables. Its effects
@@ -130,7 +132,7 @@ impl TransactionSettings {
     /// If nothing else says which error the body returns, its last value must: `Ok::<_, Error>(n)`.
     ///
     /// The driver cannot inspect errors of other types. Such an error causes another attempt if an
-    /// operation of the transaction failed with the label, and is returned otherwise.
+    /// operation of the transaction returned an error with the label, and is returned otherwise.
     ///
     /// # Errors
     /// The errors of the body and the commit, unchanged. If the time limit has expired, an error
@@ -151,7 +153,7 @@ impl TransactionSettings {
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
             let mut tx = TransactionScope::new(self.client.start_session().await?);
-            let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout);
+            let mut attempts = Attempts::new(&tx, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(&mut tx).await?;
                 let outcome = body.clone()(&mut tx).await;
@@ -182,11 +184,16 @@ impl SessionTransaction<'_> {
     /// As [`TransactionSettings::run`].
     ///
     /// # Errors
-    /// As [`TransactionSettings::run`]. Also if a transaction is in progress.
+    /// As [`TransactionSettings::run`]. [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if a
+    /// transaction is in progress.
     ///
     /// # Cancel safety
-    /// If the future is dropped, the transaction remains in progress. Abort it, or drop the session,
-    /// which aborts it in the background.
+    /// If the future is dropped while the body is running, the transaction remains in progress:
+    /// abort it, or drop the session, which aborts it in the background. If it is dropped after the
+    /// commit was sent, the result is unknown, and
+    /// [`commit_transaction`](ClientSession::commit_transaction) can be called. If it is dropped
+    /// after the abort of an attempt was sent, no transaction is in progress.
+    /// [`ClientSession::transaction_state`] returns which of them applies.
     pub async fn run<T, E, F>(self, body: F) -> Result<T, E>
     where
         F: AsyncFnOnce(&mut ClientSession) -> Result<T, E> + Clone,
@@ -197,7 +204,7 @@ impl SessionTransaction<'_> {
             let client = session.client().clone();
             admit(client.executor().is_closing(), None)?;
             let _running = client.executor().enter();
-            let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout);
+            let mut attempts = Attempts::new(session, self.options, self.limit, self.timeout)?;
             loop {
                 attempts.begin(session).await?;
                 let outcome = body.clone()(session).await;

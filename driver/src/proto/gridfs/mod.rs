@@ -1,10 +1,11 @@
 //! GridFS ([specification]): how files are divided into chunks, the chunks that an abort deletes,
-//! the checks of ids, of stored files and of chunks, the revisions of a name, and the comparison of
-//! indexes.
+//! the checks of ids, of stored files and of chunks, the revisions of a name, the comparison of
+//! indexes, and the division of deletes into commands.
 //!
 //! [specification]: https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
 
 mod buffer;
+mod deletes;
 mod file;
 mod id;
 mod index;
@@ -14,6 +15,7 @@ mod revision;
 mod sequence;
 
 pub use buffer::ChunkBuffer;
+pub use deletes::delete_batches;
 pub use file::GridFsFile;
 pub use id::{is_valid_id, is_valid_id_of_new_file};
 pub use index::has_index;

@@ -90,6 +90,16 @@ pub enum ReadTime {
     Snapshot(Option<Timestamp>),
 }
 
+/// The time limit of a running transaction of the convenient API (Client Side Operations Timeout,
+/// "Convenient Transactions API"). Unset outside of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunTimeout {
+    /// That of the whole run, which all operations share.
+    pub whole: Timeout,
+    /// `timeoutMS` of the run: an abort has it again from its beginning.
+    pub option: Option<Duration>,
+}
+
 /// The state of a session. A session without server session has ended.
 #[derive(Debug)]
 pub struct SessionState {
@@ -101,8 +111,7 @@ pub struct SessionState {
     cluster_time: Option<ClusterTime>,
     operation_time: Option<Timestamp>,
     snapshot_time: Option<Timestamp>,
-    /// The time limit of a running transaction of the convenient API. Unset outside of one.
-    timeout: Timeout,
+    run_timeout: RunTimeout,
     /// The latest transaction, until an operation outside a transaction follows its end.
     transaction: Option<Box<Transaction>>,
 }
@@ -117,7 +126,7 @@ impl SessionState {
             cluster_time: None,
             operation_time: None,
             snapshot_time: options.snapshot_time,
-            timeout: Timeout::UNSET,
+            run_timeout: RunTimeout::default(),
             transaction: None,
         }
     }
@@ -196,14 +205,34 @@ impl SessionState {
     }
 
     /// The time limit of the running transaction of the convenient API, which all its operations
-    /// share (Client Side Operations Timeout, "Convenient Transactions API").
+    /// share.
     pub fn timeout(&self) -> Timeout {
-        self.timeout
+        self.run_timeout.whole
     }
 
-    /// Sets [`timeout`](Self::timeout), and removes it with `Timeout::UNSET`.
-    pub fn set_timeout(&mut self, timeout: Timeout) {
-        self.timeout = timeout;
+    /// `timeoutMS` of an abort.
+    pub fn abort_timeout(&self) -> Option<Duration> {
+        if self.run_timeout.whole.is_set() {
+            self.run_timeout.option
+        } else {
+            self.options.default_timeout
+        }
+    }
+
+    /// Begins a run of the convenient API with this time limit. One that is set already remains: it
+    /// is that of a run whose body this run is part of. Returns the time limit to restore at the
+    /// [end](Self::end_run).
+    pub fn begin_run(&mut self, timeout: RunTimeout) -> RunTimeout {
+        let outer = self.run_timeout;
+        if !outer.whole.is_set() {
+            self.run_timeout = timeout;
+        }
+        outer
+    }
+
+    /// Ends a run of the convenient API. `outer` is what [`begin_run`](Self::begin_run) returned.
+    pub fn end_run(&mut self, outer: RunTimeout) {
+        self.run_timeout = outer;
     }
 
     /// A command is about to be sent in the session.

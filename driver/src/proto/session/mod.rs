@@ -14,7 +14,7 @@ mod server_session;
 mod transaction;
 mod transaction_run;
 
-pub use client_session::{ReadTime, ReadTimeRule, SessionOptions, SessionState};
+pub use client_session::{ReadTime, ReadTimeRule, RunTimeout, SessionOptions, SessionState};
 pub use cluster_time::ClusterTime;
 pub use server_session::{ServerSession, SessionStack};
 pub use transaction::{

@@ -65,12 +65,16 @@ impl ServerSession {
 #[derive(Debug, Default)]
 pub struct SessionStack {
     sessions: Vec<ServerSession>,
+    /// The last timeout that was not `None`.
+    timeout: Option<Duration>,
 }
 
 impl SessionStack {
     /// The most recently used session. Sessions that are about to expire are dropped. `timeout`:
-    /// `logicalSessionTimeoutMinutes` of the deployment; `None`: sessions are not supported.
+    /// `logicalSessionTimeoutMinutes` of the deployment; `None`: no server is known at the moment, and
+    /// the last timeout applies, or sessions are not supported.
     pub fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
+        let timeout = self.known(timeout);
         while let Some(session) = self.sessions.pop() {
             if session.is_usable(now, timeout) {
                 return Some(session);
@@ -79,8 +83,10 @@ impl SessionStack {
         None
     }
 
-    /// Returns a session to the pool, unless it is dirty or about to expire.
+    /// Returns a session to the pool, unless it is dirty or about to expire. `timeout` as in
+    /// [`pop`](Self::pop).
     pub fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
+        let timeout = self.known(timeout);
         let expired = self
             .sessions
             .iter()
@@ -90,6 +96,11 @@ impl SessionStack {
         if session.is_usable(now, timeout) {
             self.sessions.push(session);
         }
+    }
+
+    fn known(&mut self, timeout: Option<Duration>) -> Option<Duration> {
+        self.timeout = timeout.or(self.timeout);
+        self.timeout
     }
 
     /// Removes all sessions and returns their ids, for `endSessions`.
@@ -122,8 +133,24 @@ mod tests {
         let later = now + Duration::from_secs(1740);
         assert!(stack.pop(later, TIMEOUT).is_none());
         // Without sessions on the server, none is kept.
+        let mut stack = SessionStack::default();
         stack.push(ServerSession::new([1; 16], now), now, None);
         assert!(stack.drain().is_empty());
+    }
+
+    /// The timeout is unknown while no data-bearing server is.
+    #[test]
+    fn sessions_are_kept_while_the_timeout_is_unknown() {
+        let now = Instant::now();
+        let mut stack = SessionStack::default();
+        for id in [1, 2] {
+            stack.push(ServerSession::new([id; 16], now), now, TIMEOUT);
+        }
+        let session = stack.pop(now, None).unwrap();
+        assert_eq!(session.id, [2; 16]);
+        stack.push(session, now, None);
+        let later = now + Duration::from_secs(1740);
+        assert!(stack.pop(later, None).is_none(), "about to expire");
     }
 
     #[test]

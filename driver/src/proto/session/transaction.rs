@@ -3,7 +3,9 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::{fmt, time::Duration};
+mod error;
+
+use std::time::Duration;
 
 use crate::{
     Error, ErrorKind, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR,
@@ -16,6 +18,8 @@ use crate::{
         transaction_options::TransactionOptions,
     },
 };
+
+pub use error::TransactionError;
 
 /// `wtimeout` of a repeated commit whose write concern has none.
 const REPEATED_COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,6 +54,18 @@ pub enum TransactionCommand {
     Abort,
 }
 
+impl TransactionCommand {
+    /// Adds the labels that the driver must add to an error of this command ("Error Labels").
+    pub fn label(self, error: Error) -> Error {
+        let added = match self {
+            Self::Operation if is_without_reply(&error) => TRANSIENT_TRANSACTION_ERROR,
+            Self::Commit if is_unknown_result(&error) => UNKNOWN_TRANSACTION_COMMIT_RESULT,
+            _ => return error,
+        };
+        error.with_labels([added.to_owned()])
+    }
+}
+
 /// What an operation sets itself, which transactions do not permit or restrict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperationOverrides {
@@ -59,85 +75,6 @@ pub struct OperationOverrides {
     pub write_concern: bool,
     /// The operation has a read preference of its own: whether it is primary.
     pub read_preference: Option<bool>,
-}
-
-/// Why a call does not fit the transaction of the session, or an operation cannot be part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionError {
-    /// A transaction is in progress, so that another cannot be started.
-    InProgress,
-    /// The session has no transaction.
-    NotStarted,
-    /// A commit after an abort.
-    CommitAfterAbort,
-    /// An abort after a commit.
-    AbortAfterCommit,
-    /// An abort after an abort.
-    AbortedTwice,
-    /// The write concern of the transaction is unacknowledged.
-    Unacknowledged,
-    /// The session is a snapshot session.
-    Snapshot,
-    /// The session has ended.
-    SessionEnded,
-    /// A read whose read preference is not primary.
-    ReadPreference,
-    /// An operation with a read concern of its own.
-    ReadConcern,
-    /// An operation with a write concern of its own.
-    WriteConcern,
-    /// The future of an operation was dropped before the reply arrived.
-    Lost,
-    /// A getMore of a cursor that was opened in another transaction or outside, or the resume of a
-    /// change stream.
-    OtherCursor,
-    /// A getMore of a cursor whose transaction has ended.
-    EndedCursor,
-}
-
-impl fmt::Display for TransactionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InProgress => "Transaction already in progress; commit or abort it first",
-            Self::NotStarted => "No transaction started",
-            Self::CommitAfterAbort => "Cannot call commitTransaction after calling abortTransaction",
-            Self::AbortAfterCommit => "Cannot call abortTransaction after calling commitTransaction",
-            Self::AbortedTwice => "Cannot call abortTransaction twice",
-            Self::Unacknowledged => {
-                "transactions do not support unacknowledged write concerns; set another write concern for the \
-                 transaction"
-            }
-            Self::Snapshot => "Transactions are not supported in snapshot sessions",
-            Self::SessionEnded => "the session has ended",
-            Self::ReadPreference => "read preference in a transaction must be primary",
-            Self::ReadConcern => {
-                "Cannot set read concern after starting a transaction; set it for the transaction"
-            }
-            Self::WriteConcern => {
-                "Cannot set write concern after starting a transaction; set it for the transaction"
-            }
-            Self::Lost => {
-                "the future of an operation of the transaction was dropped before the reply arrived, so it is unknown \
-                 whether the server ran it; abort the transaction and run it again"
-            }
-            Self::OtherCursor => {
-                "the cursor or change stream was not opened in the transaction in progress; read it after the \
-                 transaction, or in another session"
-            }
-            Self::EndedCursor => "the transaction in which the cursor was opened has ended",
-        })
-    }
-}
-
-impl From<TransactionError> for Error {
-    fn from(refused: TransactionError) -> Self {
-        let error = Self::invalid_argument(refused);
-        if refused == TransactionError::Lost {
-            error.with_labels([TRANSIENT_TRANSACTION_ERROR.to_owned()])
-        } else {
-            error
-        }
-    }
 }
 
 /// What all commands of a transaction must be sent to, if it runs on a mongos.
@@ -157,12 +94,12 @@ pub struct Transaction {
     options: TransactionOptions,
     pin: Option<Pin>,
     recovery_token: Option<RawDocumentBuf>,
-    /// The last error with the label `TransientTransactionError`.
+    /// The last error with the label `TransientTransactionError` that an operation returned.
     transient: Option<Error>,
     /// The first command was sent, and it is not known yet whether the server ran it.
     is_first_outstanding: bool,
-    /// The future of an operation was dropped while its reply was outstanding.
-    is_lost: bool,
+    /// Why neither an operation nor a commit can follow, if so.
+    lost: Option<TransactionError>,
     /// A command of the transaction reached a server, so that commit and abort are sent.
     has_run: bool,
     /// The server may have run a commit or an abort.
@@ -182,7 +119,7 @@ impl Transaction {
             recovery_token: None,
             transient: None,
             is_first_outstanding: false,
-            is_lost: false,
+            lost: None,
             has_run: false,
             may_have_ended: false,
             is_commit_repeated: false,
@@ -217,7 +154,7 @@ impl Transaction {
         self.recovery_token.as_deref()
     }
 
-    /// The last error with the label `TransientTransactionError` that a command met.
+    /// The last error with the label `TransientTransactionError` that an operation returned.
     pub fn transient(&self) -> Option<&Error> {
         self.transient.as_ref()
     }
@@ -268,10 +205,7 @@ impl Transaction {
         if is_read && !is_primary {
             return Err(TransactionError::ReadPreference);
         }
-        if self.is_lost {
-            return Err(TransactionError::Lost);
-        }
-        Ok(())
+        self.lost.map_or(Ok(()), Err)
     }
 
     /// Begins a commit. Returns whether it must be sent: not if no command has reached a server.
@@ -279,12 +213,12 @@ impl Transaction {
     /// # Errors
     /// The state does not permit it, and does not change.
     pub fn begin_commit(&mut self) -> Result<bool, TransactionError> {
-        match self.state {
-            TransactionState::None => return Err(TransactionError::NotStarted),
-            TransactionState::Aborted => return Err(TransactionError::CommitAfterAbort),
+        match (self.state, self.lost) {
+            (TransactionState::None, _) => return Err(TransactionError::NotStarted),
+            (TransactionState::Aborted, _) => return Err(TransactionError::CommitAfterAbort),
             // The server may not have all writes of the transaction.
-            TransactionState::InProgress if self.is_lost => return Err(TransactionError::Lost),
-            TransactionState::Starting | TransactionState::InProgress | TransactionState::Committed => {}
+            (TransactionState::InProgress, Some(lost)) => return Err(lost),
+            (TransactionState::Starting | TransactionState::InProgress | TransactionState::Committed, _) => {}
         }
         self.state = TransactionState::Committed;
         Ok(self.has_run)
@@ -353,45 +287,85 @@ impl Transaction {
         }
     }
 
-    /// A command failed, in server selection, check-out, or later. Returns the error with its labels
-    /// ("Error Labels") and changes pin and state, before a retry.
+    /// An attempt of a command failed, in server selection, check-out, or later. Returns the error
+    /// with its labels and changes pin and state, before a retry.
+    /// [`returned`](Self::returned) follows if there is none.
     pub fn failed(&mut self, command: TransactionCommand, error: Error) -> Error {
         let is_overload = is_retryable_overload(&error);
-        let error = label(command, error);
-        if std::mem::take(&mut self.is_first_outstanding) && is_overload {
-            // The server did not run the command, so the next one is the first (Client
+        let mut error = command.label(error);
+        if command == TransactionCommand::Commit && self.is_commit_repeated && leaves_result_unknown(&error) {
+            error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);
+        }
+        let was_first = std::mem::take(&mut self.is_first_outstanding);
+        if is_overload {
+            // The server did not run the command. "A pinned transaction stays pinned", whatever the
+            // labels are, and after the first command the next one is the first (Client
             // Backpressure).
-            self.state = TransactionState::Starting;
-            self.has_run = false;
+            match command {
+                TransactionCommand::Operation if was_first => {
+                    self.state = TransactionState::Starting;
+                    self.has_run = false;
+                }
+                TransactionCommand::Operation => {}
+                TransactionCommand::Commit => self.may_have_ended = self.is_commit_repeated,
+                // To repeat an abort that was run has no effect.
+                TransactionCommand::Abort => self.may_have_ended = false,
+            }
+            return error;
         }
         match command {
+            // It is not retried.
             TransactionCommand::Operation => {}
-            TransactionCommand::Commit if is_overload => self.may_have_ended = self.is_commit_repeated,
-            TransactionCommand::Commit => self.is_commit_repeated = true,
-            // The server did not run the command, so the retry is sent to the same mongos.
-            TransactionCommand::Abort if is_overload => {}
+            TransactionCommand::Commit => {
+                self.is_commit_repeated = true;
+                self.unpin_after(&error);
+            }
             TransactionCommand::Abort => self.pin = None,
         }
+        error
+    }
+
+    /// A command returns this error, and is not retried.
+    pub fn returned(&mut self, error: &Error) {
         if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
             self.transient = Some(error.clone());
+        }
+        self.unpin_after(error);
+    }
+
+    /// Rules 2 and 3 of "When to unpin".
+    fn unpin_after(&mut self, error: &Error) {
+        let unpins = |label| error.contains_label(label);
+        if unpins(TRANSIENT_TRANSACTION_ERROR) || unpins(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
             self.pin = None;
         }
-        if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
-            self.pin = None;
-        }
-        error
     }
 
     /// The future of a command was dropped while its reply was outstanding, and with it the pinned
     /// connection.
     pub fn lost(&mut self, command: TransactionCommand) {
         self.is_first_outstanding = false;
-        if command == TransactionCommand::Operation {
-            self.is_lost = true;
+        match command {
+            TransactionCommand::Operation => self.lost = Some(TransactionError::Lost),
+            // As after an error with the label `UnknownTransactionCommitResult`: the next commit is
+            // a repetition, and need not be sent to a mongos that did not reply.
+            TransactionCommand::Commit => {
+                self.is_commit_repeated = true;
+                self.pin = None;
+            }
+            TransactionCommand::Abort => {}
         }
         if self.pin == Some(Pin::Connection) {
             self.pin = None;
         }
+    }
+
+    /// The connection that the transaction is pinned to can no longer be used, without a network
+    /// error: its last reply was not valid. Another connection may lead to another mongos, which
+    /// does not have the transaction.
+    pub fn connection_broke(&mut self) {
+        self.pin = None;
+        self.lost.get_or_insert(TransactionError::BrokenConnection);
     }
 
     /// The error of an operation that [`check`](Self::check) refused.
@@ -408,14 +382,15 @@ fn is_retryable_overload(error: &Error) -> bool {
     error.contains_label(SYSTEM_OVERLOADED_ERROR) && error.contains_label(RETRYABLE_ERROR)
 }
 
-/// Adds the labels that the driver must add.
-fn label(command: TransactionCommand, error: Error) -> Error {
-    let added = match command {
-        TransactionCommand::Operation if is_without_reply(&error) => TRANSIENT_TRANSACTION_ERROR,
-        TransactionCommand::Commit if is_unknown_result(&error) => UNKNOWN_TRANSACTION_COMMIT_RESULT,
-        _ => return error,
-    };
-    error.with_labels([added.to_owned()])
+/// Whether the server may have run the preceding attempt of a commit that fails so, and does not say
+/// whether it did.
+fn leaves_result_unknown(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Command(_) | ErrorKind::Write(_) => is_retryable_overload(error),
+        // Calling the commit again would not help.
+        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. }) => false,
+        _ => true,
+    }
 }
 
 /// Network errors, server selection errors, and errors of the pool of the selected server.
@@ -429,6 +404,12 @@ fn is_without_reply(error: &Error) -> bool {
 
 /// Whether it is unknown if the commit satisfies its write concern
 /// ("UnknownTransactionCommitResult").
+///
+/// The list of the specification does not contain the time limit of the driver, which expires before
+/// a command is sent that could not be answered in time. Without the driver's check, the server would
+/// reply `MaxTimeMSExpired`, and a server selection error, of which the driver knows as well that
+/// nothing was committed, is in the list: the label "communicates to the application that calling
+/// commitTransaction again may succeed".
 fn is_unknown_result(error: &Error) -> bool {
     if let Some(concern) = error.write_concern_error() {
         return !matches!(
@@ -443,6 +424,7 @@ fn is_unknown_result(error: &Error) -> bool {
     );
     is_without_reply(error)
         || is_unreadable
+        || matches!(error.kind(), ErrorKind::Timeout(_))
         || error.contains_label(RETRYABLE_WRITE_ERROR)
         || error.code() == Some(code::MAX_TIME_MS_EXPIRED)
 }

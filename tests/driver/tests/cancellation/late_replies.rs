@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client,
+    Client, ErrorKind,
     bson::{Document, doc},
     options::ClientOptions,
 };
@@ -36,18 +36,32 @@ fn tallied(uri: &str) -> (Client, PoolTally) {
     (Client::with_options(options).expect("a client"), tally)
 }
 
-/// Drops 1,000 operations of 10 tasks.
-async fn storm(uri: &str) -> Counts {
+/// How the operations end before their replies.
+#[derive(Clone, Copy, Debug)]
+enum Ends {
+    Dropped,
+    TimeoutMs,
+}
+
+/// 1,000 operations of 10 tasks that end before their replies. Prints the numbers of connections.
+async fn storm(uri: &str, ends: Ends) -> Counts {
     let (client, tally) = tallied(uri);
     delay(&client, "find", SHORT_MS, "alwaysOn").await;
     let workers: Vec<_> = (0..WORKERS)
         .map(|_| {
             let things = client.database("d").collection::<Document>("things");
             tokio::spawn(async move {
-                let mut dropped = 0;
-                while dropped < DROPPED {
-                    let find = things.find_one(doc! {}).into_future();
-                    dropped += usize::from(tokio::time::timeout(PATIENCE, find).await.is_err());
+                let mut ended = 0;
+                while ended < DROPPED {
+                    let find = things.find_one(doc! {});
+                    let is_late = match ends {
+                        Ends::Dropped => tokio::time::timeout(PATIENCE, find).await.is_err(),
+                        Ends::TimeoutMs => find.timeout(PATIENCE).await.is_err_and(|error| {
+                            assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");
+                            true
+                        }),
+                    };
+                    ended += usize::from(is_late);
                 }
             })
         })
@@ -63,14 +77,14 @@ async fn storm(uri: &str) -> Counts {
     client.shutdown().await;
     tally.wait_until(Counts::is_at_rest).await;
     tally.assert_nothing_left();
-    eprintln!("{counts:?}");
+    println!("{ends:?}: {counts:?}");
     counts
 }
 
 #[tokio::test]
 async fn a_thousand_dropped_operations_open_a_handful_of_connections() {
     let server = TestServer::builder().start().await.expect("a server");
-    let counts = storm(&server.uri()).await;
+    let counts = storm(&server.uri(), Ends::Dropped).await;
     assert!(counts.created <= 3 * WORKERS, "{counts:?}");
     assert!(counts.checked_out > 100, "most operations were sent: {counts:?}");
 }
@@ -78,8 +92,16 @@ async fn a_thousand_dropped_operations_open_a_handful_of_connections() {
 #[tokio::test]
 async fn a_thousand_dropped_operations_open_a_handful_of_connections_with_tls() {
     let deployment = Encrypted::start(TestServer::builder()).await;
-    let counts = storm(&deployment.uri("")).await;
+    let counts = storm(&deployment.uri(""), Ends::Dropped).await;
     assert!(counts.created <= 3 * WORKERS, "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_thousand_timeouts_open_a_handful_of_connections() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let counts = storm(&server.uri(), Ends::TimeoutMs).await;
+    assert!(counts.created <= 3 * WORKERS, "{counts:?}");
+    assert!(counts.checked_out > 100, "many operations were sent: {counts:?}");
 }
 
 /// Sends a command and drops it before its reply.

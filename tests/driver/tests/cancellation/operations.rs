@@ -10,8 +10,11 @@ mod change_streams;
 mod check_out;
 mod cursors;
 mod establish;
+mod gridfs;
+mod handles;
 mod harness;
 mod sessions;
+mod transactions;
 
 use futures_util::FutureExt;
 use harness::{Case, Harness};

@@ -1,8 +1,8 @@
-//! Allocations per operation measure_operations the hot path. The counts do not depend
-//! measure_operations the load of the machine.
+//! Allocations per operation on the hot path. The counts do not depend on the load of the machine.
 
 use std::{sync::mpsc, thread};
 
+use futures_util::StreamExt;
 use marula_driver::{
     Client,
     bson::{RawDocumentBuf, doc},
@@ -51,14 +51,14 @@ fn order(id: i64) -> Order {
 }
 
 /// A server in its own thread. The allocations of that thread are not counted.
-struct ServerThread {
-    uri: String,
+pub(crate) struct ServerThread {
+    pub(crate) uri: String,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl ServerThread {
-    fn start(replica_set: bool) -> Self {
+    pub(crate) fn start(replica_set: bool) -> Self {
         let (started, uri) = mpsc::channel();
         let (stop, stopped) = oneshot::channel();
         let thread = thread::spawn(move || {
@@ -195,4 +195,38 @@ fn compression_does_not_raise_the_ceilings() {
     for compressor in ["snappy", "zlib", "zstd"] {
         measure_operations(false, &format!("compressors={compressor}"));
     }
+}
+
+/// The getMore of a stream runs in a task.
+#[test]
+fn batches_of_cursors_stay_below_the_ceilings() {
+    let _alone = crate::lock_process();
+    let server = ServerThread::start(false);
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let client = runtime.block_on(Client::connect(&server.uri)).expect("a client");
+    let things = client.database("shop").collection::<RawDocumentBuf>("things");
+    let all: Vec<_> = (0..10 * (WARM_UP + ROUNDS + 1))
+        .map(|n| marula_driver::bson::rawdoc! { "_id": n })
+        .collect();
+    let open = || runtime.block_on(async { things.find(doc! {}).batch_size(10).await.expect("a cursor") });
+    runtime.block_on(async { things.insert_many(&all).await.expect("stored") });
+    let mut cursor = open();
+    let advanced = measure(&runtime, async |_| {
+        for _ in 0..10 {
+            assert!(cursor.advance().await.expect("a document"));
+        }
+    });
+    let mut stream = open().with_type::<RawDocumentBuf>();
+    let streamed = measure(&runtime, async |_| {
+        for _ in 0..10 {
+            let document = stream.next().await.expect("a document").expect("no error");
+            std::hint::black_box(document);
+        }
+    });
+    check("a batch of 10 with advance", advanced, 6.5, 1_500.0);
+    // Each document is one allocation.
+    check("a batch of 10 of a stream", streamed, 18.5, 5_500.0);
 }

@@ -1,8 +1,10 @@
-//! Tests that depend on state of the process: the global allocator and the counter of ObjectIds.
-//! They run one at a time.
+//! Tests that depend on state of the process: the global allocator, the counter of ObjectIds and
+//! environment variables. They run one at a time.
 
 mod allocations;
+mod gridfs;
 mod object_id_counter;
+mod open_telemetry;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

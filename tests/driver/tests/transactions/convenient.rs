@@ -8,8 +8,8 @@ use std::{
 };
 
 use marula_driver::{
-    Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
-    bson::doc,
+    Client, Collection, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    bson::{Document, doc},
     internals::fix_jitter,
     options::{ReadConcern, WriteConcern},
 };

@@ -6,7 +6,9 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use marula_driver::{Result, TRANSIENT_TRANSACTION_ERROR, TransactionState, bson::doc};
+use marula_driver::{
+    Result, TRANSIENT_TRANSACTION_ERROR, TransactionState, bson::doc, options::WriteConcern,
+};
 use marula_driver_tests::{
     Counts, PoolTally,
     polling::{Gate, Held, poll_times},
@@ -143,6 +145,34 @@ async fn a_dropped_operation_makes_the_transaction_run_again() {
         2,
         "once, and the document outside the transaction"
     );
+}
+
+#[tokio::test]
+async fn a_commit_whose_future_was_dropped_is_repeated_with_majority() {
+    let bank = Bank::open().await;
+    let slow = doc! { "blockConnection": true, "blockTimeMS": 100 };
+    bank.fail("commitTransaction", 1, slow).await;
+    let start = bank
+        .client
+        .start_transaction()
+        .write_concern(WriteConcern::nodes(1));
+    let mut tx = start.await.unwrap();
+    bank.accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+    tokio::select! {
+        biased;
+        _ = tx.commit().into_future() => panic!("the server waits"),
+        () = bank.deployment.server.wait_for_command("commitTransaction", 1) => {}
+    }
+    assert_eq!(tx.transaction_state(), TransactionState::Committed);
+    tx.commit().await.unwrap();
+    let commands = bank.commands.commands();
+    let concerns: Vec<_> = commands[1..]
+        .iter()
+        .map(|commit| commit.get_document("writeConcern").unwrap().clone())
+        .collect();
+    let majority = doc! { "w": "majority", "wtimeout": 10_000_i64 };
+    assert_eq!(concerns, [doc! { "w": 1 }, majority]);
+    assert_eq!(bank.stored().await, 1);
 }
 
 /// No reply is held back.

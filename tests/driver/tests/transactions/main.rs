@@ -1,12 +1,15 @@
-//! Transactions: commands and states, the convenient API, cursors, and what is dropped.
+//! Transactions: commands and states, the convenient API, cursors, time limits, pins, and what is
+//! dropped.
 
 mod change_streams;
 mod convenient;
 mod cursors;
 mod drops;
+mod pinning;
 mod prose;
 mod send;
 mod states;
+mod time_limits;
 
 use marula_driver::{
     Client, Collection,

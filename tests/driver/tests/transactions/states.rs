@@ -222,6 +222,32 @@ async fn options_are_inherited_from_the_session_and_the_client() {
     session.abort_transaction().await.unwrap();
 }
 
+/// An invalid write concern counts as acknowledged.
+#[tokio::test]
+async fn invalid_options_are_refused_whatever_level_has_them() {
+    let bank = Bank::open().await;
+    let mut contradiction = WriteConcern::nodes(0);
+    contradiction.journal = Some(true);
+    let mut endless = WriteConcern::majority();
+    endless.w_timeout = Some(std::time::Duration::MAX);
+    for (concern, expected) in [
+        (contradiction, "w: 0 cannot be combined"),
+        (endless, "wTimeoutMS"),
+    ] {
+        let invalid = TransactionOptions::default().write_concern(concern.clone());
+        let start = bank.client.start_session().default_transaction_options(invalid);
+        let mut session = start.await.unwrap();
+        let why = refusal(session.start_transaction().await);
+        assert!(why.contains(expected), "{why}");
+        let why = refusal(bank.client.start_transaction().write_concern(concern).await);
+        assert!(why.contains(expected), "{why}");
+        let valid = session
+            .start_transaction()
+            .write_concern(WriteConcern::majority());
+        valid.await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_snapshot_session_has_no_transactions() {
     let bank = Bank::open().await;

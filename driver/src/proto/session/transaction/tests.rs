@@ -200,6 +200,7 @@ fn the_result_of_a_commit_is_unknown_after_these_errors() {
     for (error, is_unknown) in [
         (command(91, &[RETRYABLE_WRITE_ERROR]), true),
         (command(50, &[]), true),
+        (Error::timed_out("before the command was sent"), true),
         (command(51, &[]), false),
         (concern_failure(64), true),
         (concern_failure(50), true),
@@ -222,8 +223,6 @@ fn the_session_is_unpinned_as_specified() {
         let _ = transaction.failed(command, error);
         transaction.pin().is_none()
     };
-    assert!(after(Operation, command(24, &[TRANSIENT_TRANSACTION_ERROR])));
-    assert!(after(Operation, network()));
     assert!(!after(Operation, command(51, &[])));
     assert!(!after(Operation, overload()));
     assert!(after(Commit, network()) && !after(Commit, command(51, &[])) && !after(Commit, overload()));
@@ -233,6 +232,59 @@ fn the_session_is_unpinned_as_specified() {
     assert!(transaction.pin().is_some(), "the commit can be repeated");
     transaction.succeeded(Abort);
     assert!(transaction.pin().is_none());
+}
+
+#[test]
+fn the_session_is_unpinned_by_what_an_operation_returns() {
+    for (error, is_unpinned) in [
+        (command(24, &[TRANSIENT_TRANSACTION_ERROR]), true),
+        (network(), true),
+        (command(51, &[]), false),
+        (overload(), false),
+    ] {
+        let mut transaction = running();
+        let error = transaction.failed(Operation, error);
+        assert!(transaction.pin().is_some() && transaction.transient().is_none());
+        transaction.returned(&error);
+        assert_eq!(transaction.pin().is_none(), is_unpinned, "{error}");
+        assert_eq!(transaction.transient().is_some(), is_unpinned, "{error}");
+    }
+}
+
+#[test]
+fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states_it() {
+    let unknown = |error: Error| {
+        let mut transaction = running();
+        let _ = transaction.failed(Commit, network());
+        let labeled = transaction.failed(Commit, error);
+        labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+    };
+    let closed = PoolError::Closed {
+        address: ServerAddress::tcp("a", 1),
+    };
+    assert!(unknown(overload()) && unknown(Error::unsupported("retryable writes")));
+    assert!(!unknown(command(251, &[])) && !unknown(concern_failure(100)));
+    assert!(!unknown(Error::new(ErrorKind::Shutdown)) && !unknown(Error::new(ErrorKind::Pool(closed))));
+    let first = running().failed(Commit, overload());
+    assert!(!first.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT));
+}
+
+/// An overloaded mongos closes a new connection.
+#[test]
+fn a_connection_that_an_overloaded_mongos_closed_changes_nothing_before_the_retry() {
+    let closed = || network().with_labels([SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR].map(str::to_owned));
+    for (part, label) in [
+        (Operation, TRANSIENT_TRANSACTION_ERROR),
+        (Commit, UNKNOWN_TRANSACTION_COMMIT_RESULT),
+    ] {
+        let mut transaction = running();
+        let error = transaction.failed(part, closed());
+        assert!(error.contains_label(label));
+        assert!(transaction.pin().is_some(), "retries go to the same mongos");
+        assert!(transaction.transient().is_none());
+        transaction.returned(&error);
+        assert!(transaction.pin().is_none(), "the retries ended");
+    }
 }
 
 #[test]
@@ -268,6 +320,11 @@ fn a_repeated_commit_has_majority_unless_the_server_was_overloaded() {
         w_timeout: Some(Duration::from_secs(1)),
         ..WriteConcern::default()
     });
+    let mut lost = transaction();
+    lost.lost(Commit);
+    assert_eq!(lost.write_concern(Commit), majority);
+    let _ = lost.failed(Commit, overload());
+    assert_eq!(lost.write_concern(Commit), majority);
     let mut timed = Transaction::start(1, own_timeout);
     timed.succeeded(Commit);
     assert_eq!(
@@ -292,6 +349,26 @@ fn a_dropped_operation_makes_the_transaction_unusable_but_for_an_abort() {
 }
 
 #[test]
+fn a_broken_connection_makes_the_transaction_unusable_but_for_an_abort() {
+    let mut transaction = running();
+    transaction.pin_to(Pin::Connection);
+    transaction.connection_broke();
+    assert!(transaction.pin().is_none());
+    let refused = TransactionError::BrokenConnection;
+    let none = OperationOverrides::default();
+    assert_eq!(transaction.check(none, false), Err(refused));
+    assert_eq!(transaction.begin_commit(), Err(refused));
+    let error = transaction.refuse(refused);
+    assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR));
+    assert_eq!(transaction.begin_abort(), Ok(true));
+    // A commit can be repeated on another connection.
+    let mut committed = running();
+    assert_eq!(committed.begin_commit(), Ok(true));
+    committed.connection_broke();
+    assert_eq!(committed.begin_commit(), Ok(true));
+}
+
+#[test]
 fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
     for end in [Transaction::begin_commit, Transaction::begin_abort] {
         let mut transaction = running();
@@ -305,14 +382,25 @@ fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
     sent.lost(Commit);
     sent.cancel_end();
     assert_eq!(sent.state(), TransactionState::Committed);
+    assert!(sent.pin().is_none(), "the mongos did not reply");
     assert_eq!(sent.begin_commit(), Ok(true), "the result is unknown");
-    // The server did not run the commit.
-    let mut overloaded = running();
-    assert_eq!(overloaded.begin_commit(), Ok(true));
-    overloaded.sending(Commit);
-    let _ = overloaded.failed(Commit, overload());
-    overloaded.cancel_end();
-    assert_eq!(overloaded.state(), TransactionState::InProgress);
+    // The repetition is rejected, and canceled before its retry.
+    sent.sending(Commit);
+    let _ = sent.failed(Commit, overload());
+    sent.cancel_end();
+    assert_eq!(sent.state(), TransactionState::Committed);
+    // The server did not run the command.
+    for (end, part) in [
+        (Transaction::begin_commit as fn(&mut Transaction) -> _, Commit),
+        (Transaction::begin_abort, Abort),
+    ] {
+        let mut overloaded = running();
+        assert_eq!(end(&mut overloaded), Ok(true));
+        overloaded.sending(part);
+        let _ = overloaded.failed(part, overload());
+        overloaded.cancel_end();
+        assert_eq!(overloaded.state(), TransactionState::InProgress);
+    }
 }
 
 #[test]

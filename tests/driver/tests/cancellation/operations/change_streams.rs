@@ -6,10 +6,11 @@ use futures_util::FutureExt;
 use marula_driver::{
     Client,
     bson::{Document, doc},
+    internals::wait_until_idle,
 };
 use marula_driver_tests::{Proxy, polling::run_for_pieces, proxy::Action, replica_set};
 
-use super::harness::{ENDS, PIECES};
+use super::harness::{ENDS, PIECES, TIME_LIMIT};
 
 /// The next event continues with the getMore whose future was dropped.
 #[tokio::test]
@@ -83,5 +84,72 @@ async fn a_change_stream_that_is_not_polled_holds_no_connection() {
         things.insert_one(&doc! { "_id": id }).await.expect("stored");
         let event = changes.try_next().await.expect("no error").expect("an event");
         assert_eq!(event.document_key, Some(doc! { "_id": id }));
+    }
+}
+
+/// A resume whose future was dropped is continued by the next call.
+#[tokio::test]
+async fn dropping_a_resume_at_every_piece_loses_no_event() {
+    let deployment = replica_set().await;
+    let primary = deployment.server.primary().expect("a primary");
+    let proxy = Proxy::start(primary).await;
+    let client = Client::connect(proxy.uri("maxPoolSize=1&directConnection=true"))
+        .await
+        .expect("a client");
+    // The server still has the cursor, so the stream kills it before it resumes.
+    let fail = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": { "times": 1 },
+        "data": {
+            "failCommands": ["getMore"],
+            "errorCode": 8000,
+            "errorLabels": ["ResumableChangeStreamError"],
+        },
+    };
+    for pieces in 0.. {
+        let things = deployment.collection::<Document>();
+        let watched = client
+            .database(things.database().name())
+            .collection::<Document>("things");
+        let mut changes = watched.watch().await.expect("a stream");
+        things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+        let first = changes.try_next().await.expect("no error").expect("an event");
+        assert_eq!(first.document_key, Some(doc! { "_id": 1 }));
+        let opened = deployment.server.commands_seen("aggregate");
+        client
+            .database("admin")
+            .run_command(fail.clone())
+            .await
+            .expect("a fail point");
+        things.insert_one(&doc! { "_id": 2 }).await.expect("stored");
+        proxy.set_rule(|exchange| match exchange.command {
+            "aggregate" | "killCursors" => Action::Stepwise(ENDS.to_vec()),
+            _ => Action::Pass,
+        });
+        let next = Box::pin(changes.try_next());
+        let event = run_for_pieces(next, pieces, &proxy).await;
+        proxy.pass_everything();
+        proxy.end_waits();
+        let is_done = event.is_some();
+        let event = match event {
+            Some(event) => event,
+            None => changes.try_next().await,
+        };
+        let event = event.expect("no error").expect("an event");
+        assert_eq!(
+            event.document_key,
+            Some(doc! { "_id": 2 }),
+            "dropped after {pieces} pieces"
+        );
+        changes.close().await;
+        let resumed = deployment.server.commands_seen("aggregate") - opened;
+        assert_eq!(resumed, 1, "the resume is continued, not repeated");
+        tokio::time::timeout(TIME_LIMIT, wait_until_idle(&client))
+            .await
+            .expect("nothing is in flight");
+        if is_done {
+            assert!(pieces >= PIECES, "{pieces}");
+            return;
+        }
     }
 }

@@ -10,13 +10,14 @@ use std::{
 use marula_driver::{
     Client, Collection, Database, Error,
     bson::{Document, doc},
+    internals::wait_until_idle,
 };
 use marula_driver_tests::{
     Proxy,
     polling::{Held, poll_times, run_for_pieces},
     proxy::Action,
 };
-use marula_test_server::TestServer;
+use marula_test_server::{TestServer, TestServerBuilder};
 
 /// The time limit, which is reached only if a test fails.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -58,7 +59,11 @@ pub(crate) struct Case {
     operation: Box<dyn Fn(Round) -> Running>,
     /// Whether the operation can be dropped while its command is being sent.
     has_large_request: bool,
+    /// Checks the data on the server after each run, when nothing is in flight.
+    check: Option<Check>,
 }
+
+type Check = Box<dyn Fn(Client) -> Pin<Box<dyn Future<Output = ()>>>>;
 
 impl Case {
     pub(crate) fn new<F>(command: &'static str, operation: impl Fn(Round) -> F + 'static) -> Self
@@ -69,7 +74,17 @@ impl Case {
             command,
             operation: Box::new(move |round| Box::pin(operation(round))),
             has_large_request: false,
+            check: None,
         }
+    }
+
+    /// Adds a check, which gets a client without the proxy.
+    pub(crate) fn checked<F>(mut self, check: impl Fn(Client) -> F + 'static) -> Self
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.check = Some(Box::new(move |client| Box::pin(check(client))));
+        self
     }
 
     pub(crate) fn with_large_request(mut self) -> Self {
@@ -79,19 +94,25 @@ impl Case {
 }
 
 impl Harness {
+    /// With a standalone server.
     pub(crate) async fn start() -> Self {
-        let server = TestServer::builder()
-            .standalone()
-            .start()
-            .await
-            .expect("a server");
-        let proxy = Proxy::start(server.addresses()[0]).await;
+        Self::of(TestServer::builder().standalone()).await
+    }
+
+    /// With a replica set, whose primary both clients are connected to.
+    pub(crate) async fn replica_set() -> Self {
+        Self::of(TestServer::builder().replica_set()).await
+    }
+
+    async fn of(builder: TestServerBuilder) -> Self {
+        let server = builder.start().await.expect("a server");
+        let address = server.primary().unwrap_or(server.addresses()[0]);
+        let proxy = Proxy::start(address).await;
         let client = Client::connect(proxy.uri("maxPoolSize=1"))
             .await
             .expect("a client");
         let direct = Client::connect(format!(
-            "{}?maxPoolSize=1&serverMonitoringMode=poll",
-            server.uri()
+            "mongodb://{address}/?directConnection=true&maxPoolSize=1&serverMonitoringMode=poll"
         ))
         .await
         .expect("a client");
@@ -172,7 +193,14 @@ impl Harness {
             let outcome = tokio::time::timeout(TIME_LIMIT, running)
                 .await
                 .unwrap_or_else(|_| panic!("{} does not end at poll {polls}", case.command));
+            self.pass_everything();
+            tokio::time::timeout(TIME_LIMIT, wait_until_idle(&self.client))
+                .await
+                .unwrap_or_else(|_| panic!("{} leaves something in flight at {polls} polls", case.command));
             self.settle().await;
+            if let Some(check) = &case.check {
+                check(self.direct.clone()).await;
+            }
             let opened = self.proxy.accepted() - before;
             match outcome {
                 Some(outcome) => {

@@ -1,0 +1,276 @@
+//! Retries, pins and connections that fail, on sharded clusters and behind a load balancer.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use marula_driver::{
+    Client, Collection, Error, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    bson::{Document, doc},
+    event::ServerType,
+    internals::{
+        fix_jitter,
+        sessions::{is_dirty, pin, pinned_address},
+        wait_for_topology,
+    },
+    options::ClientOptions,
+};
+use marula_driver_tests::{
+    Counts, PoolTally, Proxied, Proxy,
+    proxy::Action,
+    tap::{Tapped, WireTap},
+};
+use marula_test_server::TestServer;
+
+/// A client of mongos behind proxies. Each has one connection of the monitor, so the next one that is
+/// refused is of the pool.
+struct Cluster {
+    proxied: Proxied,
+    client: Client,
+    accounts: Collection<Document>,
+}
+
+impl Cluster {
+    async fn start(routers: usize, change: impl FnOnce(&mut ClientOptions)) -> Self {
+        let proxied = Proxied::sharded(TestServer::builder(), routers).await;
+        let uri = proxied.uri("", "serverMonitoringMode=poll&localThresholdMS=60000");
+        let mut options = ClientOptions::parse(&uri).expect("a connection string");
+        fix_jitter(&mut options, 0.0);
+        change(&mut options);
+        let client = Client::with_options(options).expect("a client");
+        wait_for_topology(&client, |topology| {
+            let mongos = topology
+                .servers()
+                .filter(|server| server.server_type() == ServerType::Mongos);
+            mongos.count() == routers
+        })
+        .await;
+        Self {
+            accounts: client.database("bank").collection("accounts"),
+            proxied,
+            client,
+        }
+    }
+
+    fn proxies(&self) -> &[Proxy] {
+        &self.proxied.proxies
+    }
+}
+
+/// An overloaded mongos closes new connections.
+#[tokio::test]
+async fn a_connection_that_an_overloaded_mongos_closed_is_established_again_to_the_same_mongos() {
+    let cluster = Cluster::start(2, |_| {}).await;
+    cluster.accounts.insert_one(&doc! {}).await.unwrap();
+    let mut tx = cluster.client.start_transaction().await.unwrap();
+    cluster
+        .accounts
+        .insert_one(&doc! {})
+        .session(&mut tx)
+        .await
+        .unwrap();
+    let address = pinned_address(&tx).unwrap();
+    let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
+    let index = cluster.proxies().iter().position(is_pinned).unwrap();
+    let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
+
+    // The connection of the transaction is used by a find: with equal operation counts, two of them
+    // run on different mongos.
+    for proxy in cluster.proxies() {
+        proxy.set_rule(|exchange| match exchange.command {
+            "find" => Action::Delay,
+            _ => Action::Pass,
+        });
+    }
+    let find = || {
+        let accounts = cluster.accounts.clone();
+        tokio::spawn(async move { accounts.find_one(doc! {}).await })
+    };
+    let finds = [find(), find()];
+    for proxy in cluster.proxies() {
+        proxy.wait_for_requests("find", 1).await;
+    }
+    let inserts_elsewhere = other.requests("insert");
+    mongos.control().refuse(1);
+    cluster
+        .accounts
+        .insert_one(&doc! {})
+        .session(&mut tx)
+        .await
+        .unwrap();
+    assert_eq!(
+        mongos.control().remaining_rejections(),
+        0,
+        "a connection was refused"
+    );
+    assert_eq!(pinned_address(&tx), Some(address));
+    tx.commit().await.unwrap();
+    assert_eq!(other.requests("insert"), inserts_elsewhere);
+    assert_eq!(other.requests("commitTransaction"), 0);
+    for proxy in cluster.proxies() {
+        proxy.end_waits();
+    }
+    for found in finds {
+        assert!(found.await.unwrap().unwrap().is_some());
+    }
+    assert_eq!(cluster.accounts.count_documents(doc! {}).await.unwrap(), 3);
+}
+
+#[derive(Debug)]
+struct OutOfStock;
+
+impl From<Error> for OutOfStock {
+    fn from(_: Error) -> Self {
+        Self
+    }
+}
+
+#[tokio::test]
+async fn an_error_that_a_retry_has_mended_does_not_run_the_transaction_again() {
+    let cluster = Cluster::start(1, |_| {}).await;
+    cluster.proxies()[0].control().refuse(1);
+    let calls = AtomicU32::new(0);
+    let outcome: Result<(), OutOfStock> = cluster
+        .client
+        .transaction()
+        .run(async |tx| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            let inserted = cluster.accounts.insert_one(&doc! {}).session(tx).await;
+            assert!(inserted.is_ok(), "{inserted:?}");
+            Err(OutOfStock)
+        })
+        .await;
+    assert!(outcome.is_err());
+    assert_eq!(cluster.proxies()[0].control().remaining_rejections(), 0);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+/// No command was sent in the session.
+#[tokio::test]
+async fn a_session_is_not_dirty_after_a_failed_check_out() {
+    let cluster = Cluster::start(1, |options| options.max_adaptive_retries = Some(0)).await;
+    let mut session = cluster.client.start_session().await.unwrap();
+    let proxy = &cluster.proxies()[0];
+    proxy.control().refuse(1);
+    let find = || cluster.accounts.find_one(doc! {});
+    let error = find().session(&mut session).await.unwrap_err();
+    assert!(
+        error.is_network() && error.contains_label(SYSTEM_OVERLOADED_ERROR),
+        "{error:?}"
+    );
+    assert!(!is_dirty(&session));
+    let mut times = 2;
+    proxy.set_rule(move |exchange| {
+        if exchange.command == "find" && times > 0 {
+            times -= 1;
+            return Action::DropRequest;
+        }
+        Action::Pass
+    });
+    let error = find().session(&mut session).await.unwrap_err();
+    assert!(error.is_network(), "{error:?}");
+    assert!(is_dirty(&session), "the server may have the command");
+}
+
+/// How the tap changes a reply, after which the connection must not be used again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Damage {
+    /// The reply answers another request.
+    ResponseTo,
+    /// Other bytes follow the reply.
+    Surplus,
+}
+
+impl Damage {
+    fn of(self, reply: &[u8]) -> Vec<u8> {
+        let mut reply = reply.to_vec();
+        match self {
+            Self::ResponseTo => reply[8] ^= 1,
+            Self::Surplus => reply.extend([0; 4]),
+        }
+        reply
+    }
+}
+
+/// A client behind a load balancer whose replies a tap can change.
+async fn load_balanced() -> (TestServer, WireTap, Client, PoolTally) {
+    let server = TestServer::builder()
+        .load_balanced()
+        .start()
+        .await
+        .expect("a load balancer");
+    let uri = server.uri();
+    let hosts = uri.trim_start_matches("mongodb://").split('/').next();
+    let balancer = hosts.and_then(|host| host.parse().ok()).expect("an address");
+    let tap = WireTap::start(balancer).await;
+    let uri = format!("mongodb://{}/?loadBalanced=true", tap.address());
+    let tally = PoolTally::default();
+    let mut options = ClientOptions::parse(&uri).expect("a connection string");
+    tally.listen(&mut options);
+    (
+        server,
+        tap,
+        Client::with_options(options).expect("a client"),
+        tally,
+    )
+}
+
+fn damage_replies_to(tap: &WireTap, command: &'static str, damage: Damage) {
+    let mut times = 1;
+    tap.set_replies(move |passing| {
+        if passing.command == command && times > 0 {
+            times -= 1;
+            return damage.of(passing.bytes);
+        }
+        passing.bytes.to_vec()
+    });
+}
+
+#[tokio::test]
+async fn a_broken_connection_of_a_transaction_is_closed() {
+    for damage in [Damage::ResponseTo, Damage::Surplus] {
+        let (_server, tap, client, tally) = load_balanced().await;
+        let accounts = client.database("bank").collection::<Document>("accounts");
+        accounts.insert_one(&doc! {}).await.unwrap();
+        let _ = tap.take_commands();
+        let mut tx = client.start_transaction().await.unwrap();
+        damage_replies_to(&tap, "insert", damage);
+        let inserted = accounts.insert_one(&doc! {}).session(&mut tx).await;
+        assert_eq!(inserted.is_ok(), damage == Damage::Surplus, "{inserted:?}");
+        assert_eq!(pin(&tx), None, "{damage:?}");
+        tally.wait_until(|counts| counts.closed == 1).await;
+        // Other connections may lead to another mongos.
+        let error = accounts.find_one(doc! {}).session(&mut tx).await.unwrap_err();
+        assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error:?}");
+        let error = tx.commit().await.unwrap_err();
+        assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error:?}");
+        tx.abort().await.unwrap();
+        let commands = tap.take_commands();
+        let names: Vec<_> = commands.iter().map(Tapped::command).collect();
+        assert_eq!(names, ["insert", "abortTransaction"], "{damage:?}");
+        tally.wait_until(Counts::is_at_rest).await;
+    }
+}
+
+#[tokio::test]
+async fn a_commit_on_a_broken_connection_is_repeated_on_another() {
+    for damage in [Damage::ResponseTo, Damage::Surplus] {
+        let (server, tap, client, tally) = load_balanced().await;
+        let accounts = client.database("bank").collection::<Document>("accounts");
+        let mut tx = client.start_transaction().await.unwrap();
+        accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
+        damage_replies_to(&tap, "commitTransaction", damage);
+        let committed = tx.commit().await;
+        assert_eq!(committed.is_ok(), damage == Damage::Surplus, "{committed:?}");
+        tx.commit().await.unwrap();
+        let commands = tap.take_commands();
+        let connections: Vec<usize> = commands.iter().map(|tapped| tapped.connection).collect();
+        let [insert, first, second] = connections[..] else {
+            panic!("{commands:?}");
+        };
+        assert!(insert == first && first != second, "{connections:?}");
+        drop(tx);
+        tally
+            .wait_until(|counts| counts.closed == 1 && counts.is_at_rest())
+            .await;
+        assert_eq!(server.violations().len(), 0);
+    }
+}
