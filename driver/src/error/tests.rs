@@ -157,6 +157,20 @@ fn the_source_of_a_selection_error_is_the_network_error() {
 }
 
 #[test]
+fn the_codes_of_a_client_bulk_write_are_those_of_its_first_write_concern_error() {
+    let concern = |code| WriteConcernError {
+        code,
+        ..WriteConcernError::default()
+    };
+    let error = Error::new(ErrorKind::ClientBulkWrite(Box::new(ClientBulkWriteError {
+        write_concern_errors: vec![concern(64), concern(91)],
+        ..ClientBulkWriteError::default()
+    })));
+    assert_eq!(error.code(), Some(64));
+    assert_eq!(error.write_concern_error(), Some(&concern(64)));
+}
+
+#[test]
 fn a_write_may_have_a_write_error_and_a_write_concern_error() {
     let error = Error::new(ErrorKind::Write(WriteFailure {
         write_error: Some(WriteError {

@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use futures_util::{FutureExt, StreamExt};
-use marula_driver::{ErrorKind, bson::doc};
+use marula_driver::{
+    Client, ErrorKind,
+    bson::{Document, doc},
+};
 use marula_driver_tests::{
     polling::{Held, poll_times, run_for_pieces},
     proxy::Action,
@@ -272,4 +275,33 @@ async fn a_cursor_dropped_on_a_thread_without_a_runtime_is_killed() {
         .await
         .expect("the cursor is killed");
     harness.settle().await;
+}
+
+/// The getMore of a stream runs on the runtime of the client, which was shut down.
+#[tokio::test]
+async fn a_stream_ends_with_an_error_after_the_runtime_of_its_client() {
+    let harness = Harness::start().await;
+    let round = harness.next_round().await;
+    let (uri, namespace) = (harness.server.uri(), round.things.namespace().clone());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let opened = runtime.spawn(async move {
+        let client = Client::connect(uri).await?;
+        let things = client
+            .database(&namespace.database)
+            .collection::<Document>(&namespace.collection);
+        things.find(doc! {}).batch_size(2).await
+    });
+    let mut cursor = opened.await.expect("no panic").expect("a cursor");
+    runtime.shutdown_background();
+    for _ in 0..2 {
+        cursor.next().await.expect("an item").expect("a document");
+    }
+    let error = cursor.next().await.expect("an item").expect_err("no runtime");
+    assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
+    assert!(cursor.next().await.is_none());
+    cursor.close().await;
 }
