@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     bson::{Timestamp, doc, to_vec},
-    error::WriteError,
+    error::{ErrorKind, WriteError},
     proto::wire::tests::{apply, config, damage},
 };
 
