@@ -10,6 +10,7 @@ use marula_driver::{
     event::{CommandEvent, EventListener},
     options::ClientOptions,
 };
+use marula_driver_tests::{CommandId, command_id};
 
 /// The cursors of a client.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +18,8 @@ pub(super) struct CursorLog(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The cursors of getMore commands without a result, by request id.
-    running: BTreeMap<i32, i64>,
+    /// The cursors of getMore commands without a result.
+    running: BTreeMap<CommandId, i64>,
     /// The number of cursors that the client was told of.
     opened: usize,
     /// Whether all faults have ended.
@@ -62,19 +63,19 @@ impl State {
             CommandEvent::Started(started) if started.command_name == "getMore" => {
                 let body = Document::try_from(&*started.command).unwrap_or_default();
                 if let Some(Bson::Int64(id)) = body.get("getMore") {
-                    self.running.insert(started.request_id, *id);
+                    self.running.insert(command_id(event), *id);
                 }
             }
             CommandEvent::Succeeded(ended) => match ended.command_name.as_str() {
                 "aggregate" => self.opened += 1,
                 "getMore" => {
-                    let id = self.running.remove(&ended.request_id);
+                    let id = self.running.remove(&command_id(event));
                     self.used.extend(id.filter(|_| self.is_calm));
                 }
                 _ => {}
             },
-            CommandEvent::Failed(ended) => {
-                self.running.remove(&ended.request_id);
+            CommandEvent::Failed(_) => {
+                self.running.remove(&command_id(event));
             }
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! A command listener that records which sessions and transactions a client has used, and which of
-//! their commands have no reply.
+//! A command listener that records which sessions and transactions a client has used, and how their
+//! commands ended.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,9 +9,10 @@ use std::{
 use marula_driver::{
     ErrorKind,
     bson::{Bson, Document},
-    event::{CommandEvent, CommandStartedEvent, EventListener},
+    event::{CommandEvent, CommandFailedEvent, CommandStartedEvent, EventListener},
     options::ClientOptions,
 };
+use marula_driver_tests::{CommandId, command_id};
 
 /// A transaction: the id of its session and its number.
 type TransactionId = (String, i64);
@@ -22,16 +23,23 @@ pub(super) struct SessionLog(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The commands without a result, by request id.
-    running: BTreeMap<i32, Command>,
-    used: BTreeSet<String>,
-    /// The sessions with a command that was dropped, or whose connection failed.
-    interrupted: BTreeSet<String>,
-    /// The transactions with such a command.
-    interrupted_transactions: BTreeSet<TransactionId>,
+    running: BTreeMap<CommandId, Command>,
+    sessions: BTreeMap<String, Session>,
+    /// The transactions with a command that was dropped, or that has no reply.
+    interrupted: BTreeSet<TransactionId>,
     transactions: BTreeSet<TransactionId>,
-    /// The sessions of `endSessions`.
-    returned: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    /// A connection failed while a command was sent or awaited: the session is dirty.
+    is_dirty: bool,
+    /// A command was dropped or has an unreadable reply, so that the session may have been discarded.
+    is_interrupted: bool,
+    /// The session was in `endSessions`.
+    is_returned: bool,
+    /// The commands and their results, to find the cause of a failed check.
+    history: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -59,7 +67,7 @@ impl SessionLog {
         let state = self.lock();
         transactions
             .iter()
-            .all(|transaction| state.interrupted_transactions.contains(transaction))
+            .all(|transaction| state.interrupted.contains(transaction))
     }
 
     /// The number of transactions that were sent.
@@ -67,17 +75,31 @@ impl SessionLog {
         self.lock().transactions.len()
     }
 
-    /// Checks that the client has ended every session that it could use again: the tasks have given
-    /// all of them back. Called after its shutdown.
-    pub(super) fn assert_all_returned(&self) {
+    /// Checks, after the shutdown of the client, that `endSessions` contained every session that the
+    /// client could use again, and no dirty one: those are discarded (Driver Sessions). A session
+    /// with a command that was dropped is discarded if it ended before the reply arrived. Returns a
+    /// summary.
+    pub(super) fn assert_all_returned(&self) -> String {
         let state = self.lock();
         assert!(state.running.is_empty(), "{:?}", state.running);
-        let missing: Vec<&String> = state
-            .used
-            .difference(&state.interrupted)
-            .filter(|session| !state.returned.contains(*session))
-            .collect();
-        assert!(missing.is_empty(), "sessions were not given back: {missing:?}");
+        let sessions = || state.sessions.values();
+        for (id, session) in &state.sessions {
+            let may_be_discarded = session.is_dirty || session.is_interrupted;
+            assert!(
+                session.is_returned || may_be_discarded,
+                "session {id} was not given back: {session:#?}"
+            );
+            assert!(
+                !(session.is_returned && session.is_dirty),
+                "dirty session {id} was given back: {session:#?}"
+            );
+        }
+        format!(
+            "{} sessions, {} of them returned and {} dirty",
+            sessions().count(),
+            sessions().filter(|session| session.is_returned).count(),
+            sessions().filter(|session| session.is_dirty).count()
+        )
     }
 }
 
@@ -92,28 +114,47 @@ fn session_id(lsid: &Bson) -> Option<String> {
 impl State {
     fn record(&mut self, event: &CommandEvent) {
         match event {
-            CommandEvent::Started(started) => self.start(started),
-            CommandEvent::Succeeded(ended) => drop(self.running.remove(&ended.request_id)),
+            CommandEvent::Started(started) => self.start(started, command_id(event)),
+            CommandEvent::Succeeded(ended) => {
+                if let Some(command) = self.running.remove(&command_id(event)) {
+                    self.note(command.session, format!("{} succeeded", ended.command_name));
+                }
+            }
             CommandEvent::Failed(ended) => {
-                let command = self.running.remove(&ended.request_id);
-                let is_reply = matches!(ended.failure.kind(), ErrorKind::Command(_));
-                if let Some(Command { session, transaction }) = command.filter(|_| !is_reply) {
-                    if let Some(number) = transaction {
-                        self.interrupted_transactions.insert((session.clone(), number));
-                    }
-                    self.interrupted.insert(session);
+                if let Some(command) = self.running.remove(&command_id(event)) {
+                    self.fail(command, ended);
                 }
             }
             _ => {}
         }
     }
 
-    fn start(&mut self, started: &CommandStartedEvent) {
+    fn note(&mut self, session: String, what: String) -> &mut Session {
+        let session = self.sessions.entry(session).or_default();
+        session.history.push(what);
+        session
+    }
+
+    fn fail(&mut self, command: Command, ended: &CommandFailedEvent) {
+        let Command { session, transaction } = command;
+        let error = &ended.failure;
+        let has_reply = matches!(error.kind(), ErrorKind::Command(_));
+        if let Some(number) = transaction.filter(|_| !has_reply) {
+            self.interrupted.insert((session.clone(), number));
+        }
+        let session = self.note(session, format!("{} failed: {error:?}", ended.command_name));
+        session.is_dirty |= error.is_network();
+        session.is_interrupted |= !has_reply;
+    }
+
+    fn start(&mut self, started: &CommandStartedEvent, id: CommandId) {
         let Ok(body) = Document::try_from(&*started.command) else {
             return;
         };
         if let Ok(ids) = body.get_array("endSessions") {
-            self.returned.extend(ids.iter().filter_map(session_id));
+            for session in ids.iter().filter_map(session_id) {
+                self.sessions.entry(session).or_default().is_returned = true;
+            }
             return;
         }
         let Some(session) = body.get("lsid").and_then(session_id) else {
@@ -121,11 +162,13 @@ impl State {
         };
         let number = body.get_i64("txnNumber").ok();
         let transaction = number.filter(|_| body.contains_key("autocommit"));
-        self.used.insert(session.clone());
         if let Some(number) = transaction {
             self.transactions.insert((session.clone(), number));
         }
-        let command = Command { session, transaction };
-        self.running.insert(started.request_id, command);
+        self.note(
+            session.clone(),
+            format!("{}, txnNumber {number:?}", started.command_name),
+        );
+        self.running.insert(id, Command { session, transaction });
     }
 }

@@ -57,7 +57,6 @@ fn server_faults() -> Vec<ServerFault> {
                 doc! { "errorCode": 462, "errorLabels": &overloaded[..] },
             ),
         ),
-        FailPoint(1, failing("commitTransaction", doc! { "errorCode": 251 })),
     ]
 }
 
@@ -115,10 +114,10 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     println!("all transactions have ended, {left} of them by their time limit");
     Bank::of(&stage.direct).compare(&journals).await;
     let counts = stage.end(connected).await;
-    log.assert_all_returned();
+    let sessions = log.assert_all_returned();
     println!(
-        "{kind:?}, {mode:?}, seed {seed}: {} faults of servers, {} attempts of transactions, {}\n{counts:?}\n{}",
-        of_servers,
+        "{kind:?}, {mode:?}, seed {seed}: {of_servers} faults of servers, {} attempts of transactions, {}, {sessions}\n\
+         {counts:?}\n{}",
         log.transactions(),
         bank::sum(&journals),
         script.table()
