@@ -41,7 +41,7 @@ const OF_MONITOR: usize = 2;
 const MAX_CLEARS: usize = 10;
 /// The timeouts for connections to a server that does not answer, and for commands without a reply.
 const TIMEOUTS: &str =
-    "connectTimeoutMS=2000&socketTimeoutMS=2000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
+    "connectTimeoutMS=1000&socketTimeoutMS=1000&waitQueueTimeoutMS=10000&heartbeatFrequencyMS=500";
 /// A user with SCRAM-SHA-1 only. The handshake speculates on SCRAM-SHA-256, so every message of the
 /// authentication is sent.
 const USER: &str = "older:secret@";

@@ -46,6 +46,17 @@ pub(crate) enum Load {
     ChangeStreams,
 }
 
+impl Load {
+    /// The minimum number of faults in a burst. Large bursts save time: the client checks a failed
+    /// server after half a second.
+    pub(crate) fn least_burst(self) -> usize {
+        match self {
+            Self::Operations => 1,
+            Self::Transactions | Self::ChangeStreams => 6,
+        }
+    }
+}
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -155,25 +166,29 @@ impl Kind {
 }
 
 impl Target {
-    /// All targets in this mode with this load.
+    /// All targets in this mode with this load. Each fault of a handshake takes half a second, the
+    /// pause between two checks: with transactions and change streams, there are fewer.
     pub(crate) fn all(mode: Mode, load: Load) -> Vec<Self> {
         let mut all = vec![
             Self::Connect,
             Self::PoolHello,
-            Self::SaslStart,
             Self::SaslContinue,
             Self::Command,
             Self::GetMore,
         ];
         match load {
-            Load::Operations | Load::ChangeStreams => all.push(Self::KillCursors),
+            Load::Operations => all.extend([Self::SaslStart, Self::KillCursors]),
+            Load::ChangeStreams => all.push(Self::KillCursors),
             // The server closes the cursors of a transaction.
             Load::Transactions => all.extend([Self::CommitTransaction, Self::AbortTransaction]),
         }
         match mode {
-            Mode::Stream => all.extend([Self::MonitorHello, Self::MonitorStream, Self::RoundTrip]),
-            Mode::Poll => all.extend([Self::MonitorHello, Self::MonitorPoll]),
+            Mode::Stream => all.extend([Self::MonitorStream, Self::RoundTrip]),
+            Mode::Poll => all.push(Self::MonitorPoll),
             Mode::Unmonitored => {}
+        }
+        if load == Load::Operations && mode != Mode::Unmonitored {
+            all.push(Self::MonitorHello);
         }
         all
     }

@@ -283,7 +283,8 @@ impl State {
         if self.lacking > 0 && operations > 1 {
             return Action::Later(Box::new(action));
         }
-        self.lacking = 1 + self.random.below(BURST);
+        self.lacking =
+            script.0.load.least_burst() + self.random.below(BURST + 1 - script.0.load.least_burst());
         self.gap = self.random.below(GAP);
         for target in [
             Target::MonitorHello,
@@ -303,6 +304,14 @@ impl State {
                 }
             }
         }
+        println!(
+            "TIME {:?} burst",
+            std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap()
+                .as_millis()
+                % 1_000_000
+        );
         self.end_waits();
         action
     }
@@ -320,6 +329,16 @@ impl IssuedFault {
         let mut state = self.script.lock();
         state.under_way -= 1;
         state.table.add(self.target, self.kind);
+        println!(
+            "TIME {:?} {:?} {:?}",
+            std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap()
+                .as_millis()
+                % 1_000_000,
+            self.target,
+            self.kind
+        );
         self.script.0.happened.send_replace(state.table.performed());
         let done = state.is_done();
         self.script.0.done.store(done, Ordering::SeqCst);

@@ -14,7 +14,7 @@ use marula_test_server::TestServer;
 use super::{script::Script, stage::Stage};
 
 /// The number of faults of connections between two faults of servers.
-const EVERY: usize = 5;
+const EVERY: usize = 8;
 
 /// A fault of a server.
 #[derive(Clone, Debug)]
