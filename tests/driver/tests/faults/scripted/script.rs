@@ -304,14 +304,6 @@ impl State {
                 }
             }
         }
-        println!(
-            "TIME {:?} burst",
-            std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap()
-                .as_millis()
-                % 1_000_000
-        );
         self.end_waits();
         action
     }
@@ -329,16 +321,6 @@ impl IssuedFault {
         let mut state = self.script.lock();
         state.under_way -= 1;
         state.table.add(self.target, self.kind);
-        println!(
-            "TIME {:?} {:?} {:?}",
-            std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap()
-                .as_millis()
-                % 1_000_000,
-            self.target,
-            self.kind
-        );
         self.script.0.happened.send_replace(state.table.performed());
         let done = state.is_done();
         self.script.0.done.store(done, Ordering::SeqCst);
