@@ -54,8 +54,7 @@ impl CommandEvent {
     }
 
     /// `requestID` of the message. All events of one command have the same. Each connection counts
-    /// its messages: a client that waits for several commands tells them apart by
-    /// [`connection`](Self::connection) and this number.
+    /// its messages: [`connection`](Self::connection) and this number identify a command of a client.
     pub fn request_id(&self) -> i32 {
         match self {
             Self::Started(event) => event.request_id,

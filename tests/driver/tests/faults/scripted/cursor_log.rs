@@ -20,7 +20,7 @@ pub(super) struct CursorLog(Arc<Mutex<State>>);
 struct State {
     /// The cursors of getMore commands without a result.
     running: BTreeMap<CommandId, i64>,
-    /// The number of cursors that the client was told of.
+    /// The number of cursors in the replies that the client has received.
     opened: usize,
     /// Whether all faults have ended.
     is_calm: bool,

@@ -229,7 +229,7 @@ impl Target {
     pub(crate) fn repetitions(self, load: Load) -> usize {
         match (self, load) {
             (Self::GetMore, Load::ChangeStreams) => 8,
-            (Self::Command, _) | (Self::CommitTransaction, _) => 6,
+            (Self::Command | Self::CommitTransaction, _) => 6,
             (Self::Connect, _) => 4,
             (Self::AbortTransaction, _) => 3,
             (Self::PoolHello | Self::GetMore | Self::KillCursors, _) => 2,

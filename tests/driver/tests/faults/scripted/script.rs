@@ -283,8 +283,8 @@ impl State {
         if self.lacking > 0 && operations > 1 {
             return Action::Later(Box::new(action));
         }
-        self.lacking =
-            script.0.load.least_burst() + self.random.below(BURST + 1 - script.0.load.least_burst());
+        let least = script.0.load.least_burst();
+        self.lacking = least + self.random.below(BURST + 1 - least);
         self.gap = self.random.below(GAP);
         for target in [
             Target::MonitorHello,
