@@ -202,7 +202,8 @@ impl ClientSession {
     }
 
     /// As [`end`](Self::end), with this time limit (`timeoutMS`) for the abort instead of the default
-    /// of the session. Zero means no limit.
+    /// of the session. Zero means no limit. In the body of a transaction of the convenient API with
+    /// `timeoutMS`, the abort has that limit, from its beginning.
     ///
     /// # Cancel safety
     /// As [`end`](Self::end).
@@ -212,6 +213,9 @@ impl ClientSession {
 
     async fn end_with(&mut self, timeout: Option<Duration>) {
         if self.in_transaction() {
+            // Within a transaction of the convenient API with a time limit, an abort has no other.
+            let has_limit = self.session.lock().timeout().is_set();
+            let timeout = timeout.filter(|_| !has_limit);
             // Errors of the command are ignored, and the state permits the abort.
             let _ = transaction::abort(&self.client, &self.session, timeout).await;
         }

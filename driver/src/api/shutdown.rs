@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 
 use super::{Client, command::EndSessions};
 use crate::{
@@ -26,7 +26,8 @@ impl Client {
     /// - operations, with their retries, and transactions of the
     ///   [convenient API](Client::transaction), with their repetitions;
     /// - open cursors: they can be read to their end. Tailable cursors and change streams have no
-    ///   end: their next getMore fails with `Shutdown`, and the shutdown does not wait for them;
+    ///   end: the shutdown waits for a running getMore, which takes up to `max_await_time`, and the
+    ///   next one fails with `Shutdown`;
     /// - transactions in progress: operations in their sessions, commit and abort;
     /// - open streams of GridFS;
     /// - the work of the driver for what was dropped: closing cursors, aborting transactions and
@@ -87,7 +88,11 @@ impl Shutdown<'_> {
             let _ = deadline.run(closing.wait()).await;
         }
         let rest = executor.in_flight();
-        end_sessions(executor, executor.drain_sessions()).await;
+        // A task, so that the sessions end also if this future is dropped. It fails only with the
+        // runtime.
+        if let Some(ending) = end_sessions_in_background(executor) {
+            let _ = ending.await;
+        }
         executor.topology().close();
         closing.complete();
         Unfinished {
@@ -131,16 +136,16 @@ impl Unfinished {
     }
 }
 
-/// Ends the sessions of a dropped client in a background task. The task holds the topology, which
-/// closes after it.
-pub(super) fn end_sessions_in_background(executor: &Executor) {
+/// Ends the unused sessions in a background task. The task holds the topology, which closes after it
+/// if the client was dropped.
+pub(super) fn end_sessions_in_background(executor: &Executor) -> Option<JoinHandle<()>> {
     let ids = executor.drain_sessions();
     if ids.is_empty() || !executor.has_server(PRIMARY_PREFERRED) {
-        return;
+        return None;
     }
     let executor = executor.successor();
     let runtime = executor.topology().runtime().clone();
-    runtime.spawn(async move { end_sessions(&executor, ids).await });
+    Some(runtime.spawn(async move { end_sessions(&executor, ids).await }))
 }
 
 /// Sends `endSessions` for these sessions with read preference `primaryPreferred` (Driver Sessions,

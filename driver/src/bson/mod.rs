@@ -103,6 +103,7 @@ pub use extended_json::{
     to_canonical_json, to_relaxed_json, value_from_extended_json,
 };
 pub use limits::MAX_DEPTH;
+pub(crate) use raw_reader::first_key;
 pub use raw_reader::{RawElement, RawElements, find_element};
 pub use raw_value::RawValue;
 pub use ser::{append, append_element};

@@ -263,6 +263,13 @@ pub fn find_element<'de>(document: &'de [u8], key: &str) -> Result<Option<RawEle
     Ok(None)
 }
 
+/// The key of the first element. Nothing but the key is read or validated. `None` if there is no
+/// element or its key is malformed.
+pub(crate) fn first_key(document: &[u8]) -> Option<&str> {
+    let (key, _) = split_cstring(document.get(size_of::<i32>() + 1..)?)?;
+    validate::utf8(key)
+}
+
 macro_rules! delegate {
     ($($name:ident -> $out:ty;)*) => {
         /// The getters of [`RawValue`], with the key in their errors.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::capacity;
-use super::element::append_fixed;
+use super::element::append_key;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
@@ -269,10 +269,10 @@ impl<'o> DocumentWriter<'o> {
 
     #[inline]
     fn fixed<const N: usize>(&mut self, key: &str, kind: ElementType, bytes: [u8; N]) {
-        if key.as_bytes().contains(&0) {
+        if !append_key(self.out, kind as u8, key) {
             self.fail(EncodeError::new("the key contains a zero byte"));
         }
-        append_fixed(self.out, kind as u8, key, bytes);
+        self.out.extend_from_slice(&bytes);
     }
 
     #[inline]

@@ -173,16 +173,18 @@ impl<'a> Attempt<'a> {
                 }
             };
             let bytes = connection.reply(body.clone());
-            let reply = match Reply::scan(bytes) {
+            // Not moved out of the result, which would copy it.
+            let scanned = Reply::scan(bytes);
+            let reply = match &scanned {
                 Ok(reply) => reply,
                 // The body is not a BSON document, so nothing else from this connection can be trusted.
                 Err(error) => {
-                    let error = connection.fail(error);
+                    let error = connection.fail(error.clone());
                     CommandMonitor::failed(monitor, &error);
                     return Err(error);
                 }
             };
-            let (accepted, parsed) = self.read(operation, connection.hello(), &reply);
+            let (accepted, parsed) = self.read(operation, connection.hello(), reply);
             let is_reported = matches!(&parsed, Err(error) if error.is_state_change());
             if let Some(error) = reply.state_change().filter(|_| !is_reported) {
                 // For every result of the operation: the specification requires that the write concern

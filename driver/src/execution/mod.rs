@@ -396,11 +396,12 @@ impl Executor {
     }
 
     /// Returns a session to the session pool after one command. The time of its last use replaces
-    /// the current time, which saves a read of the clock.
+    /// the current time, and the session timeout is the one with which it was taken: both save a
+    /// measurable part of an operation.
     fn give_back_fresh(&self, session: Option<ServerSession>) {
         if let Some(session) = session {
-            let (now, timeout) = (session.last_use(), self.topology.session_timeout());
-            self.sessions.give_back(session, now, timeout);
+            let now = session.last_use();
+            self.sessions.give_back(session, now, None);
         }
     }
 

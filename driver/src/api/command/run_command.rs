@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     Database, Error, Result,
-    bson::{Document, IntoDocument, RawDocument, RawDocumentBuf, RawElement, RawElements, find_element},
+    bson::{
+        Document, IntoDocument, RawDocument, RawDocumentBuf, RawElement, RawElements, find_element, first_key,
+    },
     operation::{Operation, OperationOverrides, Properties, ReplyContext, Retry, decode_owned},
     proto::{
         command::{CommandBuilder, Reply, collection_of},
@@ -161,7 +163,9 @@ impl<'a> CustomCommand<'a> {
             database,
             command,
             read_preference,
-            name: name_of(command).unwrap_or_default(),
+            // Nothing else is read here, because every command takes this step and `build` validates
+            // the document.
+            name: first_key(command.as_bytes()).unwrap_or_default(),
         }
     }
 
@@ -219,15 +223,6 @@ impl<'a> CustomCommand<'a> {
         }
         Ok(has_read_concern)
     }
-}
-
-/// The key of the first element, which is the name of the command. It follows the length of the
-/// document and the type of the element. Nothing else is read, because every command takes this step
-/// and `build` validates the document.
-fn name_of(command: &RawDocument) -> Option<&str> {
-    let key = command.as_bytes().get(size_of::<i32>() + 1..)?;
-    let end = key.iter().position(|byte| *byte == 0)?;
-    std::str::from_utf8(&key[..end]).ok()
 }
 
 /// Whether the command is sensitive by its name, or is a hello with `speculativeAuthenticate`. A

@@ -29,7 +29,8 @@ pub(in crate::api) struct CursorTimeoutOptions {
 /// The time limits of a cursor, which begin with the operation that returns it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CursorTimeout {
-    /// `timeoutMS`, for the calls that have the full time limit again.
+    /// `timeoutMS` of the operation or of its transaction, for the calls that have the full time limit
+    /// again.
     limit: Option<Duration>,
     /// The time limit of the operation, and of the cursor unless the mode is `ITERATION`.
     operation: Timeout,
@@ -48,7 +49,9 @@ impl CursorTimeoutOptions {
     pub(in crate::api) fn start(self, session: InSession<'_>) -> Result<CursorTimeout> {
         admit(self.is_closing, session)?;
         let operation = start_timeout(self.own, session, self.inherited)?;
-        let limit = self.own.or(self.inherited);
+        // The time limit of a transaction includes all its commands.
+        let of_transaction = session.and_then(|session| session.lock().run_limit());
+        let limit = of_transaction.or(self.own).or(self.inherited);
         if self.mode.is_some() && !operation.is_set() {
             return Err(Error::invalid_argument(
                 "a timeout mode requires a timeout (timeoutMS) of the operation, the collection, the database or the \
@@ -71,12 +74,10 @@ impl CursorTimeoutOptions {
             )));
         }
         let is_per_iteration = is_tailable || self.mode == Some(TimeoutMode::Iteration);
-        // The time limit of a transaction includes all its commands.
-        let is_of_transaction = session.is_some_and(|session| session.lock().timeout().is_set());
         Ok(CursorTimeout {
             limit,
             operation,
-            is_per_iteration: is_per_iteration && !is_of_transaction,
+            is_per_iteration: is_per_iteration && of_transaction.is_none(),
             has_max_time: !is_per_iteration || self.cursor_type == CursorType::TailableAwait,
             is_endless: is_tailable,
         })

@@ -282,12 +282,12 @@ fn existing(id: Bson) -> Result<Bson> {
 
 /// Creates an index unless there is one with the same keys.
 async fn create_index<T>(collection: &Collection<T>, index: IndexModel, timeout: Timeout) -> Result<()> {
-    let existing = within!(timeout, collection.list_indexes()).await?;
+    // Only the keys are compared, so options of any type are accepted.
+    let existing = within!(timeout, collection.list_indexes().with_type::<Document>()).await?;
+    let existing = existing.try_collect().await?;
     let existing: Vec<Document> = existing
-        .try_collect()
-        .await?
         .into_iter()
-        .map(|index: IndexModel| index.keys)
+        .filter_map(|index| index.get_document("key").ok().cloned())
         .collect();
     if has_index(&existing, &index.keys) {
         return Ok(());

@@ -128,7 +128,10 @@ impl GridFsUploadStream {
     /// background.
     ///
     /// # Errors
-    /// The chunks could not be deleted. The stream was closed, or is being closed.
+    /// The chunks could not be deleted: `abort` can be called again. The time limit (`timeoutMS`) of
+    /// the stream includes it, so after its end only
+    /// [`GridFsBucket::delete`](crate::GridFsBucket::delete) with the id of the file deletes the
+    /// chunks; it also reports that there is no such file. The stream was closed, or is being closed.
     pub async fn abort(&mut self) -> Result<()> {
         poll_fn(|cx| self.poll_aborted(cx)).await
     }
@@ -221,8 +224,12 @@ impl GridFsUploadStream {
                 }
                 State::Aborting(commands) => {
                     let result = ready!(commands.as_mut().poll(cx));
-                    self.state = State::Aborted;
                     self.held = None;
+                    self.state = match &result {
+                        Ok(()) => State::Aborted,
+                        // `abort` can be called again.
+                        Err(error) => State::Failed(error.clone()),
+                    };
                     return Poll::Ready(result);
                 }
                 State::Aborted => {

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     ClientSession, Error, ErrorKind, Result, TRANSIENT_TRANSACTION_ERROR,
     execution::{ExplicitSession, start_timeout},
-    proto::session::{AfterCommit, RunTimeout, TransactionRun},
+    proto::session::{AfterCommit, RunTimeout, Transaction, TransactionRun},
     types::{timeout::Timeout, transaction_options::TransactionOptions},
 };
 
@@ -107,6 +107,12 @@ impl Attempts {
             let has_time = self.allows(Duration::ZERO) && !is_too_late(&error);
             if next == AfterCommit::CommitAgain && has_time {
                 continue;
+            }
+            if self.timeout.is_set() {
+                // A commit that was not sent, because its reply could not arrive in time, leaves the
+                // transaction open on the server. The abort has the time limit again.
+                let mut state = self.session.lock();
+                state.transaction_mut().map(Transaction::cancel_end);
             }
             let is_aborted = abort_open(session).await;
             self.session.end_transaction_span();

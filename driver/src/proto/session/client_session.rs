@@ -210,13 +210,15 @@ impl SessionState {
         self.run_timeout.whole
     }
 
+    /// `timeoutMS` of the running transaction of the convenient API, for the commands that have it
+    /// again from its beginning.
+    pub fn run_limit(&self) -> Option<Duration> {
+        self.run_timeout.option.filter(|_| self.timeout().is_set())
+    }
+
     /// `timeoutMS` of an abort.
     pub fn abort_timeout(&self) -> Option<Duration> {
-        if self.run_timeout.whole.is_set() {
-            self.run_timeout.option
-        } else {
-            self.options.default_timeout
-        }
+        self.run_limit().or_else(|| self.default_timeout())
     }
 
     /// Begins a run of the convenient API with this time limit. One that is set already remains: it

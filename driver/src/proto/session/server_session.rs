@@ -56,7 +56,12 @@ impl ServerSession {
     }
 
     fn is_usable(&self, now: Instant, timeout: Option<Duration>) -> bool {
-        let age = now.saturating_duration_since(self.last_use);
+        let age = if now <= self.last_use {
+            // A session after its command: cheaper than the difference of two equal times.
+            Duration::ZERO
+        } else {
+            now.saturating_duration_since(self.last_use)
+        };
         !self.dirty && timeout.is_some_and(|timeout| age + MARGIN < timeout)
     }
 }
@@ -92,7 +97,9 @@ impl SessionStack {
             .iter()
             .take_while(|s| !s.is_usable(now, timeout))
             .count();
-        self.sessions.drain(..expired);
+        if expired > 0 {
+            self.sessions.drain(..expired);
+        }
         if session.is_usable(now, timeout) {
             self.sessions.push(session);
         }

@@ -390,3 +390,29 @@ async fn a_dropped_shutdown_admits_operations_again() {
     cursor.close().await;
     fixture.ended(shutdown).await;
 }
+
+/// The ids leave the session pool before `endSessions` is sent.
+#[tokio::test]
+async fn a_dropped_shutdown_ends_the_unused_sessions() {
+    let fixture = Fixture::start().await;
+    let session = fixture.client.start_session().await.expect("a session");
+    fixture.hold("ping");
+    let pings: Vec<_> = (0..5)
+        .map(|_| {
+            let database = fixture.database.clone();
+            tokio::spawn(async move { database.run_command(doc! { "ping": 1 }).await.map(drop) })
+        })
+        .collect();
+    fixture.server.wait_for_command("ping", 5).await;
+    drop(session);
+    // No connection is available.
+    let shutdown = fixture.client.shutdown().into_future();
+    assert!(shutdown.now_or_never().is_none());
+    fixture.release();
+    fixture.server.wait_for_command("endSessions", 1).await;
+    for ping in pings {
+        ping.await.expect("no panic").expect("a reply");
+    }
+    let found = fixture.things.find_one(doc! {}).await;
+    assert!(found.expect("the client accepts operations again").is_some());
+}

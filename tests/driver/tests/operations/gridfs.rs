@@ -348,6 +348,19 @@ async fn indexes_are_created_once_and_before_the_first_write() {
     assert_eq!(names(chunks(&other)).await, ["_id_", "files_id_1_n_1"]);
 }
 
+/// Old shells stored options of other types, which the server keeps.
+#[tokio::test]
+async fn indexes_with_options_of_any_type_are_found() {
+    let (_target, bucket) = bucket().await;
+    let keys = doc! { "files_id": 1, "n": 1 };
+    let index = doc! { "key": keys, "name": "mine", "unique": 1.0, "background": 0 };
+    let create = doc! { "createIndexes": chunks(&bucket).name(), "indexes": [index] };
+    bucket.database().run_command(create).await.unwrap();
+    bucket.upload_from_stream("f", &b"x"[..]).await.unwrap();
+    let names = chunks(&bucket).list_index_names().await.unwrap();
+    assert_eq!(names, ["_id_", "mine"]);
+}
+
 /// A source that fails after some bytes.
 struct Failing(usize);
 

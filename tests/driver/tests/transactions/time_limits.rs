@@ -23,6 +23,13 @@ fn assert_refused<T: std::fmt::Debug>(result: Result<T>, text: &str) {
     assert!(error.to_string().contains(text), "{error}");
 }
 
+fn names(commands: &[Document]) -> Vec<&String> {
+    commands
+        .iter()
+        .filter_map(|command| command.keys().next())
+        .collect()
+}
+
 fn has_max_time(command: &Document) -> bool {
     command.contains_key("maxTimeMS")
 }
@@ -113,4 +120,54 @@ async fn a_run_in_the_body_of_another_keeps_its_time_limit() {
     let commands = bank.commands.commands();
     let limited: Vec<bool> = commands.iter().map(has_max_time).collect();
     assert_eq!(limited, [true, true, true, true, false], "{commands:?}");
+}
+
+/// The commit is too late, so it is not sent, and the transaction is open on the server.
+#[tokio::test]
+async fn a_commit_that_was_not_sent_in_time_is_followed_by_an_abort() {
+    let bank = Bank::open().await;
+    let limit = Duration::from_millis(400);
+    let run = bank.client.transaction().timeout(limit);
+    let run = run.run(async |tx| -> Result<()> {
+        bank.accounts.insert_one(&doc! {}).session(tx).await?;
+        tokio::time::sleep(limit).await;
+        Ok(())
+    });
+    let error = run.await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
+    assert_eq!(bank.names(), "insert* abortTransaction");
+}
+
+#[tokio::test]
+async fn the_end_of_the_session_by_the_body_aborts_within_the_time_limit_of_the_run() {
+    let bank = Bank::open().await;
+    let mut session = bank.client.start_session().await.unwrap();
+    let run = session.with_transaction().timeout(LONG);
+    let run = run.run(async |session| -> Result<()> {
+        bank.accounts.insert_one(&doc! {}).session(session).await?;
+        session.end_within(LONG).await;
+        Ok(())
+    });
+    run.await.unwrap();
+    let commands = bank.commands.commands();
+    assert!(commands.iter().all(has_max_time), "{commands:?}");
+    assert_eq!(names(&commands), ["insert", "abortTransaction"]);
+}
+
+#[tokio::test]
+async fn the_close_of_a_cursor_has_the_time_limit_of_the_run() {
+    let bank = Bank::open().await;
+    let all = [doc! {}, doc! {}, doc! {}];
+    bank.accounts.insert_many(&all).await.unwrap();
+    bank.names();
+    let run = bank.client.transaction().timeout(LONG);
+    let run = run.run(async |tx| -> Result<()> {
+        let cursor = bank.accounts.find(doc! {}).batch_size(2).session(tx).await?;
+        cursor.close().await;
+        Ok(())
+    });
+    run.await.unwrap();
+    let commands = bank.commands.commands();
+    assert!(commands.iter().all(has_max_time), "{commands:?}");
+    assert_eq!(names(&commands), ["find", "killCursors", "commitTransaction"]);
 }

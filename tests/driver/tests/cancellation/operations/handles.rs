@@ -3,7 +3,7 @@
 use marula_driver::{Client, bson::doc, options::ClientOptions};
 use marula_driver_tests::{
     Counts, PoolTally,
-    polling::{Held, poll_times},
+    polling::{Held, poll_times, run_for_pieces},
     proxy::Action,
 };
 
@@ -64,9 +64,9 @@ async fn warm_up_can_be_dropped_at_every_poll() {
 }
 
 #[tokio::test]
-async fn a_shutdown_with_a_deadline_can_be_dropped_at_every_poll() {
+async fn a_shutdown_with_a_deadline_can_be_dropped_after_every_piece() {
     let harness = Harness::start().await;
-    for polls in 0.. {
+    for pieces in 0.. {
         let round = harness.next_round().await;
         let (client, tally) = tallied(&harness);
         let things = client
@@ -79,13 +79,13 @@ async fn a_shutdown_with_a_deadline_can_be_dropped_at_every_poll() {
         });
         drop(cursor);
         let shutdown = client.shutdown().deadline(TIME_LIMIT).into_future();
-        let outcome = poll_times(shutdown, polls, &harness.proxy, Held::OfOthersToo).await;
+        let outcome = run_for_pieces(shutdown, pieces, &harness.proxy).await;
         harness.pass_everything();
         match outcome {
             None => end(&harness, client, tally).await,
             Some(rest) => {
                 assert!(rest.is_empty(), "{rest:?}");
-                assert!(polls > PIECES, "{polls}");
+                assert!(pieces > PIECES, "{pieces}");
                 tally.wait_until(Counts::is_at_rest).await;
                 tally.assert_nothing_left();
                 return;

@@ -198,3 +198,24 @@ async fn an_abort_of_unacknowledged_inserts_deletes_only_its_own_chunks() {
         assert_eq!(read(&bucket, id).await.unwrap(), b"0123456789");
     }
 }
+
+#[tokio::test]
+async fn an_abort_that_failed_can_be_repeated() {
+    let tested = recorded(standalone().await, "");
+    let bucket = tested.things().database().gridfs_bucket().with_chunk_size(4);
+    let mut upload = bucket.open_upload_stream("f").await.unwrap();
+    upload.write_all(b"0123456789").await.unwrap();
+    upload.flush().await.unwrap();
+    assert_eq!(counts(&bucket).await, (0, 2));
+    let point = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": { "times": 1 },
+        "data": { "failCommands": ["delete"], "errorCode": 8000 },
+    };
+    let admin = tested.deployment.client.database("admin");
+    admin.run_command(point).await.unwrap();
+    assert!(upload.abort().await.is_err());
+    assert!(upload.write_all(b"x").await.is_err());
+    upload.abort().await.unwrap();
+    assert_eq!(counts(&bucket).await, (0, 0));
+}
