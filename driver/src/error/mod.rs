@@ -119,8 +119,8 @@ pub enum ErrorKind {
     Pool(PoolError),
     /// A message from the server violates the wire protocol. The connection was closed.
     Protocol(String),
-    /// A reply with `ok: 1` lacks a field that the operation needs, or the field has another type.
-    /// The text names the field. The command may not fit the method, e.g. a command that does not
+    /// A reply lacks the field `ok`, or one with `ok: 1` lacks a field that the operation needs, or the
+    /// field has another type. The text names the field. The command may not fit the method, e.g. a command that does not
     /// return a cursor in [`run_cursor_command`](crate::Database::run_cursor_command). The
     /// connection remains usable.
     InvalidReply(String),
