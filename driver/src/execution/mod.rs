@@ -326,6 +326,7 @@ impl Executor {
             state.leave(is_network);
             if is_network {
                 state.mark_dirty();
+                operation.reply_lost();
             }
             let was_sent = std::mem::take(&mut state.in_flight);
             let result = result.map_err(|error| {

@@ -263,6 +263,7 @@ impl Executor {
         let turn = session.begin_turn(timeout).await;
         turn.map_err(|error| command.label(error))?;
         let mut ending = Ending {
+            executor: self,
             session,
             is_cancelable: false,
         };
@@ -306,6 +307,7 @@ impl Executor {
 
 /// The turn of a commit or an abort.
 struct Ending<'a> {
+    executor: &'a Executor,
     session: &'a ExplicitSession,
     /// The command is running. If it was not sent when its future is dropped, the transaction is
     /// still in progress.
@@ -316,6 +318,7 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         if self.is_cancelable {
             self.session.change_transaction(Transaction::cancel_end);
+            self.session.hold_transaction(&self.executor.settings.in_flight);
             self.session.span.interrupted();
         }
         self.session.end_turn();

@@ -116,6 +116,11 @@ pub(crate) trait Operation {
         )))
     }
 
+    /// Called after a network error of an attempt: the server may still run the command. The session
+    /// of the executor is then marked as dirty; an operation that has a session of its own does so
+    /// itself, whether or not a retry succeeds.
+    fn reply_lost(&mut self) {}
+
     /// Called if the server replied with `ok: 0`, except for `ReauthenticationRequired`, after
     /// which the command is sent again.
     fn refused(&mut self, _error: &Error) {}

@@ -89,11 +89,10 @@ impl State {
             return Err(self.failed(Error::new(ErrorKind::Shutdown), None));
         }
         if let Some(pause) = pause {
-            if !timeout.allows(pause) {
-                let error = Error::timed_out("before the pause that precedes the next resume");
-                return Err(self.failed(error, None));
-            }
-            tokio::time::sleep(pause).await;
+            // Most of the time limit is left for the command, however short it is: after a timeout, each
+            // call resumes (Client Side Operations Timeout, "Change Streams").
+            let longest = timeout.remaining().map(|left| left / 4);
+            tokio::time::sleep(longest.map_or(pause, |longest| pause.min(longest))).await;
         }
         let mut session = self.implicit.take();
         if let Some(session) = &mut session {
@@ -111,6 +110,7 @@ impl State {
             start,
             session: session.as_ref(),
             is_resume,
+            is_reply_lost: false,
             refused_by: None,
             wire_version: 0,
         };
@@ -118,16 +118,19 @@ impl State {
         let opened = executor
             .run_in(self.session.as_ref(), timeout, &mut operation)
             .await;
-        let refused_by = operation.refused_by;
+        let (refused_by, is_reply_lost) = (operation.refused_by, operation.is_reply_lost);
+        if let Some(session) = &mut session
+            && is_reply_lost
+        {
+            session.mark_dirty();
+        }
         let mut opened = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                if error.is_network()
-                    && let Some(session) = &mut session
-                {
-                    session.mark_dirty();
-                }
-                self.implicit = session;
+                // After a timeout the server may still run the command, so the next resume has another
+                // session.
+                let is_running = error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_));
+                self.implicit = session.filter(|_| !is_running);
                 return Err(self.failed(error, refused_by));
             }
         };

@@ -247,6 +247,8 @@ pub(in crate::api) struct ChangeStreamAggregate<'a> {
     /// The implicit session of the stream, for a resume.
     pub(in crate::api) session: Option<&'a ServerSession>,
     pub(in crate::api) is_resume: bool,
+    /// An attempt failed with a network error.
+    pub(in crate::api) is_reply_lost: bool,
     /// If the server replied with an error: `maxWireVersion` of the connection.
     pub(in crate::api) refused_by: Option<i32>,
     pub(in crate::api) wire_version: i32,
@@ -341,6 +343,10 @@ impl Operation for ChangeStreamAggregate<'_> {
             cursor: cursor::parse(reply, context)?,
             operation_time: reply.operation_time(),
         })
+    }
+
+    fn reply_lost(&mut self) {
+        self.is_reply_lost = true;
     }
 
     fn refused(&mut self, _error: &Error) {

@@ -260,7 +260,7 @@ impl State {
                     self.abandon_session();
                 }
                 if self.is_lost_after(&error, is_freed) {
-                    self.reply.id = 0;
+                    (self.reply.id, self.reply.held) = (0, None);
                 } else if is_freed == Some(false) && error.contains_label(RETRYABLE_ERROR) {
                     // The server still has the cursor. If this future is dropped while the cursor
                     // is closed, the next call returns the error. Boxed, because it is rare.
@@ -361,7 +361,7 @@ impl State {
         self.reply.session = None;
         self.session = None;
         if self.is_pinned && self.reply.pin.is_none() {
-            self.reply.id = 0;
+            (self.reply.id, self.reply.held) = (0, None);
         }
     }
 

@@ -255,8 +255,9 @@ impl ChangeStream {
             State::Opening if failure.is_transient() => (State::Lost, false),
             _ => (State::Ended, false),
         };
-        if self.state == State::Opening && *failure == Failure::NotPermitted {
-            // Nothing was sent, so the next resume needs no pause.
+        if self.state == State::Opening && matches!(failure, Failure::NotPermitted | Failure::Timeout) {
+            // Nothing was sent, or the call has waited for its whole time limit: no longer pause is
+            // needed before the next resume.
             self.resumes = self.resumes.saturating_sub(1);
         }
         self.state = state;

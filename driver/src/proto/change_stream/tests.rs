@@ -291,3 +291,19 @@ fn a_document_without_a_token_ends_the_stream() {
     assert_eq!(stream.deliver(None, false), Err(MissingToken));
     assert_eq!(stream.next_action(), Action::End);
 }
+
+/// Each call waits for its whole time limit.
+#[test]
+fn timeouts_do_not_lengthen_the_pause_before_a_resume() {
+    let mut stream = opened(Start::default(), reply(true, None));
+    stream.next_action();
+    stream.failed(&Failure::Timeout);
+    for _ in 0..20 {
+        let Action::Aggregate { pause, .. } = stream.next_action() else {
+            panic!("a resume");
+        };
+        assert_eq!(pause, None);
+        stream.failed(&Failure::Timeout);
+        assert!(stream.is_alive());
+    }
+}

@@ -416,3 +416,41 @@ async fn a_dropped_shutdown_ends_the_unused_sessions() {
     let found = fixture.things.find_one(doc! {}).await;
     assert!(found.expect("the client accepts operations again").is_some());
 }
+
+/// The session and the cursor exist, but nothing of them is in progress on the server.
+#[tokio::test]
+async fn a_sent_commit_and_a_failed_cursor_are_not_waited_for() {
+    let fixture = Fixture::start().await;
+    let mut session = fixture.client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("it starts");
+    let document = doc! { "_id": 10 };
+    let insert = fixture.things.insert_one(&document).session(&mut session);
+    insert.await.expect("a part of the transaction");
+    fixture.hold("commitTransaction");
+    let commit = session.commit_transaction().into_future();
+    tokio::select! {
+        biased;
+        _ = commit => panic!("the reply is held back"),
+        () = fixture.proxy.wait_for_held() => {}
+    }
+    fixture.release();
+
+    let mut cursor = fixture
+        .things
+        .find(doc! {})
+        .batch_size(2)
+        .await
+        .expect("a cursor");
+    let point = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": { "times": 1 },
+        "data": { "failCommands": ["getMore"], "errorCode": 237 },
+    };
+    let admin = fixture.client.database("admin");
+    admin.run_command(point).await.expect("a fail point");
+    while cursor.advance().await.is_ok() {}
+
+    let shutdown = fixture.shut_down().await;
+    fixture.ended(shutdown).await;
+    drop((session, cursor));
+}

@@ -1,10 +1,16 @@
 //! Change streams: which errors resume and which end the stream, and in which call.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt;
 use marula_driver::{
-    ErrorKind,
+    Client, ErrorKind,
     bson::{Bson, doc},
 };
 use marula_driver_tests::{Answer, ScriptedServer};
@@ -165,4 +171,83 @@ async fn a_call_that_times_out_does_not_end_the_stream() {
     assert_eq!(server.requests_named("aggregate").len(), 1);
     let next = changes.try_next().await.expect("the stream resumes");
     assert_eq!(next.map(number), Some(1));
+}
+
+/// The pause grows to 500 ms with each resume that fails.
+#[tokio::test]
+async fn a_time_limit_shorter_than_the_pause_permits_a_resume() {
+    const LIMIT: Duration = Duration::from_millis(400);
+    let fails = Arc::new(AtomicBool::new(false));
+    let failing = Arc::clone(&fails);
+    let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
+        "aggregate" | "getMore" if failing.load(Ordering::SeqCst) => Answer::Close,
+        "aggregate" => first_batch(CURSOR, vec![]),
+        "getMore" => next_batch(CURSOR, vec![event(1)]),
+        _ => Answer::Success,
+    })
+    .await;
+    let client = client_of(&server).await;
+    let things = client
+        .database("d")
+        .collection::<marula_driver::bson::Document>("c");
+    let mut changes = things.watch().timeout(LIMIT).await.expect("a stream");
+    fails.store(true, Ordering::SeqCst);
+    while server.requests_named("aggregate").len() < 20 {
+        changes.try_next().await.expect_err("no reply");
+    }
+    fails.store(false, Ordering::SeqCst);
+    let mut next = changes.try_next().await;
+    while next.is_err() {
+        assert!(server.requests_named("aggregate").len() < 60, "it resumes");
+        next = changes.try_next().await;
+    }
+    assert_eq!(next.expect("no error").map(number), Some(1));
+}
+
+/// The server may still run the resume when its time limit has expired.
+#[tokio::test]
+async fn a_resume_after_one_that_timed_out_has_another_session() {
+    const LIMIT: Duration = Duration::from_millis(300);
+    let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
+    let opened = vec![
+        first_batch(CURSOR, vec![]),
+        Answer::Silence,
+        first_batch(CURSOR, vec![event(1)]),
+    ];
+    let server = ScriptedServer::start(hello, sequence(opened, vec![resumable(6)])).await;
+    let client = client_of(&server).await;
+    let things = client
+        .database("d")
+        .collection::<marula_driver::bson::Document>("c");
+    let mut changes = things.watch().timeout(LIMIT).await.expect("a stream");
+    changes.try_next().await.expect_err("the resume times out");
+    let next = changes.try_next().await.expect("the stream resumes");
+    assert_eq!(next.map(number), Some(1));
+    let all = server.requests_named("aggregate");
+    assert_eq!(all.len(), 3);
+    assert!(all[1].lsid().is_some() && all[2].lsid().is_some());
+    assert_ne!(all[1].lsid(), all[2].lsid());
+}
+
+/// A session is dirty after a network error, also if the retry succeeds.
+#[tokio::test]
+async fn the_session_of_a_retried_resume_does_not_return_to_the_pool() {
+    let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
+    let opened = vec![
+        first_batch(CURSOR, vec![]),
+        Answer::Close,
+        first_batch(0, vec![event(1)]),
+    ];
+    let server = ScriptedServer::start(hello, sequence(opened, vec![resumable(6)])).await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let mut changes = watch(&client).await;
+    let next = changes.try_next().await.expect("the stream resumes");
+    assert_eq!(next.map(number), Some(1));
+    drop(changes);
+    let database = client.database("d");
+    database.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    let (all, ping) = (server.requests_named("aggregate"), server.requests_named("ping"));
+    assert_eq!(all.len(), 3, "one is a retry");
+    assert_eq!(all[0].lsid(), all[2].lsid());
+    assert_ne!(ping[0].lsid(), all[0].lsid());
 }
