@@ -73,7 +73,7 @@ impl<'a> Reply<'a> {
             .and_then(|bytes| find_element(bytes, "code").ok().flatten())
             .and_then(|element| element.value.int().ok())
             .and_then(|code| i32::try_from(code).ok());
-        ((self.ok == Some(false)).then_some(self.code), write_concern)
+        (self.is_refusal().then_some(self.code), write_concern)
     }
 
     /// `n`: the number of matched, inserted or deleted documents.
@@ -146,6 +146,11 @@ impl<'a> Reply<'a> {
             labels.extend(nested.map(strings).unwrap_or_default());
         }
         labels
+    }
+
+    /// Whether the reply has `ok: 0`.
+    pub fn is_refusal(&self) -> bool {
+        self.ok == Some(false)
     }
 
     /// The error of a reply with `ok: 0`, or without a valid field `ok`.
