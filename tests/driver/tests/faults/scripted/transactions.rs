@@ -4,6 +4,7 @@
 
 use marula_driver::bson::doc;
 use marula_driver_tests::Topology;
+use marula_test_server::ViolationKind;
 
 use super::{
     TIME_LIMIT,
@@ -83,6 +84,18 @@ async fn expect_no_transaction(stage: &Stage, connected: &Connected, log: &Sessi
     }
 }
 
+/// After a commit whose future was dropped or whose time limit has passed, a task commits again. The
+/// first reply is awaited in the background, on a connection that stays open, and the server can
+/// still execute that commit.
+fn expect_repeated_commits_only(stage: &Stage) {
+    for violation in stage.deployment.server.take_violations() {
+        let is_commit = violation.kind == ViolationKind::SessionInUse
+            && violation.command == "commitTransaction"
+            && violation.detail.starts_with("sent again");
+        assert!(is_commit, "{violation}");
+    }
+}
+
 async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     let stage = Stage::start(kind).await;
     Bank::open(&stage.direct).await;
@@ -114,6 +127,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     println!("all transactions have ended, {left} of them by their time limit");
     Bank::of(&stage.direct).compare(&journals).await;
     let counts = stage.end(connected).await;
+    expect_repeated_commits_only(&stage);
     let sessions = log.assert_all_returned();
     println!(
         "{kind:?}, {mode:?}, seed {seed}: {of_servers} faults of servers, {} attempts of transactions, {}, {sessions}\n\
