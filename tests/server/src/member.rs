@@ -12,6 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -88,9 +89,18 @@ impl Member {
 
     /// Binds the address of the process again and starts to accept connections.
     pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
-        let listener = TcpListener::bind(self.address)
-            .await
-            .map_err(|error| cannot_listen(self.address, &error))?;
+        let mut attempts = 0;
+        let listener = loop {
+            match TcpListener::bind(self.address).await {
+                Ok(listener) => break listener,
+                // The system has given the port to an outgoing connection, which may end.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && attempts < 250 => {
+                    attempts += 1;
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(error) => return Err(cannot_listen(self.address, &error)),
+            }
+        };
         self.start(listener, deployment)
     }
 
