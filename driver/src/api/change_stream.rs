@@ -76,7 +76,8 @@ use state::{Failed, State};
 /// # Sessions
 ///
 /// A stream in an explicit [`session`](crate::action::Watch::session) is not part of transactions,
-/// which the server does not permit. While the session has a transaction in progress, reads that need a
+/// which the server does not permit: it is opened before or after them. A `watch` in a session with a
+/// transaction in progress fails with an error of the server, which aborts the transaction. While the session has a transaction in progress, reads that need a
 /// command return [`InvalidArgument`](crate::ErrorKind::InvalidArgument), nothing is sent, and the
 /// stream continues after the transaction.
 ///

@@ -79,7 +79,7 @@ impl Timeout {
     /// # Errors
     /// The reply cannot arrive in time.
     pub(super) fn max_time_ms(self, rule: MaxTime, server: &SelectedServer) -> Result<Option<i64>> {
-        max_time_ms(rule, self.remaining(), server.min_round_trip()).map_err(|_| too_late())
+        max_time_ms(rule, self.remaining(), server.min_round_trip()).map_err(|_| self.too_late())
     }
 
     /// Checks that the reply to a command can arrive in time.
@@ -88,17 +88,19 @@ impl Timeout {
     /// It cannot. The command must not be sent.
     pub(super) fn check(self, server: &SelectedServer) -> Result<()> {
         match self.remaining() {
-            Some(left) if left <= server.min_round_trip() => Err(too_late()),
+            Some(left) if left <= server.min_round_trip() => Err(self.too_late()),
             _ => Ok(()),
         }
     }
-}
 
-#[cold]
-fn too_late() -> Error {
-    Error::timed_out(
-        "before the command was sent: the time left is not longer than the round trip time of the server",
-    )
+    #[cold]
+    fn too_late(self) -> Error {
+        Error::timed_out(if self.has_expired() {
+            "before the command was sent"
+        } else {
+            "before the command was sent: the time left is not longer than the round trip time of the server"
+        })
+    }
 }
 
 impl Executor {

@@ -62,6 +62,12 @@ impl From<&RawDocument> for ResumeToken {
     }
 }
 
+impl From<&RawDocumentBuf> for ResumeToken {
+    fn from(token: &RawDocumentBuf) -> Self {
+        Self(token.clone())
+    }
+}
+
 impl From<&ResumeToken> for ResumeToken {
     fn from(token: &ResumeToken) -> Self {
         token.clone()

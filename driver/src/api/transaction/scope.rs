@@ -81,6 +81,9 @@ awaitable!(['a] StartTransactionScope<'a> => TransactionScope);
 /// Dropping the scope aborts the transaction in a task on the runtime of the client, unless it was
 /// committed or aborted. The session is reused after the abort.
 ///
+/// After [`commit`](Self::commit), the session has no transaction: operations with the scope are not
+/// part of one, and take effect at once.
+///
 /// # Errors within a transaction
 /// An error of the server may abort the transaction there, e.g. a duplicate key. A commit afterwards
 /// fails with `NoSuchTransaction`. If the future of an operation is dropped before its reply
