@@ -226,6 +226,13 @@ mod tests {
     }
 
     #[test]
+    fn timers_that_are_set_are_counted() {
+        let written = WRITTEN.replace("malloc", "tokio::runtime::time::Handle::reregister");
+        let counts = Counts::parse(&written).unwrap();
+        assert_eq!((counts.timers, counts.allocations), (4.0, 0.0));
+    }
+
+    #[test]
     fn the_difference_of_two_runs_is_divided_by_the_operations() {
         let counts = Counts::parse(WRITTEN).unwrap();
         let twice = Counts::parse(&WRITTEN.replace("calls=4", "calls=8").replace("3 10", "3 30")).unwrap();

@@ -33,6 +33,9 @@ const ODM_SHARE: f64 = 1.05;
 /// Limit for the instructions that `timeoutMS` adds to an operation.
 const TIMEOUT_COST: f64 = 1_500.0;
 
+/// Limit for the timers that it sets: one, and a few of the monitors in a run of 1,500 operations.
+const TIMEOUT_TIMERS: f64 = 1.01;
+
 /// The ratio of a limit that `--write` writes to the measurement.
 const MARGIN: f64 = 1.05;
 
@@ -114,7 +117,7 @@ fn timeout_costs_little(reached: &[(String, Counts)]) -> Result<bool, Failure> {
         "instructions",
         timed.instructions - plain.instructions,
         TIMEOUT_COST,
-    ) & added("timers", timed.timers - plain.timers, 1.0))
+    ) & added("timers", timed.timers - plain.timers, TIMEOUT_TIMERS))
 }
 
 fn added(kind: &str, more: f64, limit: f64) -> bool {
@@ -276,6 +279,26 @@ mod tests {
     fn the_odm_has_a_limit() {
         assert!(near(Task::FindOne, &counts(1_050.0, 4.0), &counts(1_000.0, 4.0)));
         assert!(!near(Task::FindOne, &counts(1_051.0, 4.0), &counts(1_000.0, 4.0)));
+    }
+
+    #[test]
+    fn a_timeout_has_limits() {
+        let reached = |instructions, timers| {
+            let timed = Counts {
+                timers,
+                ..counts(1_000.0 + instructions, 5.0)
+            };
+            [
+                ("standalone.find_one".to_owned(), counts(1_000.0, 4.0)),
+                ("standalone.find_one_timeout".to_owned(), timed),
+            ]
+        };
+        let costs_little =
+            |instructions, timers| timeout_costs_little(&reached(instructions, timers)).unwrap();
+        assert!(costs_little(1_500.0, 1.0));
+        assert!(!costs_little(1_501.0, 1.0));
+        assert!(!costs_little(1_500.0, 2.0));
+        assert!(timeout_costs_little(&reached(0.0, 0.0)[..1]).is_err());
     }
 
     #[test]
