@@ -253,12 +253,17 @@ impl<'de> RawValue<'de> {
     /// Whether the value is true or a number other than zero, as servers state `ok`.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
+        self.logical().unwrap_or(false)
+    }
+
+    /// As [`is_truthy`](Self::is_truthy). `None` if the value is neither a Boolean nor a number.
+    pub(crate) fn logical(&self) -> Option<bool> {
         match self.kind {
-            ElementType::Boolean => self.bool().unwrap_or(false),
-            ElementType::Int32 => self.i32().is_ok_and(|number| number != 0),
-            ElementType::Int64 => self.i64().is_ok_and(|number| number != 0),
-            ElementType::Double => self.f64().is_ok_and(|number| number != 0.0),
-            _ => false,
+            ElementType::Boolean => self.bool().ok(),
+            ElementType::Int32 => self.i32().ok().map(|number| number != 0),
+            ElementType::Int64 => self.i64().ok().map(|number| number != 0),
+            ElementType::Double => self.f64().ok().map(|number| number != 0.0),
+            _ => None,
         }
     }
 

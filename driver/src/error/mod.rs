@@ -119,8 +119,8 @@ pub enum ErrorKind {
     Pool(PoolError),
     /// A message from the server violates the wire protocol. The connection was closed.
     Protocol(String),
-    /// A reply with `ok: 1` lacks a field that the operation needs, or the field has another type.
-    /// The text names the field. The command may not fit the method, e.g. a command that does not
+    /// A reply lacks the field `ok`, or one with `ok: 1` lacks a field that the operation needs, or the
+    /// field has another type. The text names the field. The command may not fit the method, e.g. a command that does not
     /// return a cursor in [`run_cursor_command`](crate::Database::run_cursor_command). The
     /// connection remains usable.
     InvalidReply(String),
@@ -147,9 +147,10 @@ pub enum ErrorKind {
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown), or its tokio runtime
     /// was.
     Shutdown,
-    /// An operation with `timeoutMS` did not complete in time. Without it, only a transaction of the
-    /// [convenient API](crate::Client::transaction) fails with this kind, after 120 s. The predicates and codes of the error are those of its
-    /// [cause](TimeoutError::cause).
+    /// An operation with `timeoutMS` did not complete in time. Without `timeoutMS`, two actions fail with
+    /// this kind: a transaction of the [convenient API](crate::Client::transaction) after 120 s, and
+    /// [`warm_up`](crate::Client::warm_up) after `serverSelectionTimeoutMS`. The predicates and codes of
+    /// the error are those of its [cause](TimeoutError::cause).
     Timeout(TimeoutError),
 }
 

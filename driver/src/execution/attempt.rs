@@ -384,8 +384,9 @@ impl<'a> Attempt<'a> {
         let accepted = refusal.is_none();
         let result = match refusal {
             Some(error) => {
-                // After "reauthentication required" the command is sent again.
-                if !is_reauthentication_required(&error) {
+                // After "reauthentication required" the command is sent again. Without `ok`, the reply
+                // does not say whether the command was run.
+                if reply.is_refusal() && !is_reauthentication_required(&error) {
                     operation.refused(&error);
                 }
                 Err(error)

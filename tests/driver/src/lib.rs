@@ -36,7 +36,7 @@ pub use observer::Observer;
 pub use pool_tally::{Counts, PoolTally};
 pub use proxied::{Proxied, Topology};
 pub use proxy::Proxy;
-pub use recorder::{CommandRecorder, RecordedClient, recorded};
+pub use recorder::{CommandId, CommandRecorder, RecordedClient, command_id, recorded};
 pub use scripted::{Answer, Request, ScriptedServer};
 pub use spans::{RecordedSpan, SpanRecorder};
 pub use target::{Target, any_deployment, with_logical_clock};

@@ -14,6 +14,20 @@ use marula_driver::{
 
 use crate::Target;
 
+/// Identifies a command among those of one client.
+pub type CommandId = (String, u32, i32);
+
+/// The command of an event. Each connection counts its requests.
+#[must_use]
+pub fn command_id(event: &CommandEvent) -> CommandId {
+    let connection = event.connection();
+    (
+        connection.address.to_string(),
+        connection.connection_id,
+        event.request_id(),
+    )
+}
+
 /// A deployment with a client whose commands are recorded.
 #[derive(Debug)]
 pub struct RecordedClient {
@@ -112,18 +126,19 @@ impl CommandRecorder {
         let mut operations = BTreeMap::<i64, Vec<String>>::new();
         let mut started = BTreeMap::new();
         for event in self.take() {
-            let (request, operation) = match &event {
+            let id = command_id(&event);
+            let operation = match &event {
                 CommandEvent::Started(event) => {
                     let names = operations.entry(event.operation_id).or_default();
                     names.push(event.command_name.clone());
-                    started.insert(event.request_id, event.operation_id);
+                    started.insert(id, event.operation_id);
                     continue;
                 }
-                CommandEvent::Succeeded(event) => (event.request_id, event.operation_id),
-                CommandEvent::Failed(event) => (event.request_id, event.operation_id),
+                CommandEvent::Succeeded(event) => event.operation_id,
+                CommandEvent::Failed(event) => event.operation_id,
                 _ => continue,
             };
-            let begun = started.get(&request).copied().unwrap_or(operation);
+            let begun = started.get(&id).copied().unwrap_or(operation);
             assert_eq!(begun, operation, "{event:?}");
         }
         operations.into_values().collect()

@@ -274,6 +274,11 @@ impl Cursors {
         lock(&self.open).len()
     }
 
+    /// The ids of all cursors.
+    pub(crate) fn ids(&self) -> Vec<i64> {
+        lock(&self.open).keys().copied().collect()
+    }
+
     /// Closes all cursors.
     pub(crate) fn clear(&self) {
         lock(&self.open).clear();

@@ -6,6 +6,7 @@ use crate::builder::{Started, TestServerBuilder};
 use crate::deployment::Deployment;
 use crate::member::Member;
 use crate::runtime::ServerRuntime;
+use crate::session_info::shown;
 use crate::violation::{Violation, ViolationKind};
 use std::io;
 use std::net::SocketAddr;
@@ -242,6 +243,26 @@ impl TestServer {
     #[must_use]
     pub fn commands_seen(&self, name: &str) -> usize {
         self.deployment.events.commands_seen(name)
+    }
+
+    /// Returns the ids of the open cursors, on all processes.
+    #[must_use]
+    pub fn open_cursors(&self) -> Vec<i64> {
+        self.members
+            .iter()
+            .flat_map(|member| member.cursors.ids())
+            .collect()
+    }
+
+    /// Returns the transactions in progress: the `lsid`, formatted as a UUID, and the `txnNumber` of
+    /// each. Transactions that are older than `transactionLifetimeLimitSeconds` are aborted when the
+    /// next command of a transaction arrives.
+    #[must_use]
+    pub fn open_transactions(&self) -> Vec<(String, i64)> {
+        let open = self.deployment.sessions.open_ids();
+        open.into_iter()
+            .map(|(session, number)| (shown(&session), number))
+            .collect()
     }
 
     /// Returns the recorded violations of the protocol, oldest first.

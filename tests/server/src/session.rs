@@ -140,6 +140,15 @@ impl Sessions {
             .collect()
     }
 
+    /// The session ids and numbers of the transactions in progress.
+    pub(crate) fn open_ids(&self) -> Vec<(Vec<u8>, i64)> {
+        lock(&self.known)
+            .iter()
+            .filter(|(_, session)| matches!(session.transaction, Some(State::InProgress(_))))
+            .map(|(id, session)| (id.clone(), session.txn_number))
+            .collect()
+    }
+
     /// Aborts the transactions that are older than `transactionLifetimeLimitSeconds` allows.
     pub(crate) fn abort_expired(&self, limit: Duration) {
         for session in lock(&self.known).values_mut() {
@@ -159,6 +168,7 @@ impl Sessions {
     ) -> Result<Arc<Transaction>> {
         let (id, number) = transaction_id(body)?;
         let starts = body.contains_key("startTransaction");
+        self.abort_expired(deployment.transaction_lifetime());
         let mut sessions = lock(&self.known);
         if starts {
             let known = sessions
@@ -265,7 +275,9 @@ impl Sessions {
                 Some(State::InProgress(transaction)) if transaction.member == member => {
                     Arc::clone(transaction)
                 }
-                Some(State::InProgress(_)) if !body.contains_key("recoveryToken") => {
+                Some(State::InProgress(_))
+                    if deployment.is_mongos() && !body.contains_key("recoveryToken") =>
+                {
                     return Err(Error::new(
                         50940,
                         "cannot recover the transaction decision without a recoveryToken",
@@ -278,13 +290,27 @@ impl Sessions {
                 }
             },
         };
-        let committed = transaction.commit(deployment);
-        let state = if committed.is_ok() {
+        // A commit that was sent again can run at the same time: the state is read again with the
+        // data locked. Lock order: the catalog of the transaction, that of the deployment, the
+        // sessions.
+        let catalog = lock(&transaction.catalog);
+        let mut shared = deployment.catalog();
+        let mut sessions = lock(&self.known);
+        let state = match sessions.get_mut(&id) {
+            Some(session) if session.txn_number == number => &mut session.transaction,
+            _ => return Err(no_such_transaction(number)),
+        };
+        match state {
+            Some(State::Committed) => return Ok(()),
+            Some(State::InProgress(current)) if Arc::ptr_eq(current, &transaction) => {}
+            _ => return Err(no_such_transaction(number)),
+        }
+        let committed = transaction.commit(&catalog, &mut shared);
+        *state = Some(if committed.is_ok() {
             State::Committed
         } else {
             State::Aborted
-        };
-        self.finish(body, &transaction, state)?;
+        });
         committed
     }
 

@@ -116,12 +116,10 @@ impl Transaction {
         self.replay(&catalog, &mut trial)
     }
 
-    /// Applies all changes to the shared catalog, or none.
-    pub(crate) fn commit(&self, deployment: &Deployment) -> Result<()> {
-        let catalog = lock(&self.catalog);
-        let mut shared = deployment.catalog();
+    /// Applies all changes of the locked catalog to that of the deployment, or none.
+    pub(crate) fn commit(&self, catalog: &Catalog, shared: &mut Catalog) -> Result<()> {
         let before = shared.clone();
-        let replayed = self.replay(&catalog, &mut shared);
+        let replayed = self.replay(catalog, shared);
         if replayed.is_err() {
             *shared = before;
         }

@@ -18,8 +18,8 @@ pub enum ViolationKind {
     /// A `getMore` is sent in the session and transaction of the command that created the cursor.
     CursorSession,
     /// A session is used by one command at a time. A command whose connection the client closed
-    /// before the reply counts as running; the client may retry it, or send `killCursors`,
-    /// `abortTransaction`, `endSessions` or `killSessions`.
+    /// before the reply counts as running; the client may retry it, resume the change stream whose
+    /// `getMore` it is, or send `killCursors`, `abortTransaction`, `endSessions` or `killSessions`.
     SessionInUse,
     /// A read concern level is sent only with reads that support it and with the first command of a
     /// transaction. `afterClusterTime` without a level is allowed on every command of a causally
@@ -142,6 +142,14 @@ fn ends_others(command: &str) -> bool {
     )
 }
 
+/// Whether a command opens a change stream. If a `getMore` of the session has no reply, that is a
+/// resume: "the resume attempt MUST use the same session" (Change Streams).
+fn opens_stream(body: &Document) -> bool {
+    let stages = body.get_array("pipeline").ok();
+    let first = stages.and_then(|stages| stages.first()?.as_document());
+    body.contains_key("aggregate") && first.is_some_and(|stage| stage.contains_key("$changeStream"))
+}
+
 impl Violations {
     pub(crate) fn new(print: bool) -> Violations {
         Violations {
@@ -207,7 +215,8 @@ impl Violations {
         let uses = state.uses.entry(session.clone()).or_default();
         if !ends_others(&command) {
             for other in uses.iter().filter(|other| !ends_others(&other.command)) {
-                let same = other.command == command && other.number == number;
+                let same = (other.command == command && other.number == number)
+                    || (other.command == "getMore" && opens_stream(body));
                 let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
                 // A request that arrived after its retry can still be running: `settle` decides.
                 if !same && is_repeated {
@@ -385,6 +394,28 @@ mod tests {
         }
         let state = lock(&violations.state);
         assert!(state.uses.is_empty() && state.repeats.is_empty());
+    }
+
+    #[test]
+    fn a_change_stream_is_resumed_in_the_session_of_an_abandoned_get_more() {
+        let violations = Violations::default();
+        let mut resume = command("aggregate", 1);
+        resume.insert("pipeline", vec![doc! { "$changeStream": {} }]);
+        for is_noticed_before in [true, false] {
+            let running = violations.enter(&command("getMore", 1), 1);
+            if is_noticed_before {
+                violations.abandon(1);
+            }
+            let resumed = violations.enter(&resume, 2);
+            drop(running);
+            violations.settle(1, true);
+            drop(resumed);
+        }
+        assert_eq!(kinds(&violations), []);
+        let running = violations.enter(&command("getMore", 1), 1);
+        drop(violations.enter(&command("aggregate", 1), 2));
+        drop(running);
+        assert_eq!(kinds(&violations), [ViolationKind::SessionInUse]);
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::{
 pub struct Reply<'a> {
     /// The body document.
     pub body: &'a [u8],
-    ok: bool,
+    /// `None` without a valid field `ok`.
+    ok: Option<bool>,
     code: i32,
     code_name: Option<&'a str>,
     message: Option<&'a str>,
@@ -40,7 +41,7 @@ impl<'a> Reply<'a> {
         let mut elements = RawElements::new(body)?;
         while let Some(RawElement { key, value }) = elements.next_element()? {
             match key {
-                "ok" => reply.ok = value.is_truthy(),
+                "ok" => reply.ok = value.logical(),
                 "n" => reply.n = value.int().unwrap_or_default(),
                 "nModified" => reply.n_modified = value.int().unwrap_or_default(),
                 "cursor" => {
@@ -72,7 +73,7 @@ impl<'a> Reply<'a> {
             .and_then(|bytes| find_element(bytes, "code").ok().flatten())
             .and_then(|element| element.value.int().ok())
             .and_then(|code| i32::try_from(code).ok());
-        ((!self.ok).then_some(self.code), write_concern)
+        (self.is_refusal().then_some(self.code), write_concern)
     }
 
     /// `n`: the number of matched, inserted or deleted documents.
@@ -112,7 +113,7 @@ impl<'a> Reply<'a> {
 
     /// `recoveryToken` of a reply with `ok: 1` in a sharded transaction.
     pub fn recovery_token(&self) -> Option<&'a [u8]> {
-        if !self.ok {
+        if self.ok != Some(true) {
             return None;
         }
         document_bytes(find_element(self.body, "recoveryToken").ok().flatten()?.value)
@@ -147,10 +148,17 @@ impl<'a> Reply<'a> {
         labels
     }
 
-    /// The error of a reply with `ok: 0`.
+    /// Whether the reply has `ok: 0`.
+    pub fn is_refusal(&self) -> bool {
+        self.ok == Some(false)
+    }
+
+    /// The error of a reply with `ok: 0`, or without a valid field `ok`.
     pub fn command_error(&self) -> Option<Error> {
-        if self.ok {
-            return None;
+        match self.ok {
+            Some(true) => return None,
+            Some(false) => {}
+            None => return Some(Error::invalid_reply("a reply has no valid field \"ok\"")),
         }
         let error = Error::new(ErrorKind::Command(CommandError {
             code: self.code,

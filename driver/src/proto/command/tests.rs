@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     bson::{Timestamp, doc, to_vec},
-    error::WriteError,
+    error::{ErrorKind, WriteError},
     proto::wire::tests::{apply, config, damage},
 };
 
@@ -49,6 +49,19 @@ fn read_all(body: &[u8]) {
     }
     let errors: Vec<WriteError> = write_errors(&reply).unwrap_or_default();
     assert!(errors.len() <= body.len());
+}
+
+#[test]
+fn a_reply_without_a_valid_ok_is_invalid() {
+    for reply in [
+        doc! { "n": 1 },
+        doc! { "ok": "1" },
+        doc! { "ok": Timestamp { time: 1, increment: 0 } },
+    ] {
+        let body = to_vec(&reply).unwrap();
+        let error = Reply::scan(&body).unwrap().command_error().unwrap();
+        assert!(matches!(error.kind(), ErrorKind::InvalidReply(_)), "{error:?}");
+    }
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl CommandEvent {
         }
     }
 
-    /// `requestID` of the message. All events of one command have the same.
+    /// `requestID` of the message. All events of one command have the same. Each connection counts
+    /// its messages: [`connection`](Self::connection) and this number identify a command of a client.
     pub fn request_id(&self) -> i32 {
         match self {
             Self::Started(event) => event.request_id,
@@ -85,7 +86,8 @@ pub struct CommandStartedEvent {
     pub collection_name: Option<String>,
     /// The name of the command.
     pub command_name: String,
-    /// `requestID` of the message. The events of one command have the same.
+    /// `requestID` of the message, counted on its connection. The events of one command have the
+    /// same.
     pub request_id: i32,
     /// The ID of the operation, which its attempts share. All commands of a bulk write or
     /// `insert_many` share one, and so do all commands of a cursor (the one that opens it,

@@ -292,7 +292,10 @@ impl Transaction {
     /// [`returned`](Self::returned) follows if there is none.
     pub fn failed(&mut self, command: TransactionCommand, error: Error) -> Error {
         let is_overload = is_retryable_overload(&error);
-        let error = command.label(error);
+        let mut error = command.label(error);
+        if command == TransactionCommand::Commit && self.is_commit_repeated && leaves_result_unknown(&error) {
+            error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);
+        }
         let was_first = std::mem::take(&mut self.is_first_outstanding);
         if is_overload {
             // The server did not run the command. "A pinned transaction stays pinned", whatever the
@@ -379,6 +382,17 @@ fn is_retryable_overload(error: &Error) -> bool {
     error.contains_label(SYSTEM_OVERLOADED_ERROR) && error.contains_label(RETRYABLE_ERROR)
 }
 
+/// Whether the server may have run the preceding attempt of a commit that fails so, and does not say
+/// whether it did.
+fn leaves_result_unknown(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Command(_) | ErrorKind::Write(_) => is_retryable_overload(error),
+        // Calling the commit again would not help.
+        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. }) => false,
+        _ => true,
+    }
+}
+
 /// Network errors, server selection errors, and errors of the pool of the selected server.
 fn is_without_reply(error: &Error) -> bool {
     match error.kind() {
@@ -403,7 +417,13 @@ fn is_unknown_result(error: &Error) -> bool {
             code::UNKNOWN_REPL_WRITE_CONCERN | code::UNSATISFIABLE_WRITE_CONCERN
         );
     }
+    // The server may have committed before it sent a reply that the driver cannot read.
+    let is_unreadable = matches!(
+        error.kind(),
+        ErrorKind::Protocol(_) | ErrorKind::Decode(_) | ErrorKind::InvalidReply(_)
+    );
     is_without_reply(error)
+        || is_unreadable
         || matches!(error.kind(), ErrorKind::Timeout(_))
         || error.contains_label(RETRYABLE_WRITE_ERROR)
         || error.code() == Some(code::MAX_TIME_MS_EXPIRED)

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::{Error, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT, error::code};
+use crate::{Error, ErrorKind, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT, error::code};
 
 const INITIAL_BACKOFF: Duration = Duration::from_millis(5);
 const GROWTH: f64 = 1.5;
@@ -56,7 +56,7 @@ impl TransactionRun {
             || error
                 .write_concern_error()
                 .is_some_and(|concern| concern.code == code::MAX_TIME_MS_EXPIRED);
-        if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) && !has_expired {
+        if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) && !has_expired && !is_permanent(error) {
             AfterCommit::CommitAgain
         } else if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
             AfterCommit::RunAgain
@@ -66,10 +66,19 @@ impl TransactionRun {
     }
 }
 
+/// Whether another commit, which follows without a pause, would meet the same error, possibly before
+/// anything is sent.
+fn is_permanent(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Authentication(_) | ErrorKind::Unsupported(_) | ErrorKind::InvalidArgument(_)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ErrorKind, error::CommandError};
+    use crate::error::CommandError;
 
     #[test]
     fn the_pauses_grow_up_to_their_limit() {
@@ -113,6 +122,17 @@ mod tests {
                 expected,
                 "{code} {labels:?}"
             );
+        }
+    }
+    #[test]
+    fn a_commit_is_not_repeated_after_an_error_that_would_recur() {
+        for (error, expected) in [
+            (Error::unsupported("this server"), AfterCommit::Report),
+            (Error::invalid_argument("the options"), AfterCommit::Report),
+            (Error::invalid_reply("no ok"), AfterCommit::CommitAgain),
+        ] {
+            let error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);
+            assert_eq!(TransactionRun::after_commit(&error), expected, "{error}");
         }
     }
 }

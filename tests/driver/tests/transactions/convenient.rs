@@ -8,12 +8,17 @@ use std::{
 };
 
 use marula_driver::{
-    Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
-    bson::doc,
+    Client, Collection, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    bson::{Document, doc},
     internals::fix_jitter,
     options::{ReadConcern, WriteConcern},
 };
-use marula_driver_tests::replica_set;
+use marula_driver_tests::{
+    Proxied,
+    proxy::{Action, Place},
+    replica_set,
+};
+use marula_test_server::TestServer;
 
 use super::Bank;
 
@@ -210,4 +215,26 @@ async fn a_body_may_commit_or_abort_itself() {
     outcome.await.unwrap();
     assert_eq!(bank.names(), "insert* commitTransaction insert* abortTransaction");
     assert_eq!(bank.stored().await, 1);
+}
+
+#[tokio::test]
+async fn a_commit_whose_reply_cannot_be_read_is_repeated() {
+    let deployment = Proxied::replica_set(TestServer::builder()).await;
+    let client = Client::connect(deployment.uri("", "")).await.unwrap();
+    let mut is_first = true;
+    deployment.writable().set_rule(move |exchange| {
+        if exchange.command != "commitTransaction" || !std::mem::take(&mut is_first) {
+            return Action::Pass;
+        }
+        // The kind of the section.
+        let at = Place::FromStart(20);
+        Action::Corrupt { at, mask: 0x80 }
+    });
+    let accounts: Collection<Document> = client.database("bank").collection("accounts");
+    let insert = client
+        .transaction()
+        .run(async |tx| accounts.insert_one(&doc! {}).session(tx).await);
+    insert.await.unwrap();
+    assert_eq!(accounts.count_documents(doc! {}).await.unwrap(), 1);
+    assert_eq!(deployment.server.commands_seen("commitTransaction"), 2);
 }

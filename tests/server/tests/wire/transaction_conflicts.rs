@@ -198,6 +198,35 @@ async fn transactions_are_aborted_after_their_lifetime_limit() {
 }
 
 #[tokio::test]
+async fn a_transaction_does_not_conflict_with_an_expired_one() {
+    let server = TestServer::builder()
+        .replica_set()
+        .parameter("transactionLifetimeLimitSeconds", 1)
+        .start()
+        .await
+        .unwrap();
+    let mut client = primary(&server).await;
+    client
+        .run(on("db", doc! {"insert": "c", "documents": [{"_id": 1}]}))
+        .await;
+    let expired = bson::Uuid::new();
+    client.run(within(expired, true, set(1, 10))).await;
+    assert_eq!(server.open_transactions(), [(expired.to_string(), 1)]);
+    let session = loop {
+        let session = bson::Uuid::new();
+        let reply = client.run(within(session, true, set(1, 20))).await;
+        match code(&reply) {
+            0 => break session,
+            conflict => assert_eq!(conflict, 112, "{reply}"),
+        }
+    };
+    assert_eq!(server.open_transactions(), [(session.to_string(), 1)]);
+    assert_eq!(code(&client.run(end(session, "commitTransaction")).await), 0);
+    assert!(server.open_transactions().is_empty());
+    assert_eq!(x_of(&mut client, 1).await, 20);
+}
+
+#[tokio::test]
 async fn on_primary_transactional_write_counts_storage_transactions() {
     let server = replica_set().await;
     let mut client = primary(&server).await;

@@ -206,6 +206,7 @@ fn the_result_of_a_commit_is_unknown_after_these_errors() {
         (concern_failure(50), true),
         (concern_failure(79), false),
         (concern_failure(100), false),
+        (Error::invalid_reply("a reply has no valid field \"ok\""), true),
     ] {
         let mut transaction = running();
         let labeled = transaction.failed(Commit, error);
@@ -248,6 +249,24 @@ fn the_session_is_unpinned_by_what_an_operation_returns() {
         assert_eq!(transaction.pin().is_none(), is_unpinned, "{error}");
         assert_eq!(transaction.transient().is_some(), is_unpinned, "{error}");
     }
+}
+
+#[test]
+fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states_it() {
+    let unknown = |error: Error| {
+        let mut transaction = running();
+        let _ = transaction.failed(Commit, network());
+        let labeled = transaction.failed(Commit, error);
+        labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+    };
+    let closed = PoolError::Closed {
+        address: ServerAddress::tcp("a", 1),
+    };
+    assert!(unknown(overload()) && unknown(Error::unsupported("retryable writes")));
+    assert!(!unknown(command(251, &[])) && !unknown(concern_failure(100)));
+    assert!(!unknown(Error::new(ErrorKind::Shutdown)) && !unknown(Error::new(ErrorKind::Pool(closed))));
+    let first = running().failed(Commit, overload());
+    assert!(!first.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT));
 }
 
 /// An overloaded mongos closes a new connection.

@@ -20,7 +20,7 @@ use marula_driver_tests::{
 };
 use tokio::sync::watch;
 
-use super::{USER, deploy, work};
+use super::{USER, stage::Stage, work};
 
 /// The time limit, which is reached only if a test fails.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -138,7 +138,7 @@ async fn series(deployment: Arc<Proxied>, case: Case, next: Arc<AtomicUsize>, le
 }
 
 async fn truncate_at_every_byte(case: Case) {
-    let deployment = Arc::new(deploy(Topology::Standalone).await);
+    let deployment = Arc::new(Stage::start(Topology::Standalone).await.deployment);
     let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
     let documents: Vec<Document> = (0..6).map(|id| doc! { "_id": id, "text": "some text" }).collect();
     things(&direct).insert_many(&documents).await.expect("stored");

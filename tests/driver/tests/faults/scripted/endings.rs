@@ -1,8 +1,11 @@
 //! A client that is shut down or dropped while its connections fail.
 
-use super::{Mode, Script, TASKS, TIME_LIMIT, connect, deploy, work};
+use super::{
+    Load, Mode, Script, TASKS, TIME_LIMIT,
+    stage::{Connected, Stage},
+    work,
+};
 use crate::ledger;
-use marula_driver::Client;
 use marula_driver_tests::{Topology, tasks};
 
 /// How the client ends.
@@ -17,14 +20,16 @@ enum End {
 /// Ends a client during the script. No task or connection is left, and acknowledged writes are
 /// stored.
 async fn end_during_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
-    let deployment = deploy(kind).await;
-    let direct = Client::connect(deployment.direct_uri()).await.expect("a client");
-    ledger::prepare(&direct, TASKS).await;
-    let alive = tasks::alive();
-    let (client, tally) = connect(&deployment, mode);
-    let script = Script::new(seed, mode);
+    let stage = Stage::start(kind).await;
+    ledger::prepare(&stage.direct, TASKS).await;
+    let Connected {
+        client,
+        tally,
+        tasks_before,
+    } = stage.connect(mode, |_| {});
+    let script = Script::new(seed, mode, Load::Operations);
     let _shown = script.print_on_panic();
-    script.begin(&deployment.proxies);
+    script.begin(&stage.deployment.proxies);
     let started = (0..TASKS).map(|task| tokio::spawn(work::work(client.clone(), task, seed, script.clone())));
     let started: Vec<_> = started.collect();
     script.wait_for(script.left() / 4).await;
@@ -47,10 +52,10 @@ async fn end_during_faults(kind: Topology, mode: Mode, seed: u64, end: End) {
         }
     }
     drop(client);
-    deployment.wait_for_at_most_open(0).await;
-    tasks::wait_for_at_most(alive).await;
+    stage.deployment.wait_for_at_most_open(0).await;
+    tasks::wait_for_at_most(tasks_before).await;
     tally.assert_nothing_left();
-    ledger::compare(&direct, &ledgers).await;
+    ledger::compare(&stage.direct, &ledgers).await;
 }
 
 async fn end_in_time(kind: Topology, mode: Mode, seed: u64, end: End) {

@@ -37,6 +37,26 @@ impl Mode {
     }
 }
 
+/// What the tasks do, which determines the commands that faults apply to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Reads and writes outside of transactions.
+    Operations,
+    Transactions,
+    ChangeStreams,
+}
+
+impl Load {
+    /// The minimum number of faults in a burst. Large bursts save time: the client checks a failed
+    /// server after half a second.
+    pub(crate) fn least_burst(self) -> usize {
+        match self {
+            Self::Operations => 1,
+            Self::Transactions | Self::ChangeStreams => 6,
+        }
+    }
+}
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -90,6 +110,8 @@ pub(crate) enum Target {
     Command,
     GetMore,
     KillCursors,
+    CommitTransaction,
+    AbortTransaction,
 }
 
 /// The kinds of faults that apply to exchanges.
@@ -144,21 +166,29 @@ impl Kind {
 }
 
 impl Target {
-    /// All targets in this mode.
-    pub(crate) fn all(mode: Mode) -> Vec<Self> {
+    /// All targets in this mode with this load. Each fault of a handshake takes half a second, the
+    /// pause between two checks: with transactions and change streams, there are fewer.
+    pub(crate) fn all(mode: Mode, load: Load) -> Vec<Self> {
         let mut all = vec![
             Self::Connect,
             Self::PoolHello,
-            Self::SaslStart,
             Self::SaslContinue,
             Self::Command,
             Self::GetMore,
-            Self::KillCursors,
         ];
+        match load {
+            Load::Operations => all.extend([Self::SaslStart, Self::KillCursors]),
+            Load::ChangeStreams => all.push(Self::KillCursors),
+            // The server closes the cursors of a transaction.
+            Load::Transactions => all.extend([Self::CommitTransaction, Self::AbortTransaction]),
+        }
         match mode {
-            Mode::Stream => all.extend([Self::MonitorHello, Self::MonitorStream, Self::RoundTrip]),
-            Mode::Poll => all.extend([Self::MonitorHello, Self::MonitorPoll]),
+            Mode::Stream => all.extend([Self::MonitorStream, Self::RoundTrip]),
+            Mode::Poll => all.push(Self::MonitorPoll),
             Mode::Unmonitored => {}
+        }
+        if load == Load::Operations && mode != Mode::Unmonitored {
+            all.push(Self::MonitorHello);
         }
         all
     }
@@ -179,6 +209,8 @@ impl Target {
             "saslContinue" => Self::SaslContinue,
             "getMore" => Self::GetMore,
             "killCursors" => Self::KillCursors,
+            "commitTransaction" => Self::CommitTransaction,
+            "abortTransaction" => Self::AbortTransaction,
             // Sent by the shutdown of the client, after the script.
             "endSessions" => return None,
             _ => Self::Command,
@@ -193,19 +225,28 @@ impl Target {
         }
     }
 
-    /// How often each kind applies to this target in one run.
-    pub(crate) fn repetitions(self) -> usize {
-        match self {
-            Self::Command => 6,
-            Self::Connect => 4,
-            Self::PoolHello | Self::GetMore | Self::KillCursors => 2,
+    /// How often each kind applies to this target in one run with this load.
+    pub(crate) fn repetitions(self, load: Load) -> usize {
+        match (self, load) {
+            (Self::GetMore, Load::ChangeStreams) => 8,
+            (Self::Command | Self::CommitTransaction, _) => 6,
+            (Self::Connect, _) => 4,
+            (Self::AbortTransaction, _) => 3,
+            (Self::PoolHello | Self::GetMore | Self::KillCursors, _) => 2,
             _ => 1,
         }
     }
 
     /// Whether this is a part of an operation. The tasks run operations until the script has ended.
     pub(crate) fn is_operation(self) -> bool {
-        matches!(self, Self::Command | Self::GetMore | Self::KillCursors)
+        matches!(
+            self,
+            Self::Command
+                | Self::GetMore
+                | Self::KillCursors
+                | Self::CommitTransaction
+                | Self::AbortTransaction
+        )
     }
 
     /// Whether exchanges of this target occur periodically. Those of the other targets that are no

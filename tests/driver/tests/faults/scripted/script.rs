@@ -20,7 +20,7 @@ use marula_driver_tests::{
 use tokio::sync::watch;
 
 use super::{
-    kinds::{Kind, Mode, Random, Target},
+    kinds::{Kind, Load, Mode, Random, Target},
     table::Table,
 };
 
@@ -41,6 +41,7 @@ struct Shared {
     /// The number of faults so far.
     happened: watch::Sender<usize>,
     mode: Mode,
+    load: Load,
     state: Mutex<State>,
     done: AtomicBool,
 }
@@ -82,11 +83,11 @@ impl Drop for PrintOnDrop {
 
 impl Script {
     /// All kinds of faults for all targets, in an order determined by the seed.
-    pub(crate) fn new(seed: u64, mode: Mode) -> Self {
+    pub(crate) fn new(seed: u64, mode: Mode, load: Load) -> Self {
         let mut random = Random(seed);
         let mut queues = BTreeMap::new();
-        for target in Target::all(mode) {
-            let mut kinds = target.kinds().repeat(target.repetitions());
+        for target in Target::all(mode, load) {
+            let mut kinds = target.kinds().repeat(target.repetitions(load));
             for last in (1..kinds.len()).rev() {
                 kinds.swap(last, random.below(last + 1));
             }
@@ -105,6 +106,7 @@ impl Script {
         Self(Arc::new(Shared {
             happened: watch::Sender::new(0),
             mode,
+            load,
             state: Mutex::new(state),
             done: AtomicBool::new(false),
         }))
@@ -188,11 +190,12 @@ impl Script {
 
     pub(crate) fn assert_every_kind_occurred(&self) {
         let table = self.table();
-        for target in Target::all(self.0.mode) {
+        let Shared { mode, load, .. } = *self.0;
+        for target in Target::all(mode, load) {
             for kind in target.kinds() {
                 let count = table.count(target, *kind);
                 assert!(
-                    count >= target.repetitions(),
+                    count >= target.repetitions(load),
                     "{kind:?} of {target:?} occurred {count} times"
                 );
             }
@@ -280,7 +283,8 @@ impl State {
         if self.lacking > 0 && operations > 1 {
             return Action::Later(Box::new(action));
         }
-        self.lacking = 1 + self.random.below(BURST);
+        let least = script.0.load.least_burst();
+        self.lacking = least + self.random.below(BURST + 1 - least);
         self.gap = self.random.below(GAP);
         for target in [
             Target::MonitorHello,

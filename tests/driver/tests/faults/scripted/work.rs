@@ -25,6 +25,7 @@ pub(crate) fn check(error: &Error) {
             | ErrorKind::ServerSelection(_)
             | ErrorKind::Protocol(_)
             | ErrorKind::Decode(_)
+            | ErrorKind::InvalidReply(_)
             | ErrorKind::Authentication(_)
     );
     assert!(expected, "{error:?}");
@@ -36,7 +37,10 @@ pub(crate) async fn ping(client: &Client) -> Result<(), Error> {
 }
 
 /// Polls a future whenever it is woken, at most `polls` times.
-async fn poll_at_most<T>(mut polls: usize, mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+pub(crate) async fn poll_at_most<T>(
+    mut polls: usize,
+    mut future: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
     poll_fn(|cx| {
         polls -= 1;
         match future.as_mut().poll(cx) {
@@ -60,7 +64,7 @@ struct Task {
 }
 
 /// Whether the client was shut down.
-fn is_end(error: &Error) -> bool {
+pub(crate) fn is_end(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. })

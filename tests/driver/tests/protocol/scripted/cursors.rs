@@ -237,3 +237,24 @@ async fn kill_cursors_does_not_use_the_session_of_a_get_more_with_network_error(
         }
     }
 }
+
+/// Only a reply with `ok: 0` says that the server has closed the cursor.
+#[tokio::test]
+async fn a_cursor_is_closed_after_a_reply_without_ok() {
+    for (reply, is_closed) in [(doc! { "n": 1 }, true), (doc! { "ok": 0, "code": 1 }, false)] {
+        let server = ScriptedServer::start(doc! {}, move |request| match request.name() {
+            "find" => first_batch(CURSOR, documents(1)),
+            "getMore" => Answer::Reply(reply.clone()),
+            _ => Answer::Success,
+        })
+        .await;
+        let things = things(&server).await;
+        let mut cursor = things.find(doc! {}).await.expect("a cursor");
+        assert!(cursor.advance().await.expect("a document"));
+        cursor.advance().await.expect_err("no batch");
+        cursor.close().await;
+        // After the commands before it.
+        things.find_one(doc! {}).await.expect("a reply");
+        assert_eq!(server.requests_named("killCursors").len(), usize::from(is_closed));
+    }
+}
