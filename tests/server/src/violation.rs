@@ -92,6 +92,7 @@ struct Use {
     connection: i32,
     command: String,
     number: Option<i64>,
+    opens_stream: bool,
     /// Whether the client closed the connection before the reply.
     abandoned: bool,
 }
@@ -207,6 +208,7 @@ impl Violations {
         let session = session_id(body).ok().flatten()?;
         let command = body.keys().next()?.clone();
         let number = transaction_number(body).ok().flatten();
+        let opens_stream = opens_stream(body);
         let mut detail = None;
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -215,8 +217,10 @@ impl Violations {
         let uses = state.uses.entry(session.clone()).or_default();
         if !ends_others(&command) {
             for other in uses.iter().filter(|other| !ends_others(&other.command)) {
+                // A getMore can also arrive after the resume.
                 let same = (other.command == command && other.number == number)
-                    || (other.command == "getMore" && opens_stream(body));
+                    || (other.command == "getMore" && opens_stream)
+                    || (command == "getMore" && other.opens_stream);
                 let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
                 // A request that arrived after its retry can still be running: `settle` decides.
                 if !same && is_repeated {
@@ -251,6 +255,7 @@ impl Violations {
             connection,
             command,
             number,
+            opens_stream,
             abandoned: false,
         });
         drop(guard);
@@ -411,10 +416,28 @@ mod tests {
             violations.settle(1, true);
             drop(resumed);
         }
+        let resumed = violations.enter(&resume, 2);
+        let late = violations.enter(&command("getMore", 1), 1);
+        drop(resumed);
+        violations.settle(2, false);
+        violations.settle(1, true);
+        drop(late);
         assert_eq!(kinds(&violations), []);
-        let running = violations.enter(&command("getMore", 1), 1);
-        drop(violations.enter(&command("aggregate", 1), 2));
-        drop(running);
+        for (first, second) in [
+            (command("getMore", 1), command("aggregate", 1)),
+            (command("aggregate", 1), command("getMore", 1)),
+        ] {
+            let running = violations.enter(&first, 1);
+            drop(violations.enter(&second, 2));
+            drop(running);
+            assert_eq!(kinds(&violations), [ViolationKind::SessionInUse]);
+            drop(violations.take());
+        }
+        let resumed = violations.enter(&resume, 2);
+        drop(violations.enter(&command("getMore", 1), 1));
+        drop(resumed);
+        violations.settle(1, false);
+        violations.settle(2, false);
         assert_eq!(kinds(&violations), [ViolationKind::SessionInUse]);
     }
 
