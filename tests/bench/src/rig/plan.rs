@@ -23,18 +23,18 @@ pub(super) const MANY: u64 = 32;
 /// Number of concurrent tasks for the comparison with the lower bound on tokio.
 pub(super) const MOST: u64 = 64;
 
-/// The tasks whose instructions and allocations are counted on a topology.
-pub(super) fn counted(topology: Topology) -> Vec<Task> {
+/// The tasks whose instructions and allocations can be counted on a topology.
+pub(super) fn countable(topology: Topology) -> impl Iterator<Item = Task> {
     let set = topology != Topology::Standalone;
-    let is_counted = |task: &Task| {
-        let here = if task.is_bulk() || task.requires_set() {
-            task.requires_set() == set
-        } else {
-            true
-        };
-        here && !task.is_own()
-    };
-    Task::ALL.into_iter().filter(is_counted).collect()
+    Task::ALL.into_iter().filter(move |task| {
+        let everywhere = !task.is_bulk() && !task.requires_set();
+        everywhere || task.requires_set() == set
+    })
+}
+
+/// The tasks whose counts are compared with those of other clients.
+pub(super) fn counted(topology: Topology) -> Vec<Task> {
+    countable(topology).filter(|task| !task.is_own()).collect()
 }
 
 /// The rows whose times are measured: with `quick` only those of the chart.
