@@ -295,13 +295,16 @@ static const struct {
    {"insert_one", insert_one, 100},
    {"insert_one_27k", insert_one_27k, 100},
    {"find_one", find_one, 100},
+   {"find_one_timeout", NULL, 100},
    {"find_one_raw_tweet", find_one_raw_tweet, 100},
+   {"transaction_two_inserts", NULL, 100},
    {"find_10k_owned", find_10k_owned, 1},
    {"find_10k_borrowed", find_10k_borrowed, 1},
    {"find_10k_raw", find_10k_raw, 1},
    {"find_10k_tweets_document", NULL, 1},
    {"find_10k_tweets_raw", find_10k_tweets_raw, 1},
    {"insert_many_10k", insert_many_10k, 1},
+   {"change_stream_10k", NULL, 1},
 };
 
 static void *work(void *argument)

@@ -1,8 +1,8 @@
 //! The requests of the clients without a driver, and the fields of replies that they need.
 
-use bson::doc;
+use bson::{Binary, Document, doc, spec::BinarySubtype};
 use marula_bench_shared::contract::{
-    DATABASE, Failure, INSERTED, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Task, id,
+    DATABASE, Failure, INSERTED, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Task, WATCHED, id,
 };
 
 use crate::encode;
@@ -19,35 +19,73 @@ pub fn address(uri: &str) -> Result<&str, Failure> {
     Ok(hosts.split(',').next().unwrap_or(hosts))
 }
 
-/// The request of an operation, and a `getMore` for queries with several batches.
+/// The requests of an operation.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// Sent in this order, each after the reply to the one before.
+    pub first: Vec<Vec<u8>>,
+    /// A `getMore`, sent while the last reply has a cursor id.
+    pub more: Option<Vec<u8>>,
+}
+
+/// The requests of an operation of the task.
 #[must_use]
-pub fn requests(task: Task, material: &Material) -> Vec<Vec<u8>> {
+pub fn requests(task: Task, material: &Material) -> Requests {
+    let only = |first: Vec<Vec<u8>>| Requests { first, more: None };
     let insert = |documents: &[Vec<u8>]| {
-        vec![encode::message(
-            &doc! { "insert": INSERTED, "$db": DATABASE },
-            documents,
-        )]
+        let insert = doc! { "insert": INSERTED, "$db": DATABASE };
+        only(vec![encode::message(&insert, documents)])
     };
     let find_one = |name: &str| {
         let find = doc! { "find": name, "$db": DATABASE, "filter": { "_id": id(0) }, "limit": 1, "singleBatch": true };
-        vec![encode::message(&find, &[])]
+        only(vec![encode::message(&find, &[])])
     };
-    let find = |name: &str| {
-        let find = doc! { "find": name, "$db": DATABASE, "filter": {} };
-        let more = doc! { "getMore": 0_i64, "collection": name, "$db": DATABASE };
-        vec![encode::message(&find, &[]), encode::message(&more, &[])]
+    let cursor = |name: &str, command| Requests {
+        first: vec![encode::message(&command, &[])],
+        more: Some(encode::message(
+            &doc! { "getMore": 0_i64, "collection": name, "$db": DATABASE },
+            &[],
+        )),
     };
+    let find = |name: &str| cursor(name, doc! { "find": name, "$db": DATABASE, "filter": {} });
     match task {
-        Task::Ping | Task::PingRaw => vec![encode::message(&doc! { "ping": 1, "$db": "admin" }, &[])],
+        Task::Ping | Task::PingRaw => only(vec![encode::message(&doc! { "ping": 1, "$db": "admin" }, &[])]),
         Task::InsertOne => insert(&[encode::document(&material.small)]),
         Task::InsertOne27k => insert(&[encode::document(&material.large)]),
         Task::InsertMany10k => insert(&material.many.iter().map(encode::document).collect::<Vec<_>>()),
-        Task::FindOne => find_one(ONE_SMALL),
+        Task::FindOne | Task::FindOneTimeout => find_one(ONE_SMALL),
         Task::FindOneRawTweet => find_one(ONE_TWEET),
         // Discarding the bytes is the lower bound of every way to decode them.
         Task::Find10kRaw | Task::Find10kOwned | Task::Find10kBorrowed => find(MANY_SMALL),
         Task::Find10kTweetsRaw | Task::Find10kTweetsDocument => find(MANY_TWEETS),
+        Task::TransactionTwoInserts => only(transaction(material)),
+        Task::ChangeStream10k => cursor(
+            WATCHED,
+            doc! { "aggregate": WATCHED, "$db": DATABASE, "pipeline": [{ "$changeStream": {} }], "cursor": {} },
+        ),
     }
+}
+
+/// Two inserts and the commit.
+fn transaction(material: &Material) -> Vec<Vec<u8>> {
+    let session = Binary {
+        subtype: BinarySubtype::Uuid,
+        bytes: vec![0x5A; 16],
+    };
+    let fields = doc! { "$db": DATABASE, "lsid": { "id": session }, "txnNumber": 1_i64, "autocommit": false };
+    let command = |mut command: Document, documents: &[Vec<u8>]| {
+        command.extend(fields.clone());
+        encode::message(&command, documents)
+    };
+    let small = [encode::document(&material.small)];
+    let mut commit = doc! { "commitTransaction": 1 };
+    commit.extend(fields.clone());
+    commit.insert("$db", "admin");
+    vec![
+        command(doc! { "insert": INSERTED, "startTransaction": true }, &small),
+        command(doc! { "insert": INSERTED }, &small),
+        encode::message(&commit, &[]),
+    ]
 }
 
 /// Offset of the cursor id, the first value of the body: after header, flags, section kind, length,
@@ -98,7 +136,9 @@ mod tests {
 
     #[test]
     fn cursor_ids_are_read_and_replaced() {
-        let more = requests(Task::Find10kRaw, &Material::new(Task::Find10kRaw)).remove(1);
+        let more = requests(Task::Find10kRaw, &Material::new(Task::Find10kRaw))
+            .more
+            .unwrap();
         let asked = with_cursor(&more, 77);
         assert_eq!(i64::from_le_bytes(*asked[CURSOR_AT..].first_chunk().unwrap()), 77);
         let reply = |id: i64| {

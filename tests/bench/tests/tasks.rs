@@ -116,7 +116,12 @@ fn task_run(task: Task, sample: &Sample) -> TaskRun {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_task_succeeds_or_is_not_supported() {
-    let server = TestServer::builder().start().await.expect("a server");
+    // Transactions require a replica set.
+    let server = TestServer::builder()
+        .replica_set()
+        .start()
+        .await
+        .expect("a server");
     let sample = Sample::new("every");
     for task in Task::ALL {
         // Two clients, so that iterations alternate, each with its own database.

@@ -5,7 +5,7 @@ use std::{hint::black_box, process::ExitCode};
 use futures_util::TryStreamExt;
 use marula_bench_shared::contract::{
     BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
-    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
+    NotOffered, ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, WATCHED, future_size, id, run,
 };
 use mongodb::{
     Client, Collection, Cursor, Database,
@@ -38,12 +38,16 @@ impl BenchClient for Official {
             Task::InsertOne27k => self.insert_one::<Large>(&material.large, count).await,
             Task::FindOne => self.find_one::<Small>(ONE_SMALL, count).await,
             Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
+            // It has no `timeoutMS`.
+            Task::FindOneTimeout => Err(NotOffered.into()),
+            Task::TransactionTwoInserts => self.transaction(&material.small, count).await,
             Task::Find10kOwned => self.find_owned::<Small>(MANY_SMALL, count).await,
             Task::Find10kBorrowed => self.find_borrowed(count).await,
             Task::Find10kRaw => self.find_raw(MANY_SMALL, count).await,
             Task::Find10kTweetsDocument => self.find_owned::<Document>(MANY_TWEETS, count).await,
             Task::Find10kTweetsRaw => self.find_raw(MANY_TWEETS, count).await,
             Task::InsertMany10k => self.insert_many(&material.many, count).await,
+            Task::ChangeStream10k => self.watch(count).await,
         }
     }
 
@@ -89,6 +93,36 @@ impl Official {
         let inserted = self.collection::<T>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_one(document).await?);
+        }
+        Ok(())
+    }
+
+    async fn transaction(&self, small: &Small, count: u64) -> Result<(), Failure> {
+        let inserted = self.collection::<Small>(INSERTED);
+        for _ in 0..count {
+            let mut session = self.client.start_session().await?;
+            let done =
+                session
+                    .start_transaction()
+                    .and_run((&inserted, small), |session, (inserted, small)| {
+                        Box::pin(async move {
+                            inserted.insert_one(*small).session(&mut *session).await?;
+                            inserted.insert_one(*small).session(session).await
+                        })
+                    });
+            black_box(done.await?);
+        }
+        Ok(())
+    }
+
+    async fn watch(&self, count: u64) -> Result<(), Failure> {
+        let watched = self.collection::<Small>(WATCHED);
+        for _ in 0..count {
+            let mut changes = watched.watch().await?;
+            for _ in 0..MANY {
+                let change = changes.try_next().await?.ok_or("the change stream has ended")?;
+                black_box(change.full_document.ok_or("an event has no document")?);
+            }
         }
         Ok(())
     }

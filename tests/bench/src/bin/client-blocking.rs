@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use marula_bench::floor::{address, cursor_id, reply_length, requests, with_cursor};
+use marula_bench::floor::{Requests, address, cursor_id, reply_length, requests, with_cursor};
 use marula_bench_shared::contract::{Arguments, Failure, Material, Worker, run_threads};
 
 fn main() -> ExitCode {
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 
 struct Blocking {
     connection: Connection,
-    requests: Vec<Vec<u8>>,
+    requests: Requests,
 }
 
 impl Worker for Blocking {
@@ -34,11 +34,15 @@ impl Worker for Blocking {
     }
 
     fn operation(&mut self) -> Result<(), Failure> {
-        let (first, more) = self.requests.split_first().ok_or("the task has no request")?;
-        let mut reply = self.connection.exchange(first)?;
-        let Some(more) = more.first() else { return Ok(()) };
-        while let Some(id) = cursor_id(reply) {
-            reply = self.connection.exchange(&with_cursor(more, id))?;
+        let Requests { first, more } = &self.requests;
+        let mut next = None;
+        for request in first {
+            let reply = self.connection.exchange(request)?;
+            next = more.as_ref().zip(cursor_id(reply));
+        }
+        while let Some((more, id)) = next {
+            let reply = self.connection.exchange(&with_cursor(more, id))?;
+            next = cursor_id(reply).map(|id| (more, id));
         }
         Ok(())
     }

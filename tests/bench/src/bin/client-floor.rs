@@ -40,11 +40,14 @@ impl BenchClient for Floor {
         };
         let requests = requests(task, material);
         for _ in 0..count {
-            let (first, more) = requests.split_first().ok_or("the task has no request")?;
-            let mut length = connection.exchange(first).await?;
-            let Some(more) = more.first() else { continue };
-            while let Some(id) = cursor_id(connection.reply(length)) {
-                length = connection.exchange(&with_cursor(more, id)).await?;
+            let mut next = None;
+            for request in &requests.first {
+                let length = connection.exchange(request).await?;
+                next = requests.more.as_ref().zip(cursor_id(connection.reply(length)));
+            }
+            while let Some((more, id)) = next {
+                let length = connection.exchange(&with_cursor(more, id)).await?;
+                next = cursor_id(connection.reply(length)).map(|id| (more, id));
             }
         }
         self.idle().push(connection);

@@ -1,20 +1,24 @@
 //! The client program of the driver of this project.
 
-use std::{hint::black_box, process::ExitCode};
+use std::{hint::black_box, process::ExitCode, time::Duration};
 
 use marula_bench_shared::contract::{
     BenchClient, DATABASE, Failure, FutureSize, INSERTED, Large, MANY, MANY_SMALL, MANY_TWEETS, Material,
-    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, future_size, id, run,
+    ONE_SMALL, ONE_TWEET, Small, SmallRef, Task, WATCHED, future_size, id, run,
 };
 use marula_driver::{
-    Client, Collection, Cursor, Database,
+    Client, Collection, Cursor, Database, TransactionScope,
     bson::{Document, RawDocumentBuf, doc, rawdoc},
+    options::ClientOptions,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
 fn main() -> ExitCode {
     run::<Marula>()
 }
+
+/// `timeoutMS` of the task with a timeout: longer than it lasts.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct Marula {
@@ -24,9 +28,15 @@ struct Marula {
 
 impl BenchClient for Marula {
     async fn connect(uri: &str) -> Result<Self, Failure> {
-        let client = Client::connect(uri).await?;
-        let database = client.database(DATABASE);
-        Ok(Self { client, database })
+        Ok(Self::new(Client::connect(uri).await?))
+    }
+
+    async fn connect_for(task: Task, uri: &str) -> Result<Self, Failure> {
+        let mut options = ClientOptions::parse(uri)?.resolve().await?;
+        if task == Task::FindOneTimeout {
+            options.timeout = Some(TIMEOUT);
+        }
+        Ok(Self::new(Client::with_options(options)?))
     }
 
     async fn work(&self, task: Task, material: &Material, count: u64) -> Result<(), Failure> {
@@ -35,14 +45,16 @@ impl BenchClient for Marula {
             Task::PingRaw => self.ping_raw(count).await,
             Task::InsertOne => self.insert_one(&material.small, count).await,
             Task::InsertOne27k => self.insert_one::<Large>(&material.large, count).await,
-            Task::FindOne => self.find_one::<Small>(ONE_SMALL, count).await,
+            Task::FindOne | Task::FindOneTimeout => self.find_one::<Small>(ONE_SMALL, count).await,
             Task::FindOneRawTweet => self.find_one::<RawDocumentBuf>(ONE_TWEET, count).await,
+            Task::TransactionTwoInserts => self.transaction(&material.small, count).await,
             Task::Find10kOwned => self.find_owned::<Small>(MANY_SMALL, count).await,
             Task::Find10kBorrowed => self.find_borrowed(count).await,
             Task::Find10kRaw => self.find_raw(MANY_SMALL, count).await,
             Task::Find10kTweetsDocument => self.find_owned::<Document>(MANY_TWEETS, count).await,
             Task::Find10kTweetsRaw => self.find_raw(MANY_TWEETS, count).await,
             Task::InsertMany10k => self.insert_many(&material.many, count).await,
+            Task::ChangeStream10k => self.watch(count).await,
         }
     }
 
@@ -62,6 +74,11 @@ impl BenchClient for Marula {
 }
 
 impl Marula {
+    fn new(client: Client) -> Self {
+        let database = client.database(DATABASE);
+        Self { client, database }
+    }
+
     fn collection<T>(&self, name: &str) -> Collection<T> {
         self.database.collection(name)
     }
@@ -87,6 +104,30 @@ impl Marula {
         let inserted = self.collection::<T>(INSERTED);
         for _ in 0..count {
             black_box(inserted.insert_one(document).await?);
+        }
+        Ok(())
+    }
+
+    async fn transaction(&self, small: &Small, count: u64) -> Result<(), Failure> {
+        let inserted = &self.collection::<Small>(INSERTED);
+        for _ in 0..count {
+            let body = async |tx: &mut TransactionScope| {
+                inserted.insert_one(small).session(tx).await?;
+                inserted.insert_one(small).session(tx).await
+            };
+            black_box(self.client.transaction().run(body).await?);
+        }
+        Ok(())
+    }
+
+    async fn watch(&self, count: u64) -> Result<(), Failure> {
+        let watched = self.collection::<Small>(WATCHED);
+        for _ in 0..count {
+            let mut changes = watched.watch().await?;
+            for _ in 0..MANY {
+                let change = changes.try_next().await?.ok_or("the change stream has ended")?;
+                black_box(change.full_document.ok_or("an event has no document")?);
+            }
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! A server with precomputed replies: a standalone, a replica set with one member and one with
 //! three, in one process on loopback.
 //!
-//! It replies to handshakes, `ping`, writes, `find` on the collections of the contract, and
-//! `getMore`, as MongoDB 8.0 does; to all other commands with `ok: 1`. Members of a replica set
-//! increment the `$clusterTime` with every reply. Each connection has a thread; a request takes one
-//! read, one write and a few stores.
+//! It replies to handshakes, `ping`, writes, `find` and change streams on the collections of the
+//! contract, and `getMore`, as MongoDB 8.0 does; to all other commands with `ok: 1`. The last batch
+//! of a change stream has the cursor id 0, so that no client sends `killCursors`. Members of a
+//! replica set increment the `$clusterTime` with every reply. Each connection has a thread; a
+//! request takes one read, one write and a few stores.
 //!
 //! With a delay, a client always waits for the reply, so that its instructions do not depend on
 //! timing and can be counted.
 
 mod connection;
+mod events;
 mod replies;
 mod request;
 mod tweet;

@@ -1,9 +1,11 @@
 //! The precomputed replies of a server.
 
 use bson::{Binary, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId, spec::BinarySubtype};
-use marula_bench_shared::contract::{DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small};
+use marula_bench_shared::contract::{
+    DATABASE, MANY, MANY_SMALL, MANY_TWEETS, ONE_SMALL, ONE_TWEET, Small, WATCHED,
+};
 
-use super::{request::Request, tweet::tweet};
+use super::{events, request::Request, tweet::tweet};
 use crate::encode;
 
 /// The role of a server in its deployment.
@@ -31,7 +33,7 @@ pub(super) struct Replies {
     cursors: Vec<Cursor>,
 }
 
-/// The batches of a query: the first is the reply to `find`, the others are requested by cursor id.
+/// The batches of a query: the first is the reply to `find` or `aggregate`, the others are requested by cursor id.
 #[derive(Debug)]
 struct Cursor {
     collection: &'static str,
@@ -73,17 +75,22 @@ impl Replies {
             Role::Secondary { .. } => &[],
             _ => &data.collections[..],
         };
+        let first_id = |index: usize| (i64::try_from(index).unwrap_or(0) + 1) * 1_000;
         for (index, (collection, documents)) in collections.iter().enumerate() {
             // The cursor id of batch n is the first id plus n.
-            let id = (i64::try_from(index).unwrap_or(0) + 1) * 1_000;
-            replies.add_cursor(role, collection, id, documents);
+            replies.add_cursor(role, collection, first_id(index), &batches(documents));
+        }
+        if let [_, ..] = collections
+            && !data.events.is_empty()
+        {
+            let batches = events::batches(&data.events);
+            replies.add_cursor(role, WATCHED, first_id(collections.len()), &batches);
         }
         replies
     }
 
-    fn add_cursor(&mut self, role: &Role, collection: &'static str, id: i64, documents: &[Vec<u8>]) {
+    fn add_cursor(&mut self, role: &Role, collection: &'static str, id: i64, batches: &[&[Vec<u8>]]) {
         let first = self.all.len();
-        let batches = batches(documents);
         for (n, batch) in batches.iter().enumerate() {
             let next = if n + 1 < batches.len() {
                 id + (n as i64) + 1
@@ -162,6 +169,7 @@ impl Reply {
 #[derive(Debug)]
 pub(super) struct Data {
     collections: Vec<(&'static str, Vec<Vec<u8>>)>,
+    events: Vec<Vec<u8>>,
 }
 
 impl Data {
@@ -176,6 +184,7 @@ impl Data {
                 (MANY_SMALL, small(many)),
                 (MANY_TWEETS, tweets(many)),
             ],
+            events: (0..many).map(events::event).collect(),
         }
     }
 }
@@ -205,6 +214,9 @@ fn cursor_reply(role: &Role, collection: &str, id: i64, field: &str, batch: &[Ve
     let mut cursor = RawDocumentBuf::new();
     let key = |name: &str| bson::raw::CString::try_from(name).expect("a name without NUL");
     cursor.append(key(field), array);
+    if collection == WATCHED {
+        cursor.append(key("postBatchResumeToken"), events::token_behind(batch));
+    }
     cursor.append(key("id"), id);
     cursor.append(key("ns"), format!("{DATABASE}.{collection}"));
     let mut reply = RawDocumentBuf::new();
@@ -330,6 +342,7 @@ mod tests {
     fn members_reply_with_a_cluster_time() {
         let data = Data {
             collections: vec![("c", vec![encode::document(&doc! { "_id": 1 })])],
+            events: vec![events::event(0)],
         };
         let times = |role: &Role| {
             let replies = Replies::new(role, &data);
@@ -337,8 +350,8 @@ mod tests {
                 .map(|n| replies.get(n).unwrap().times.len())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(times(&Role::Standalone), [0; 5]);
+        assert_eq!(times(&Role::Standalone), [0; 7]);
         let hosts = vec!["h:1".to_owned()];
-        assert_eq!(times(&Role::Primary { hosts }), [2, 2, 2, 3, 2]);
+        assert_eq!(times(&Role::Primary { hosts }), [2, 2, 2, 3, 2, 2, 2]);
     }
 }

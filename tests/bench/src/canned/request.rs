@@ -7,7 +7,7 @@ pub(super) enum Request<'a> {
     LegacyHello,
     /// Hello by `OP_MSG`.
     Hello,
-    /// `find`, with the name of the collection.
+    /// `find` or `aggregate`, with the name of the collection.
     Find(&'a [u8]),
     /// `getMore`, with the cursor id.
     GetMore(i64),
@@ -52,7 +52,7 @@ fn sections(message: &[u8]) -> Option<Request<'_>> {
     let value_at = 5 + cstring(command, 5)?.len() + 1;
     Some(match cstring(command, 5)? {
         b"hello" | b"isMaster" | b"ismaster" => Request::Hello,
-        b"find" => Request::Find(cstring(command, value_at + 4)?),
+        b"find" | b"aggregate" => Request::Find(cstring(command, value_at + 4)?),
         b"getMore" => Request::GetMore(i64_at(command, value_at)?),
         b"insert" | b"update" | b"delete" => Request::Write(documents.max(1)),
         _ => Request::Other,
@@ -99,6 +99,10 @@ mod tests {
         assert_eq!(parsed(doc! { "hello": 1 }), expected(Request::Hello));
         assert_eq!(
             parsed(doc! { "find": "c", "filter": {} }),
+            expected(Request::Find(b"c"))
+        );
+        assert_eq!(
+            parsed(doc! { "aggregate": "c", "pipeline": [] }),
             expected(Request::Find(b"c"))
         );
         assert_eq!(parsed(doc! { "getMore": 7_i64 }), expected(Request::GetMore(7)));

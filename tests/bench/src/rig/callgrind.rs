@@ -29,6 +29,8 @@ pub(super) struct Counts {
     pub(super) instructions: f64,
     /// Calls of the allocation functions of the C library, which Rust's allocator also calls.
     pub(super) allocations: f64,
+    /// Timers that were set, at first or to another time.
+    pub(super) timers: f64,
     /// Instructions by function, exclusive of the functions it calls.
     pub(super) functions: BTreeMap<String, f64>,
     /// Instructions by function, inclusive of the functions it calls. Recursive calls are counted
@@ -45,6 +47,9 @@ const ALLOCATING: [&str; 6] = [
     "memalign",
 ];
 
+/// Tokio's function that sets a timer.
+const SETS_TIMER: &str = "::reregister";
+
 /// The version of valgrind; `None` if it is not installed.
 pub(super) fn version() -> Option<String> {
     let output = Command::new("valgrind").arg("--version").output().ok()?;
@@ -60,7 +65,12 @@ pub(super) fn two_runs(
     topology: Topology,
     task: Task,
 ) -> Result<([Arguments; 2], f64), Failure> {
-    let (few, many) = if task.is_bulk() { (1, 2) } else { (500, 2_000) };
+    let (few, many) = match task {
+        task if task.is_bulk() => (1, 2),
+        // Three commands each.
+        Task::TransactionTwoInserts => (200, 700),
+        _ => (500, 2_000),
+    };
     let uri = server.uri(topology)?;
     let arguments = |ops| Arguments {
         uri: uri.clone(),
@@ -126,8 +136,11 @@ impl Counts {
             } else if let Some(given) = line.strip_prefix("cfn=") {
                 called = resolve(given, &mut names);
             } else if let Some(given) = line.strip_prefix("calls=") {
+                let calls = number(given.split_whitespace().next())?;
                 if ALLOCATING.contains(&called) {
-                    counts.allocations += number(given.split_whitespace().next())?;
+                    counts.allocations += calls;
+                } else if called.ends_with(SETS_TIMER) {
+                    counts.timers += calls;
                 }
                 let inside = number(lines.next().and_then(|line| line.split_whitespace().nth(1)))?;
                 *called_cost.entry(function).or_default() += inside;
@@ -156,6 +169,7 @@ impl Counts {
     fn minus(mut self, other: &Self) -> Self {
         self.instructions -= other.instructions;
         self.allocations -= other.allocations;
+        self.timers -= other.timers;
         subtract(&mut self.functions, &other.functions);
         subtract(&mut self.inclusive, &other.inclusive);
         self
@@ -164,6 +178,7 @@ impl Counts {
     fn over(mut self, operations: f64) -> Self {
         self.instructions /= operations;
         self.allocations /= operations;
+        self.timers /= operations;
         for spent in self.functions.values_mut().chain(self.inclusive.values_mut()) {
             *spent /= operations;
         }
@@ -208,6 +223,13 @@ mod tests {
         assert_eq!(counts.functions["malloc"], 140.0);
         assert_eq!(counts.inclusive["main"], 130.0);
         assert!(Counts::parse("events: Ir\n").is_err());
+    }
+
+    #[test]
+    fn timers_that_are_set_are_counted() {
+        let written = WRITTEN.replace("malloc", "tokio::runtime::time::Handle::reregister");
+        let counts = Counts::parse(&written).unwrap();
+        assert_eq!((counts.timers, counts.allocations), (4.0, 0.0));
     }
 
     #[test]

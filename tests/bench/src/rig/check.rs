@@ -20,8 +20,21 @@ const TASKS: [Task; 5] = [
     Task::InsertMany10k,
 ];
 
+/// The tasks that are counted on one of the topologies.
+const MORE: [(Topology, Task); 3] = [
+    (Topology::Standalone, Task::FindOneTimeout),
+    (Topology::ThreeNode, Task::TransactionTwoInserts),
+    (Topology::ThreeNode, Task::ChangeStream10k),
+];
+
 /// Limit for the instructions of a call of the ODM, relative to the same call of the driver.
 const ODM_SHARE: f64 = 1.05;
+
+/// Limit for the instructions that `timeoutMS` adds to an operation.
+const TIMEOUT_COST: f64 = 1_500.0;
+
+/// Limit for the timers that it sets: one, and a few of the monitors in a run of 1,500 operations.
+const TIMEOUT_TIMERS: f64 = 1.01;
 
 /// The ratio of a limit that `--write` writes to the measurement.
 const MARGIN: f64 = 1.05;
@@ -50,31 +63,71 @@ pub(super) fn run(write: bool) -> Result<bool, Failure> {
     let server = Server::start(Some(callgrind::DELAY_US))?;
     let mut reached = Vec::new();
     let mut holds = true;
-    for topology in TOPOLOGIES {
-        for task in TASKS {
-            let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &paths.out)?;
-            let counts = counts.ok_or("the client does not support a task")?;
-            let case = format!("{}.{task}", topology.name());
-            if topology == Topology::Standalone {
-                let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &paths.out)?;
-                holds &= odm.is_none_or(|odm| near(task, &odm, &counts));
-            }
-            if !write {
-                let ceiling = ceilings.iter().find(|ceiling| ceiling.case == case);
-                let ceiling = ceiling.ok_or_else(|| format!("ceilings.toml has no [{case}]"))?;
-                holds &= compare(ceiling, &counts);
-            }
-            reached.push((case, counts));
+    for (topology, task) in cases() {
+        let counts = callgrind::per_operation(&ours.driver, &server, topology, task, &paths.out)?;
+        let counts = counts.ok_or("the client does not support a task")?;
+        let case = case(topology, task);
+        if topology == Topology::Standalone && TASKS.contains(&task) {
+            let odm = callgrind::per_operation(&ours.odm, &server, topology, task, &paths.out)?;
+            holds &= odm.is_none_or(|odm| near(task, &odm, &counts));
         }
+        if !write {
+            let ceiling = ceilings.iter().find(|ceiling| ceiling.case == case);
+            let ceiling = ceiling.ok_or_else(|| format!("ceilings.toml has no [{case}]"))?;
+            holds &= compare(ceiling, &counts);
+        }
+        reached.push((case, counts));
     }
+    holds &= timeout_costs_little(&reached)?;
     if write {
         let text = written(&reached, &valgrind);
         fs::write(&path, &text)?;
         println!("{text}");
     } else if !holds {
-        println!("a limit of tests/bench/ceilings.toml, or the limit of the ODM, is exceeded");
+        println!(
+            "a limit of tests/bench/ceilings.toml, the limit of the ODM, or that of timeoutMS is exceeded"
+        );
     }
     Ok(holds)
+}
+
+/// The cases of `ceilings.toml`, in its order.
+fn cases() -> impl Iterator<Item = (Topology, Task)> {
+    let main = TOPOLOGIES
+        .into_iter()
+        .flat_map(|topology| TASKS.map(|task| (topology, task)));
+    main.chain(MORE)
+}
+
+fn case(topology: Topology, task: Task) -> String {
+    format!("{}.{task}", topology.name())
+}
+
+/// Prints what `timeoutMS` adds to `find_one`: instructions, and timers that are set.
+fn timeout_costs_little(reached: &[(String, Counts)]) -> Result<bool, Failure> {
+    let of = |task| {
+        let case = case(Topology::Standalone, task);
+        let found = reached.iter().find(|(name, _)| *name == case);
+        found
+            .map(|(_, counts)| counts)
+            .ok_or_else(|| format!("{case} is not counted"))
+    };
+    let (timed, plain) = (of(Task::FindOneTimeout)?, of(Task::FindOne)?);
+    Ok(added(
+        "instructions",
+        timed.instructions - plain.instructions,
+        TIMEOUT_COST,
+    ) & added("timers", timed.timers - plain.timers, TIMEOUT_TIMERS))
+}
+
+fn added(kind: &str, more: f64, limit: f64) -> bool {
+    let holds = more <= limit;
+    println!(
+        "{:<28} {kind:<12} {more:>14.2} of {limit:>14.2} {}",
+        "timeoutMS adds",
+        if holds { "ok" } else { "EXCEEDED" },
+    );
+    holds
 }
 
 /// Prints the instructions of a call of the ODM and of the same call of the driver.
@@ -203,7 +256,9 @@ mod tests {
     #[test]
     fn ceilings_toml_has_every_case() {
         let ceilings = parse(include_str!("../../ceilings.toml")).unwrap();
-        assert_eq!(ceilings.len(), TOPOLOGIES.len() * TASKS.len());
+        let named: Vec<String> = ceilings.into_iter().map(|ceiling| ceiling.case).collect();
+        let expected: Vec<String> = cases().map(|(topology, task)| case(topology, task)).collect();
+        assert_eq!(named, expected);
     }
 
     #[test]
@@ -224,6 +279,26 @@ mod tests {
     fn the_odm_has_a_limit() {
         assert!(near(Task::FindOne, &counts(1_050.0, 4.0), &counts(1_000.0, 4.0)));
         assert!(!near(Task::FindOne, &counts(1_051.0, 4.0), &counts(1_000.0, 4.0)));
+    }
+
+    #[test]
+    fn a_timeout_has_limits() {
+        let reached = |instructions, timers| {
+            let timed = Counts {
+                timers,
+                ..counts(1_000.0 + instructions, 5.0)
+            };
+            [
+                ("standalone.find_one".to_owned(), counts(1_000.0, 4.0)),
+                ("standalone.find_one_timeout".to_owned(), timed),
+            ]
+        };
+        let costs_little =
+            |instructions, timers| timeout_costs_little(&reached(instructions, timers)).unwrap();
+        assert!(costs_little(1_500.0, 1.0));
+        assert!(!costs_little(1_501.0, 1.0));
+        assert!(!costs_little(1_500.0, 2.0));
+        assert!(timeout_costs_little(&reached(0.0, 0.0)[..1]).is_err());
     }
 
     #[test]

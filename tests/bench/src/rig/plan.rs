@@ -23,13 +23,18 @@ pub(super) const MANY: u64 = 32;
 /// Number of concurrent tasks for the comparison with the lower bound on tokio.
 pub(super) const MOST: u64 = 64;
 
-/// The tasks whose instructions and allocations are counted on a topology.
+/// The tasks whose instructions and allocations can be counted on a topology.
+pub(super) fn countable(topology: Topology) -> impl Iterator<Item = Task> {
+    let set = topology != Topology::Standalone;
+    Task::ALL.into_iter().filter(move |task| {
+        let everywhere = !task.is_bulk() && !task.requires_set();
+        everywhere || task.requires_set() == set
+    })
+}
+
+/// The tasks whose counts are compared with those of other clients.
 pub(super) fn counted(topology: Topology) -> Vec<Task> {
-    let bulk = topology == Topology::Standalone;
-    Task::ALL
-        .into_iter()
-        .filter(|task| bulk || !task.is_bulk())
-        .collect()
+    countable(topology).filter(|task| !task.is_own()).collect()
 }
 
 /// The rows whose times are measured: with `quick` only those of the chart.
@@ -49,7 +54,10 @@ pub(super) fn cells(quick: bool) -> Vec<Cell> {
         (MANY, Runtime::Multi),
         (MOST, Runtime::Multi),
     );
-    let bulk: Vec<Task> = Task::ALL.into_iter().filter(|task| task.is_bulk()).collect();
+    let bulk: Vec<Task> = Task::ALL
+        .into_iter()
+        .filter(|task| task.is_bulk() && !task.requires_set())
+        .collect();
     for topology in [Topology::Standalone, Topology::ThreeNode] {
         add(topology, &SMALL, one, topology == Topology::ThreeNode);
         add(topology, &SMALL, most, false);
@@ -70,6 +78,9 @@ pub(super) fn cells(quick: bool) -> Vec<Cell> {
         add(Topology::ThreeNode, &find, concurrency, false);
     }
     add(Topology::Standalone, &bulk, one, true);
+    add(Topology::ThreeNode, &[Task::TransactionTwoInserts], one, true);
+    add(Topology::ThreeNode, &[Task::TransactionTwoInserts], many, false);
+    add(Topology::ThreeNode, &[Task::ChangeStream10k], one, true);
     cells.retain(|cell| cell.charted || !quick);
     cells
 }
@@ -133,6 +144,24 @@ mod tests {
     #[test]
     fn quick_mode_measures_the_rows_of_the_chart() {
         assert!(cells(true).iter().all(|cell| cell.charted));
-        assert_eq!(cells(true).len(), 14);
+        assert_eq!(cells(true).len(), 16);
+    }
+
+    #[test]
+    fn tasks_that_require_a_replica_set_are_measured_and_counted_on_one() {
+        let standalone = |cell: &Cell| cell.topology == Topology::Standalone;
+        assert!(
+            !cells(false)
+                .iter()
+                .any(|cell| cell.task.requires_set() && standalone(cell))
+        );
+        let sets = counted(Topology::ThreeNode);
+        assert!(sets.contains(&Task::TransactionTwoInserts) && sets.contains(&Task::ChangeStream10k));
+        assert!(
+            !counted(Topology::Standalone)
+                .iter()
+                .any(|task| task.requires_set())
+        );
+        assert!(!sets.contains(&Task::FindOneTimeout));
     }
 }

@@ -1,4 +1,4 @@
-//! The test server in a separate process.
+//! The test server in a separate process, as a replica set.
 
 use std::{
     io::{BufRead, BufReader},
@@ -24,6 +24,8 @@ impl Server {
     /// If it cannot be started or prints no connection string.
     pub fn start(program: &Path) -> Result<Self, Failure> {
         let mut command = Command::new(program);
+        // Transactions require it.
+        command.arg("--replica-set");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut output = BufReader::new(child.stdout.take().ok_or("the server has no output")?);
         let mut uri = String::new();

@@ -34,6 +34,7 @@ async fn prepare(assignment: Assignment) -> Result<Box<dyn Body>, Failure> {
             Box::new(multi::BulkWriteInsert::new(&assignment).await?)
         }
         Task::MixedClientBulkWrite => Box::new(multi::BulkWriteMixed::new(&assignment).await?),
+        Task::TransactionTwoInserts => Box::new(single::Transactions::new(&assignment).await?),
         Task::LdjsonImport => Box::new(parallel::Import::new(&assignment).await?),
         Task::LdjsonExport => Box::new(parallel::Export::new(&assignment).await?),
         Task::OdmSmallCreation => odm::small_creation(&assignment).await?,

@@ -130,3 +130,62 @@ impl Body for InsertOne {
         Box::pin(self.place.drop())
     }
 }
+
+/// Transactions with two inserts, by the convenient API.
+pub(crate) struct Transactions {
+    place: Place,
+    document: Document,
+    units: u64,
+}
+
+impl Transactions {
+    pub(crate) async fn new(assignment: &Assignment) -> Result<Self, Failure> {
+        Ok(Self {
+            place: Place::new(assignment).await?,
+            document: document(assignment)?,
+            units: assignment.units,
+        })
+    }
+}
+
+impl Body for Transactions {
+    fn setup(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.drop())
+    }
+
+    fn before(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.fresh())
+    }
+
+    fn run(&mut self) -> PhaseFuture<'_> {
+        Box::pin(async {
+            let client = self.place.database.client();
+            let (corpus, document) = (&self.place.corpus, &self.document);
+            for _ in 0..self.units {
+                let mut session = client.start_session().await?;
+                let done =
+                    session
+                        .start_transaction()
+                        .and_run((corpus, document), |session, (corpus, document)| {
+                            Box::pin(async move {
+                                corpus.insert_one(*document).session(&mut *session).await?;
+                                corpus.insert_one(*document).session(session).await
+                            })
+                        });
+                black_box(done.await?);
+            }
+            Ok(())
+        })
+    }
+
+    fn after(&mut self) -> PhaseFuture<'_> {
+        Box::pin(async {
+            let stored = self.place.corpus.count_documents(doc! {}).await?;
+            expect("stored", stored, 2 * self.units)
+        })
+    }
+
+    fn teardown(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.drop())
+    }
+}

@@ -11,30 +11,36 @@ pub enum Task {
     InsertOne,
     InsertOne27k,
     FindOne,
+    FindOneTimeout,
     FindOneRawTweet,
+    TransactionTwoInserts,
     Find10kOwned,
     Find10kBorrowed,
     Find10kRaw,
     Find10kTweetsDocument,
     Find10kTweetsRaw,
     InsertMany10k,
+    ChangeStream10k,
 }
 
 impl Task {
     /// All tasks, in the order of the tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Ping,
         Self::PingRaw,
         Self::InsertOne,
         Self::InsertOne27k,
         Self::FindOne,
+        Self::FindOneTimeout,
         Self::FindOneRawTweet,
+        Self::TransactionTwoInserts,
         Self::Find10kOwned,
         Self::Find10kBorrowed,
         Self::Find10kRaw,
         Self::Find10kTweetsDocument,
         Self::Find10kTweetsRaw,
         Self::InsertMany10k,
+        Self::ChangeStream10k,
     ];
 
     /// The name in arguments.
@@ -46,17 +52,20 @@ impl Task {
             Self::InsertOne => "insert_one",
             Self::InsertOne27k => "insert_one_27k",
             Self::FindOne => "find_one",
+            Self::FindOneTimeout => "find_one_timeout",
             Self::FindOneRawTweet => "find_one_raw_tweet",
+            Self::TransactionTwoInserts => "transaction_two_inserts",
             Self::Find10kOwned => "find_10k_owned",
             Self::Find10kBorrowed => "find_10k_borrowed",
             Self::Find10kRaw => "find_10k_raw",
             Self::Find10kTweetsDocument => "find_10k_tweets_document",
             Self::Find10kTweetsRaw => "find_10k_tweets_raw",
             Self::InsertMany10k => "insert_many_10k",
+            Self::ChangeStream10k => "change_stream_10k",
         }
     }
 
-    /// Whether one operation moves 10,000 documents.
+    /// Whether one operation moves 10,000 documents or events.
     #[must_use]
     pub const fn is_bulk(self) -> bool {
         matches!(
@@ -67,7 +76,20 @@ impl Task {
                 | Self::Find10kTweetsDocument
                 | Self::Find10kTweetsRaw
                 | Self::InsertMany10k
+                | Self::ChangeStream10k
         )
+    }
+
+    /// Whether MongoDB supports it on replica sets and sharded clusters only.
+    #[must_use]
+    pub const fn requires_set(self) -> bool {
+        matches!(self, Self::TransactionTwoInserts | Self::ChangeStream10k)
+    }
+
+    /// Whether only the program of this project supports it, which is compared with itself.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::FindOneTimeout)
     }
 
     /// Number of warm-up operations of each concurrent task.

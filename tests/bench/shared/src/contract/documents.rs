@@ -15,7 +15,9 @@ pub const ONE_TWEET: &str = "one_tweet";
 pub const MANY_SMALL: &str = "many_small";
 /// The collection with [`MANY`] tweets.
 pub const MANY_TWEETS: &str = "many_tweets";
-/// Number of documents of the tasks with `10k` in their names.
+/// The collection with [`MANY`] events: inserts of [`Small`]s.
+pub const WATCHED: &str = "watched";
+/// Number of documents or events of the tasks with `10k` in their names.
 pub const MANY: usize = 10_000;
 
 /// 267 bytes as BSON: an id, seven strings, six numbers.

@@ -24,11 +24,14 @@
 //! | `insert_one` | a [`Small`] |
 //! | `insert_one_27k` | a [`Large`] |
 //! | `find_one` | by `_id`, into a [`Small`] |
+//! | `find_one_timeout` | as `find_one`, of a client with `timeoutMS` |
 //! | `find_one_raw_tweet` | by `_id`, not decoded |
+//! | `transaction_two_inserts` | a session, two `insert_one` of a [`Small`] and the commit, by the convenient API |
 //! | `find_10k_owned`, `find_10k_borrowed`, `find_10k_raw` | 10,000 [`Small`]s, each into a struct that owns its strings, one that borrows them, or not decoded |
 //! | `find_10k_tweets_document` | 10,000 tweets, each into a `Document` |
 //! | `find_10k_tweets_raw` | 10,000 tweets, not decoded |
 //! | `insert_many_10k` | 10,000 [`Small`]s in one call |
+//! | `change_stream_10k` | a change stream is opened, and 10,000 events with a [`Small`] as `fullDocument` are decoded; 1,000 in a batch |
 //!
 //! The number of warm-up operations does not depend on `--ops`, so that the difference of the
 //! counts of two runs is that of the operations.
@@ -43,7 +46,7 @@ pub use crate::future_size;
 pub use arguments::{Arguments, Runtime, Task};
 pub use documents::{
     DATABASE, INSERTED, Large, Line, MANY, MANY_SMALL, MANY_TWEETS, Material, ONE_SMALL, ONE_TWEET, Small,
-    SmallRef, id,
+    SmallRef, WATCHED, id,
 };
 pub use meter::{Figures, Meter};
 pub use run::{BenchClient, Failure, FutureSize, NotOffered, run};

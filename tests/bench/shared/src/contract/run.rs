@@ -29,6 +29,14 @@ pub trait BenchClient: Clone + Send + Sync + 'static {
     /// Errors of the driver.
     fn connect(uri: &str) -> impl Future<Output = Result<Self, Failure>> + Send;
 
+    /// Creates a client for a task that requires options of its own.
+    ///
+    /// # Errors
+    /// Errors of the driver.
+    fn connect_for(_task: Task, uri: &str) -> impl Future<Output = Result<Self, Failure>> + Send {
+        Self::connect(uri)
+    }
+
     /// Runs the operation `count` times, sequentially.
     ///
     /// # Errors
@@ -147,7 +155,7 @@ fn measure<C: BenchClient>(arguments: &Arguments) -> Result<Figures, Failure> {
     let runtime = builder.enable_all().build()?;
     let material = Arc::new(Material::new(arguments.task));
     runtime.block_on(async {
-        let client = C::connect(&arguments.uri).await?;
+        let client = C::connect_for(arguments.task, &arguments.uri).await?;
         let warm_up = arguments.task.warm_up() * arguments.tasks;
         share(&client, arguments, &material, warm_up).await?;
         let meter = Meter::start()?;

@@ -3,7 +3,10 @@
 use std::hint::black_box;
 
 use marula_bench_shared::harness::{Assignment, Body, Failure, PhaseFuture};
-use marula_driver::bson::{Document, doc};
+use marula_driver::{
+    TransactionScope,
+    bson::{Document, doc},
+};
 
 use crate::place::{Place, document, expect};
 
@@ -123,6 +126,59 @@ impl Body for InsertOne {
         Box::pin(async {
             let stored = self.place.corpus.count_documents(doc! {}).await?;
             expect("stored", stored, self.units)
+        })
+    }
+
+    fn teardown(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.drop())
+    }
+}
+
+/// Transactions with two inserts, by the convenient API.
+pub(crate) struct Transactions {
+    place: Place,
+    document: Document,
+    units: u64,
+}
+
+impl Transactions {
+    pub(crate) async fn new(assignment: &Assignment) -> Result<Self, Failure> {
+        Ok(Self {
+            place: Place::new(assignment).await?,
+            document: document(assignment)?,
+            units: assignment.units,
+        })
+    }
+}
+
+impl Body for Transactions {
+    fn setup(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.drop())
+    }
+
+    fn before(&mut self) -> PhaseFuture<'_> {
+        Box::pin(self.place.fresh())
+    }
+
+    fn run(&mut self) -> PhaseFuture<'_> {
+        Box::pin(async {
+            let client = self.place.database.client();
+            let (corpus, document) = (&self.place.corpus, &self.document);
+            for _ in 0..self.units {
+                let body = async |tx: &mut TransactionScope| {
+                    corpus.insert_one(document).session(tx).await?;
+                    corpus.insert_one(document).session(tx).await
+                };
+                black_box(client.transaction().run(body).await?);
+            }
+            Ok(())
+        })
+    }
+
+    fn after(&mut self) -> PhaseFuture<'_> {
+        Box::pin(async {
+            let stored = self.place.corpus.count_documents(doc! {}).await?;
+            expect("stored", stored, 2 * self.units)
         })
     }
 
