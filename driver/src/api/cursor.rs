@@ -381,9 +381,9 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
     ///
     /// ```no_run
     /// # async fn run(log: marula_driver::Database) -> marula_driver::Result<()> {
-    /// use marula_driver::bson::doc;
-    /// let command = doc! { "find": "events", "tailable": true, "awaitData": true };
-    /// let mut events = log.run_cursor_command(command).await?;
+    /// use marula_driver::{bson::{Document, doc}, options::CursorType};
+    /// let events = log.collection::<Document>("events");
+    /// let mut events = events.find(doc! {}).cursor_type(CursorType::TailableAwait).await?;
     /// while !events.is_exhausted() {
     ///     match events.next_if_any().await? {
     ///         Some(event) => println!("{event}"),

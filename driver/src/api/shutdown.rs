@@ -27,7 +27,9 @@ impl Client {
     ///   [convenient API](Client::transaction), with their repetitions;
     /// - open cursors: they can be read to their end. Tailable cursors and change streams have no
     ///   end: the shutdown waits for a running getMore, which takes up to `max_await_time`, and the
-    ///   next one fails with `Shutdown`;
+    ///   next one fails with `Shutdown`. Commands are not examined: a cursor of
+    ///   [`run_cursor_command`](crate::Database::run_cursor_command) is tailable if its option
+    ///   `cursor_type` says so, and an `aggregate` with `$changeStream` returns an ordinary cursor;
     /// - transactions in progress: operations in their sessions, commit and abort;
     /// - open streams of GridFS;
     /// - the work of the driver for what was dropped: closing cursors, aborting transactions and

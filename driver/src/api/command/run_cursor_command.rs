@@ -36,7 +36,8 @@ macro_rules! run_cursor_command_options {
             /// per batch.
             batch_size: plain u32;
             /// Whether the cursor of the command is tailable, which determines how the timeout applies to
-            /// it. The driver does not read the command. Default: `NonTailable`.
+            /// it, and whether [`Client::shutdown`](crate::Client::shutdown) waits for its end. The driver
+            /// does not read the command. Default: `NonTailable`.
             cursor_type: plain crate::options::CursorType;
             /// How the timeout applies to the cursor. An error without a timeout, and
             /// `CursorLifetime` is one for a tailable cursor. Default: `CursorLifetime`; `Iteration` for
