@@ -151,6 +151,11 @@ fn opens_stream(body: &Document) -> bool {
     body.contains_key("aggregate") && first.is_some_and(|stage| stage.contains_key("$changeStream"))
 }
 
+/// Whether a command is part of a transaction.
+fn is_in_transaction(body: &Document) -> bool {
+    body.contains_key("autocommit")
+}
+
 impl Violations {
     pub(crate) fn new(print: bool) -> Violations {
         Violations {
@@ -222,6 +227,10 @@ impl Violations {
                     || (other.command == "getMore" && opens_stream)
                     || (command == "getMore" && other.opens_stream);
                 let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
+                // The next transaction of an explicit session, after an abort that was lost.
+                if other.abandoned && is_in_transaction(body) && number > other.number {
+                    continue;
+                }
                 // A request that arrived after its retry can still be running: `settle` decides.
                 if !same && is_repeated {
                     continue;
@@ -439,6 +448,23 @@ mod tests {
         violations.settle(1, false);
         violations.settle(2, false);
         assert_eq!(kinds(&violations), [ViolationKind::SessionInUse]);
+    }
+
+    #[test]
+    fn the_next_transaction_follows_one_whose_abort_was_lost() {
+        let violations = Violations::default();
+        let in_transaction = |name, number| {
+            let mut command = command(name, number);
+            command.insert("autocommit", false);
+            command
+        };
+        for (next, expected) in [(2, 0), (1, 1)] {
+            let running = violations.enter(&in_transaction("update", 1), 1);
+            violations.abandon(1);
+            drop(violations.enter(&in_transaction("find", next), 2));
+            drop(running);
+            assert_eq!(violations.take().len(), expected, "{next}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
+    connection::Condition,
     execution::ExplicitSession,
     operation::cursor::{Batch, CursorReply},
     pool::PooledConnection,
@@ -281,8 +282,7 @@ impl State {
         self.backoff.received(self.reply.batch.is_empty());
         self.failed = false;
         if self.reply.id == 0 {
-            self.reply.pin = None;
-            self.reply.held = None;
+            (self.reply.pin, self.reply.held) = (None, None);
             self.client.executor().give_back(self.reply.session.take());
         }
         Ok(())
@@ -294,17 +294,18 @@ impl State {
     /// check-out is not a reply to the getMore, even if it has an error code.
     ///
     /// In load-balanced mode, only the pinned connection leads to the server of the cursor. It is
-    /// lost after a network error, an invalid message or a reply that cannot be decoded. After an
-    /// error reply, killCursors is sent on it ("if necessary": Load Balancer Support, "Behaviour
-    /// With Cursors").
+    /// lost after a network error, an invalid message or a reply that cannot be decoded, but not after
+    /// a timeout: the reply is still awaited. After an error reply, killCursors is sent on it ("if
+    /// necessary": Load Balancer Support, "Behaviour With Cursors").
     fn is_lost_after(&self, error: &Error, is_freed: Option<bool>) -> bool {
         if !self.is_pinned {
             return is_freed == Some(true) && !self.kill_after_error;
         }
-        matches!(
-            error.reported().kind(),
-            ErrorKind::Network(_) | ErrorKind::Protocol(_) | ErrorKind::Decode(_)
-        )
+        let is_usable = |pin: &Box<PooledConnection>| pin.condition() != Condition::Broken;
+        match error.reported().kind() {
+            ErrorKind::Network(_) => !self.reply.pin.as_ref().is_some_and(is_usable),
+            kind => matches!(kind, ErrorKind::Protocol(_) | ErrorKind::Decode(_)),
+        }
     }
 
     /// After a failed getMore of a change stream. The session is used by the resume. After a network
@@ -314,8 +315,7 @@ impl State {
     fn keep_for_resume(&mut self, error: &Error) {
         if error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_)) {
             self.reply.session = None;
-        }
-        if error.is_network()
+        } else if error.is_network()
             && let Some(session) = &mut self.reply.session
         {
             session.mark_dirty();

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use marula_driver::{bson::doc, options::CursorType};
-use marula_driver_tests::{RecordedClient, recorded, replica_set, standalone};
+use marula_driver_tests::{Deployment, RecordedClient, recorded, replica_set, standalone};
+use marula_test_server::TestServer;
 
 use super::{BLOCKED_MS, block, names, times_out};
 
@@ -106,4 +107,26 @@ async fn a_dropped_close_leaves_no_cursor() {
         .expect("a test server");
     let killed = server.wait_for_command("killCursors", 1);
     tokio::time::timeout(super::TIME_LIMIT, killed).await.unwrap();
+}
+
+/// Behind a load balancer, only the pinned connection leads to the server of the cursor. The late
+/// reply to the getMore is awaited on it.
+#[tokio::test]
+async fn a_pinned_cursor_is_closed_after_a_timeout() {
+    let server = TestServer::builder().load_balanced().start().await.unwrap();
+    let tested = recorded(Deployment::of(server, "").await, "timeoutMS=1000&maxPoolSize=1");
+    let things = tested.things();
+    let all = [doc! { "x": 1 }, doc! { "x": 2 }, doc! { "x": 3 }];
+    things.insert_many(&all).await.unwrap();
+    // On the connection of the cursor, and so on its server.
+    block(&tested.client, &["getMore"], 1, 1_500, "").await;
+    let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
+    let _ = tested.commands.take();
+    times_out(async {
+        while cursor.advance().await? {}
+        Ok(())
+    })
+    .await;
+    cursor.close().await;
+    assert_eq!(names(&tested.commands.commands()), ["getMore", "killCursors"]);
 }
