@@ -301,9 +301,9 @@ impl State {
         if !self.is_pinned {
             return is_freed == Some(true) && !self.kill_after_error;
         }
-        let is_usable = |pin: &Box<PooledConnection>| pin.condition() != Condition::Broken;
+        let is_usable = |pin: &PooledConnection| pin.condition() != Condition::Broken;
         match error.reported().kind() {
-            ErrorKind::Network(_) => !self.reply.pin.as_ref().is_some_and(is_usable),
+            ErrorKind::Network(_) => !self.reply.pin.as_deref().is_some_and(is_usable),
             kind => matches!(kind, ErrorKind::Protocol(_) | ErrorKind::Decode(_)),
         }
     }
