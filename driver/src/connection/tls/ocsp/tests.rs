@@ -268,11 +268,13 @@ proptest! {
 
     #[test]
     fn no_damaged_certificate_does_harm(place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()) {
+        let cut = cut.index(LEAF.len());
+        prop_assert!(Certificate::parse(&LEAF[..cut]).is_err());
         let mut bytes = LEAF.to_vec();
         let place = place.index(bytes.len());
         bytes[place] = byte;
         let _ = Certificate::parse(&bytes);
-        bytes.truncate(cut.index(bytes.len()));
-        prop_assert!(Certificate::parse(&bytes).is_err());
+        // A damaged length can state that of the rest.
+        let _ = Certificate::parse(&bytes[..cut]);
     }
 }
