@@ -1,30 +1,26 @@
-//! Appends elements: type, key, and a value of a fixed size.
+//! Appends the types and keys of elements.
 
 use super::validate;
 
-/// Maximum length of an element that is assembled on the stack. Longer ones are appended in parts.
+/// Maximum length of type and key that are assembled on the stack. Longer ones are appended in parts.
 const PIECE: usize = 64;
 
-/// Appends an element. The key must not contain a zero byte.
+/// Appends type and key. The key must not contain a zero byte.
 ///
-/// Always inlined: nearly every key is a literal, so that its length is a constant and the element
-/// is assembled in registers.
+/// Always inlined: nearly every key is a literal, so that its length is a constant and the bytes are
+/// assembled in registers.
 #[inline(always)]
-pub(super) fn append_fixed<const N: usize>(out: &mut Vec<u8>, kind: u8, key: &str, value: [u8; N]) {
+pub(super) fn append_literal_key(out: &mut Vec<u8>, kind: u8, key: &str) {
     let key = key.as_bytes();
     let mut piece = [0; PIECE];
     let [first, rest @ ..] = &mut piece;
     *first = kind;
     // The zero byte after the key is part of the initial array.
-    if let Some((key_place, rest)) = rest.split_at_mut_checked(key.len())
-        && let [_, rest @ ..] = rest
-        && let Some(value_place) = rest.first_chunk_mut()
-    {
+    if let Some((key_place, [_, ..])) = rest.split_at_mut_checked(key.len()) {
         key_place.copy_from_slice(key);
-        *value_place = value;
-        out.extend_from_slice(piece.get(..key.len() + 2 + N).unwrap_or_default());
+        out.extend_from_slice(piece.get(..key.len() + 2).unwrap_or_default());
     } else {
-        append_parts(out, kind, key, &value);
+        append_parts(out, kind, key);
     }
 }
 
@@ -39,7 +35,7 @@ pub(super) fn append_key(out: &mut Vec<u8>, kind: u8, key: &str) -> bool {
     let Some(word) = short_word(key) else {
         let whole = validate::find_zero(key).is_none();
         if whole {
-            append_parts(out, kind, key, &[]);
+            append_parts(out, kind, key);
         }
         return whole;
     };
@@ -81,14 +77,13 @@ fn short_word(bytes: &[u8]) -> Option<u128> {
     }
 }
 
-/// Appends an element in parts.
+/// Appends type and key in parts.
 #[inline(never)]
-fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8], value: &[u8]) {
-    out.reserve(key.len() + 2 + value.len());
+fn append_parts(out: &mut Vec<u8>, kind: u8, key: &[u8]) {
+    out.reserve(key.len() + 2);
     out.push(kind);
     out.extend_from_slice(key);
     out.push(0);
-    out.extend_from_slice(value);
 }
 
 /// The decimal key of the current array element, incremented digit by digit.
@@ -145,7 +140,7 @@ impl Counter {
     #[inline]
     pub(super) fn append(&self, out: &mut Vec<u8>, kind: u8) {
         if self.len >= Self::WIDTH {
-            return append_parts(out, kind, super::IndexKey::new(self.index).as_bytes(), &[]);
+            return append_parts(out, kind, super::IndexKey::new(self.index).as_bytes());
         }
         // All digits are copied and the surplus is truncated: a copy of constant length is cheaper.
         let start = out.len();
@@ -159,8 +154,8 @@ impl Counter {
 mod tests {
     use super::*;
 
-    fn parts<const N: usize>(key: &str, value: [u8; N]) -> Vec<u8> {
-        [&[5], key.as_bytes(), &[0], &value].concat()
+    fn parts(key: &str) -> Vec<u8> {
+        [&[5], key.as_bytes(), &[0]].concat()
     }
 
     #[test]
@@ -168,10 +163,8 @@ mod tests {
         for len in 0..2 * PIECE {
             let key: String = ('a'..='z').cycle().take(len).collect();
             let mut out = vec![9];
-            append_fixed(&mut out, 5, &key, [1, 2, 3, 4]);
-            append_fixed(&mut out, 5, &key, []);
-            let expected = [vec![9], parts(&key, [1, 2, 3, 4]), parts(&key, [])].concat();
-            assert_eq!(out, expected, "{len}");
+            append_literal_key(&mut out, 5, &key);
+            assert_eq!(out, [vec![9], parts(&key)].concat(), "{len}");
         }
     }
 
@@ -181,7 +174,7 @@ mod tests {
             let key: String = ('a'..='z').cycle().take(len).collect();
             let mut out = vec![9];
             assert!(append_key(&mut out, 5, &key));
-            assert_eq!(out, [vec![9], parts(&key, [])].concat(), "{len}");
+            assert_eq!(out, [vec![9], parts(&key)].concat(), "{len}");
             for at in 0..len {
                 let mut broken = key.clone();
                 broken.replace_range(at..=at, "\0");
@@ -198,7 +191,7 @@ mod tests {
             assert_eq!(counter.index(), index);
             let mut out = Vec::new();
             counter.append(&mut out, 5);
-            assert_eq!(out, parts(&index.to_string(), []));
+            assert_eq!(out, parts(&index.to_string()));
             counter.advance();
         }
     }
@@ -214,7 +207,7 @@ mod tests {
             for index in index..index + 5 {
                 let mut out = Vec::new();
                 counter.append(&mut out, 5);
-                assert_eq!(out, parts(&index.to_string(), []));
+                assert_eq!(out, parts(&index.to_string()));
                 counter.advance();
             }
         }

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use serde::Serialize;
 
 use super::capacity;
-use super::element::{Counter, append_fixed};
+use super::element::{Counter, append_literal_key};
 use super::error::{EncodeError, kind_name};
 use super::limits::{MAX_DEPTH, length};
 use super::spec::ElementType;
@@ -109,7 +109,7 @@ impl Encoder<'_> {
             return Err(zero_in_key());
         }
         self.type_index = self.out.len();
-        append_fixed(self.out, UNKNOWN, key, []);
+        append_literal_key(self.out, UNKNOWN, key);
         Ok(())
     }
 

@@ -174,8 +174,8 @@ async fn the_first_write_error_aborts_the_transaction() {
     assert_eq!(code(&client.run(end(session, "commitTransaction")).await), 251);
 }
 
-#[tokio::test]
-async fn transactions_are_aborted_after_their_lifetime_limit() {
+/// A server that aborts transactions after one second, with one document.
+async fn with_short_transactions() -> (TestServer, Client) {
     let server = TestServer::builder()
         .replica_set()
         .parameter("transactionLifetimeLimitSeconds", 1)
@@ -186,6 +186,12 @@ async fn transactions_are_aborted_after_their_lifetime_limit() {
     client
         .run(on("db", doc! {"insert": "c", "documents": [{"_id": 1}]}))
         .await;
+    (server, client)
+}
+
+#[tokio::test]
+async fn transactions_are_aborted_after_their_lifetime_limit() {
+    let (_server, mut client) = with_short_transactions().await;
     let session = bson::Uuid::new();
     client.run(within(session, true, set(1, 10))).await;
     assert_eq!(
@@ -199,16 +205,7 @@ async fn transactions_are_aborted_after_their_lifetime_limit() {
 
 #[tokio::test]
 async fn a_transaction_does_not_conflict_with_an_expired_one() {
-    let server = TestServer::builder()
-        .replica_set()
-        .parameter("transactionLifetimeLimitSeconds", 1)
-        .start()
-        .await
-        .unwrap();
-    let mut client = primary(&server).await;
-    client
-        .run(on("db", doc! {"insert": "c", "documents": [{"_id": 1}]}))
-        .await;
+    let (server, mut client) = with_short_transactions().await;
     let expired = bson::Uuid::new();
     client.run(within(expired, true, set(1, 10))).await;
     assert_eq!(server.open_transactions(), [(expired.to_string(), 1)]);
