@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use super::{
     collection::CollectionInner,
     command::{Target, options::ChangeStreamOptions},
-    command_task::CommandTask,
+    command_task::{CommandTask, Ending},
     cursor::CursorTimeout,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     execution::ExplicitSession,
     operation::decode_owned,
     proto::change_stream::{Action, ChangeStream as Machine, Failure, Reply},
-    types::{cancellation::run_until_cancelled, timeout::Timeout},
+    types::timeout::Timeout,
 };
 pub use event::{
     ChangeNamespace, ChangeOperation, ChangeStreamEvent, SplitEvent, TruncatedArray, UpdateDescription,
@@ -240,7 +240,7 @@ impl<E> ChangeStream<E> {
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
-        self.cancel_running().await;
+        let _ending = self.cancel_running().await;
         if let Some(mut state) = self.state.take() {
             state.close().await;
         }
@@ -252,17 +252,19 @@ impl<E> ChangeStream<E> {
     /// # Cancel safety
     /// As [`close`](Self::close).
     pub async fn close_within(mut self, timeout: Duration) {
-        self.cancel_running().await;
+        let _ending = self.cancel_running().await;
         if let Some(cursor) = self.state.as_mut().and_then(|state| state.cursor.as_mut()) {
             cursor.timeout.set_close(timeout);
         }
         self.close().await;
     }
 
-    async fn cancel_running(&mut self) {
-        if let Some(running) = self.running.take() {
-            self.state = running.task.cancel().await.ok().map(|(state, _)| state);
-        }
+    /// Cancels the running command. The returned value must be dropped after the cursor is closed.
+    async fn cancel_running(&mut self) -> Option<Ending> {
+        let running = self.running.take()?;
+        let ((state, _), ending) = running.task.cancel().await.ok()?;
+        self.state = Some(state);
+        ending
     }
 
     /// Begins a call, which has a time limit of its own.
@@ -306,8 +308,8 @@ impl<E> ChangeStream<E> {
                 is_get_more: action == Action::GetMore,
                 is_of_earlier_call: false,
                 task: CommandTask::spawn(&client, |cancelled| async move {
-                    let result = run_until_cancelled(cancelled, state.run(action, timeout)).await;
-                    (state, result)
+                    let (result, ending) = cancelled.or(state.run(action, timeout)).await;
+                    ((state, result), ending)
                 }),
             });
         }

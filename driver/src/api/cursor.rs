@@ -319,7 +319,7 @@ impl<T> Cursor<T> {
     /// # Cancel safety
     /// If the future is dropped, the cursor is closed in the background.
     pub async fn close(mut self) {
-        self.cancel_fetching().await;
+        let _ending = self.cancel_fetching().await;
         if let Some(mut state) = self.state.take() {
             state.free().await;
         }
@@ -331,7 +331,7 @@ impl<T> Cursor<T> {
     /// # Cancel safety
     /// As [`close`](Self::close).
     pub async fn close_within(mut self, timeout: Duration) {
-        self.cancel_fetching().await;
+        let _ending = self.cancel_fetching().await;
         if let Some(state) = &mut self.state {
             state.timeout.set_close(timeout);
         }

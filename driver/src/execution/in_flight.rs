@@ -5,7 +5,7 @@ use std::{ops::Deref, sync::Arc};
 use super::{Executor, ExplicitSession};
 use crate::{
     Error, ErrorKind, Result,
-    types::in_flight::{Closing, Held, InFlightCounts, Kind, OfBackground},
+    types::in_flight::{Closing, Held, InFlight, InFlightCounts, Kind, OfBackground},
 };
 
 /// A running operation.
@@ -63,6 +63,11 @@ impl Executor {
     /// Counts as in flight until the value is dropped.
     pub(crate) fn hold<K: Kind>(&self) -> Held<K> {
         self.settings.in_flight.hold()
+    }
+
+    /// The counters of the client.
+    pub(crate) fn counters(&self) -> &Arc<InFlight> {
+        &self.settings.in_flight
     }
 
     /// Whether the client shuts down or was shut down.

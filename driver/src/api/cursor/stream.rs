@@ -9,8 +9,12 @@ use std::{
 use futures_core::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 
-use super::{super::command_task::CommandTask, Cursor, state::State};
-use crate::{Result, operation::decode_owned, types::cancellation::run_until_cancelled};
+use super::{
+    super::command_task::{CommandTask, Ending},
+    Cursor,
+    state::State,
+};
+use crate::{Result, operation::decode_owned};
 
 /// The output is the state, and the result of the getMore unless it was cancelled.
 pub(super) type Fetching = CommandTask<(Box<State>, Option<Result<()>>)>;
@@ -49,12 +53,13 @@ impl<T> Cursor<T> {
         Poll::Ready(result.unwrap_or(Ok(())))
     }
 
-    /// Cancels the getMore of the stream.
-    pub(super) async fn cancel_fetching(&mut self) {
-        if let Some(fetching) = self.fetching.take() {
-            // The runtime that would send killCursors may have been shut down.
-            self.state = fetching.cancel().await.ok().map(|(state, _)| state);
-        }
+    /// Cancels the getMore of the stream. The returned value must be dropped after the cursor is closed.
+    pub(super) async fn cancel_fetching(&mut self) -> Option<Ending> {
+        let fetching = self.fetching.take()?;
+        // The runtime that would send killCursors may have been shut down.
+        let ((state, _), ending) = fetching.cancel().await.ok()?;
+        self.state = Some(state);
+        ending
     }
 
     /// As [`advance`](Self::advance). The cursor owns a running getMore, so no batch is lost if the
@@ -74,8 +79,8 @@ impl<T> Cursor<T> {
             if let Some(mut state) = self.state.take() {
                 let client = state.client().clone();
                 self.fetching = Some(CommandTask::spawn(&client, |cancelled| async move {
-                    let result = run_until_cancelled(cancelled, state.fetch()).await;
-                    (state, result)
+                    let (result, ending) = cancelled.or(state.fetch()).await;
+                    ((state, result), ending)
                 }));
             }
         }
