@@ -1,8 +1,9 @@
 //! The error of an operation whose time limit expired.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{Error, ErrorKind};
+use crate::Namespace;
 
 /// `timeoutMS` of an operation expired, or an operation with `timeoutMS` met another time limit,
 /// e.g. `serverSelectionTimeoutMS` or error 50 (`MaxTimeMSExpired`) of the server.
@@ -15,6 +16,19 @@ pub struct TimeoutError {
     cause: Option<Error>,
     /// What the operation had reached.
     step: &'static str,
+    /// `None` for an action of several operations.
+    operation: Option<Arc<TimedOut>>,
+    /// Whether the time limit is that of a transaction of the convenient API.
+    in_transaction: bool,
+}
+
+/// The operation that did not complete in time.
+#[derive(Debug)]
+struct TimedOut {
+    name: String,
+    /// Without a collection for an operation on a database or on the deployment.
+    database: String,
+    collection: Option<String>,
 }
 
 impl TimeoutError {
@@ -26,12 +40,42 @@ impl TimeoutError {
     pub fn cause(&self) -> Option<&Error> {
         self.cause.as_ref()
     }
+
+    /// The name of the command that did not complete in time, e.g. `find`. `None` if the time limit
+    /// expired between the commands of an action, e.g. of a GridFS upload.
+    #[must_use]
+    pub fn operation(&self) -> Option<&str> {
+        self.operation.as_ref().map(|operation| &*operation.name)
+    }
+
+    /// The database and the collection of the [operation](Self::operation). The collection is empty for
+    /// an operation on a database or on the deployment.
+    #[must_use]
+    pub fn namespace(&self) -> Option<Namespace> {
+        let operation = self.operation.as_ref()?;
+        Some(Namespace {
+            database: operation.database.clone(),
+            collection: operation.collection.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Whether the time limit is that of a transaction of the [convenient
+    /// API](crate::Client::transaction), which all its operations share.
+    #[must_use]
+    pub fn is_of_transaction(&self) -> bool {
+        self.in_transaction
+    }
 }
 
 impl Error {
     /// The time limit expired in this step, without another error.
     pub(crate) fn timed_out(step: &'static str) -> Self {
-        Self::new(ErrorKind::Timeout(TimeoutError { cause: None, step }))
+        Self::new(ErrorKind::Timeout(TimeoutError {
+            cause: None,
+            step,
+            operation: None,
+            in_transaction: false,
+        }))
     }
 
     /// The time limit expired, and `self` is what the operation met.
@@ -39,11 +83,64 @@ impl Error {
         if matches!(self.kind(), ErrorKind::Timeout(_)) {
             return self;
         }
+        let interruption = match self.interruption().map(Self::kind) {
+            Some(ErrorKind::Timeout(timeout)) => Some(timeout.clone()),
+            _ => None,
+        };
+        self.into_timeout_of(interruption.as_ref())
+    }
+
+    /// As [`into_timeout`](Self::into_timeout), for the same operation as `timeout`.
+    pub(crate) fn into_timeout_of(self, timeout: Option<&TimeoutError>) -> Self {
         let timeout = TimeoutError {
             cause: Some(self.clone()),
             step: "",
+            operation: timeout.and_then(|timeout| timeout.operation.clone()),
+            in_transaction: timeout.is_some_and(TimeoutError::is_of_transaction),
         };
         self.with_kind(ErrorKind::Timeout(timeout))
+    }
+
+    /// The time limit of a transaction of the convenient API expired before it could be run again.
+    pub(crate) fn into_transaction_timeout(self) -> Self {
+        let error = self.into_timeout();
+        match error.kind() {
+            ErrorKind::Timeout(timeout) => {
+                let timeout = TimeoutError {
+                    in_transaction: true,
+                    ..timeout.clone()
+                };
+                error.with_kind(ErrorKind::Timeout(timeout))
+            }
+            _ => error,
+        }
+    }
+
+    /// Adds the name and the namespace of the operation to a timeout. `in_transaction`: the time limit
+    /// is that of a transaction of the convenient API.
+    pub(crate) fn with_operation(
+        self,
+        name: &str,
+        database: &str,
+        collection: Option<&str>,
+        in_transaction: bool,
+    ) -> Self {
+        match self.kind() {
+            ErrorKind::Timeout(timeout) if timeout.operation.is_none() => {
+                let operation = TimedOut {
+                    name: name.to_owned(),
+                    database: database.to_owned(),
+                    collection: collection.map(str::to_owned),
+                };
+                let timeout = TimeoutError {
+                    operation: Some(Arc::new(operation)),
+                    in_transaction,
+                    ..timeout.clone()
+                };
+                self.with_kind(ErrorKind::Timeout(timeout))
+            }
+            _ => self,
+        }
     }
 
     /// The cause of a timeout, or else the error itself: what the server, the connection or the
@@ -60,11 +157,29 @@ impl Error {
 /// alternate (`{:#}`), which appends the sources.
 impl fmt::Display for TimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time limit of the operation expired")?;
+        let what = if self.in_transaction {
+            "transaction"
+        } else {
+            "operation"
+        };
+        write!(f, "the time limit of the {what} expired")?;
+        if let Some(operation) = &self.operation {
+            write!(f, " ({operation})")?;
+        }
         match &self.cause {
             None => write!(f, " {}", self.step),
             Some(cause) if !f.alternate() => write!(f, ": {cause}"),
             Some(_) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for TimedOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.name, self.database)?;
+        match &self.collection {
+            Some(collection) => write!(f, ".{collection}"),
+            None => Ok(()),
         }
     }
 }

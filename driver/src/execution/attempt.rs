@@ -16,7 +16,7 @@ use crate::{
         description::HelloReply,
         retry,
         server_selection::Criteria,
-        session::{ReadTimeRule, Transaction, TransactionCommand},
+        session::{ReadTimeRule, Transaction, TransactionCommand, TransactionError},
     },
     telemetry::OperationScope,
     topology::SelectedServer,
@@ -94,6 +94,9 @@ impl<'a> Attempt<'a> {
         let numbered = executor.settings.retry.writes
             && properties.retry == Retry::Write
             && attempt.kind != Kind::Standalone;
+        if state.transaction.is_some() && attempt.kind == Kind::Standalone {
+            return Err(TransactionError::Standalone.into());
+        }
         if let Some(explicit) = state.explicit {
             attempt.lsid = explicit.enter(executor, server, hello, &properties, state.transaction, now)?;
             if attempt.lsid.is_none() {

@@ -150,7 +150,7 @@ impl Executor {
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
                     if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
-                        break 'run Err(error);
+                        break 'run Err(state.report(operation, error));
                     }
                 }
                 loop {
@@ -177,7 +177,7 @@ impl Executor {
                         Next::Report(error) => {
                             running.give_back_fresh(state.session.take());
                             let recovered = operation.recover(error);
-                            break 'run recovered.map_err(|error| state.timeout.report(error));
+                            break 'run recovered.map_err(|error| state.report(operation, error));
                         }
                     }
                 }

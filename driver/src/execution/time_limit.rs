@@ -5,9 +5,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Executor, ExplicitSession};
+use super::{Executor, ExplicitSession, OperationState};
 use crate::{
     Error, Result,
+    operation::Operation,
     proto::timeout::{MaxTime, max_time_ms},
     topology::SelectedServer,
     types::{deadline::Deadline, timeout::Timeout},
@@ -100,6 +101,21 @@ impl Timeout {
         } else {
             "before the command was sent: the time left is not longer than the round trip time of the server"
         })
+    }
+}
+
+impl OperationState<'_> {
+    /// As [`Timeout::report`], and a timeout names the operation.
+    #[cold]
+    pub(super) fn report<O: Operation>(&self, operation: &O, error: Error) -> Error {
+        let properties = operation.properties();
+        self.timeout.report(error).with_operation(
+            properties.name,
+            properties.database,
+            operation.collection(),
+            self.explicit
+                .is_some_and(|session| session.lock().timeout().is_set()),
+        )
     }
 }
 

@@ -187,7 +187,7 @@ impl<'a> Batcher<'a> {
 
     /// The error of a command that failed as a whole, with the results of the preceding commands.
     pub(super) fn into_error(mut self, error: &Error) -> Error {
-        let is_timeout = matches!(error.kind(), ErrorKind::Timeout(_));
+        let timeout = error;
         let error = error.reported().clone();
         let mut failures = self
             .failures
@@ -196,7 +196,10 @@ impl<'a> Batcher<'a> {
         failures.interrupted_by = Some(error.clone());
         let error = self.with_failures(error, failures);
         // A timeout is the kind of the whole error.
-        if is_timeout { error.into_timeout() } else { error }
+        match timeout.kind() {
+            ErrorKind::Timeout(timeout) => error.into_timeout_of(Some(timeout)),
+            _ => error,
+        }
     }
 
     fn with_failures(self, error: Error, mut failures: BulkWriteError) -> Error {

@@ -140,8 +140,9 @@ impl<W: AsyncWrite + Unpin> Download<'_, W> {
         let length = stream.file().length;
         let (start, end) = (self.start.unwrap_or(0), self.end.unwrap_or(length));
         if start > end || end > length {
+            let id = &stream.file().id;
             return Err(Error::invalid_argument(format!(
-                "start and end must satisfy start <= end <= length, found {start}, {end} and {length}"
+                "the range {start}..{end} is not within the GridFS file {id}, which has {length} bytes"
             )));
         }
         stream.set_range(start..end);

@@ -70,7 +70,7 @@ impl Attempts {
             && let Some(pause) = self.run.pause(session.client().executor().jitter())
         {
             if !self.allows(pause) {
-                return Err(cause.into_timeout());
+                return Err(cause.into_transaction_timeout());
             }
             tokio::time::sleep(pause).await;
         }
@@ -117,7 +117,7 @@ impl Attempts {
             let is_aborted = abort_open(session).await;
             self.session.end_transaction_span();
             return match next {
-                AfterCommit::CommitAgain => Some(Err(error.into_timeout().into())),
+                AfterCommit::CommitAgain => Some(Err(error.into_transaction_timeout().into())),
                 AfterCommit::RunAgain if is_aborted => {
                     self.cause = Some(error);
                     None

@@ -11,7 +11,7 @@ mod transactions;
 use std::time::{Duration, Instant};
 
 use marula_driver::{
-    Client, Error, ErrorKind,
+    Client, Error, ErrorKind, TimeoutError,
     bson::{Bson, Document, doc},
 };
 
@@ -49,6 +49,14 @@ async fn times_out<T>(running: impl Future<Output = Result<T, Error>>) -> Error 
     let blocked = Duration::from_millis(BLOCKED_MS.unsigned_abs().into());
     assert!(began.elapsed() < blocked, "{:?}", began.elapsed());
     error
+}
+
+/// The details of a timeout.
+fn timeout_of(error: &Error) -> &TimeoutError {
+    match error.kind() {
+        ErrorKind::Timeout(timeout) => timeout,
+        _ => panic!("another error: {error}"),
+    }
 }
 
 /// The names of the commands.

@@ -6,7 +6,7 @@ use marula_driver::{
 };
 use marula_driver_tests::{Answer, ScriptedServer, recorded, standalone};
 
-use super::{block, names, times_out};
+use super::{BLOCKED_MS, block, names, timeout_of, times_out};
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_1() {
@@ -17,7 +17,8 @@ async fn client_side_operations_timeout_prose_1() {
         bytes: vec![0; 1 << 20],
     });
     let documents = vec![doc! { "a": megabyte }; 50];
-    times_out(tested.things().insert_many(&documents).into_future()).await;
+    let error = times_out(tested.things().insert_many(&documents).into_future()).await;
+    assert_eq!(timeout_of(&error).operation(), Some("insert"));
     assert_eq!(names(&tested.commands.commands()), ["insert", "insert"]);
 }
 
@@ -58,7 +59,37 @@ async fn client_side_operations_timeout_prose_11() {
     // The error is one of the bulk write, which contains that of the time limit.
     let error = tested.client.bulk_write(models).await.unwrap_err();
     assert!(error.is_timeout(), "{error}");
+    assert_eq!(timeout_of(&error).operation(), Some("bulkWrite"));
     assert_eq!(names(&tested.commands.commands()), ["bulkWrite", "bulkWrite"]);
+}
+
+#[tokio::test]
+async fn the_error_names_the_operation_and_its_namespace() {
+    let tested = recorded(standalone().await, "timeoutMS=300");
+    block(
+        &tested.deployment.client,
+        &["count", "dropDatabase"],
+        2,
+        BLOCKED_MS,
+        "",
+    )
+    .await;
+    let things = tested.things();
+    let error = times_out(things.estimated_document_count().into_future()).await;
+    let timeout = timeout_of(&error);
+    assert_eq!(timeout.operation(), Some("count"));
+    assert_eq!(timeout.namespace().as_ref(), Some(things.namespace()));
+    assert!(!timeout.is_of_transaction());
+    let expected = format!(
+        "the time limit of the operation expired (count on {}): ",
+        things.namespace()
+    );
+    assert!(error.to_string().starts_with(&expected), "{error}");
+
+    let database = things.database();
+    let error = times_out(database.drop().into_future()).await;
+    let expected = format!("(dropDatabase on {})", database.name());
+    assert!(error.to_string().contains(&expected), "{error}");
 }
 
 /// The time limit of an operation replaces that of its collection, which replaces that of its

@@ -5,7 +5,7 @@ use std::time::Duration;
 use marula_driver::{Client, Result, bson::doc, event::CommandEvent};
 use marula_driver_tests::{CommandRecorder, Deployment, replica_set};
 
-use super::{BLOCKED_MS, block, times_out};
+use super::{BLOCKED_MS, block, timeout_of, times_out};
 
 const LIMIT: Duration = Duration::from_secs(1);
 
@@ -96,6 +96,11 @@ async fn client_side_operations_timeout_prose_10() {
         things.insert_one(&doc! { "_id": 1 }).session(tx).await?;
         Ok(())
     });
-    times_out(run).await;
+    let error = times_out(run).await;
+    let timeout = timeout_of(&error);
+    assert!(
+        timeout.is_of_transaction() && timeout.operation() == Some("insert"),
+        "{error}"
+    );
     assert_eq!(outcomes(&commands), "insert- abortTransaction-");
 }

@@ -19,6 +19,8 @@ pub enum TransactionError {
     AbortedTwice,
     /// The write concern of the transaction is unacknowledged.
     Unacknowledged,
+    /// The server is a standalone server.
+    Standalone,
     /// The session is a snapshot session.
     Snapshot,
     /// The session has ended.
@@ -52,6 +54,10 @@ impl fmt::Display for TransactionError {
                 "transactions do not support unacknowledged write concerns; set another write concern for the \
                  transaction"
             }
+            Self::Standalone => {
+                "transactions require a replica set or a sharded cluster, and the server is a standalone server; a \
+                 replica set can have one member"
+            }
             Self::Snapshot => "Transactions are not supported in snapshot sessions",
             Self::SessionEnded => "the session has ended",
             Self::ReadPreference => "read preference in a transaction must be primary",
@@ -80,6 +86,9 @@ impl fmt::Display for TransactionError {
 
 impl From<TransactionError> for Error {
     fn from(refused: TransactionError) -> Self {
+        if refused == TransactionError::Standalone {
+            return Self::unsupported(refused.to_string());
+        }
         let error = Self::invalid_argument(refused);
         if matches!(
             refused,
