@@ -90,10 +90,11 @@ impl Shutdown<'_> {
             let _ = deadline.run(closing.wait()).await;
         }
         let rest = executor.in_flight();
-        // A task, so that the sessions end also if this future is dropped. It fails only with the
-        // runtime.
+        // A task, so that the sessions end also if this future is dropped. It fails with the runtime
+        // of the client, and does not begin while that runtime does not run.
         if let Some(ending) = end_sessions_in_background(executor) {
-            let _ = ending.await;
+            let limit = Deadline::after(Some(END_SESSIONS_LIMIT));
+            let _ = limit.run(ending).await;
         }
         executor.topology().close();
         closing.complete();

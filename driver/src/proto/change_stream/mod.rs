@@ -255,10 +255,15 @@ impl ChangeStream {
             State::Opening if failure.is_transient() => (State::Lost, false),
             _ => (State::Ended, false),
         };
-        if self.state == State::Opening && matches!(failure, Failure::NotPermitted | Failure::Timeout) {
+        match (self.state, failure) {
             // Nothing was sent, or the call has waited for its whole time limit: no longer pause is
             // needed before the next resume.
-            self.resumes = self.resumes.saturating_sub(1);
+            (State::Opening, Failure::NotPermitted | Failure::Timeout) => {
+                self.resumes = self.resumes.saturating_sub(1);
+            }
+            // Also the resume before it has succeeded.
+            (State::AwaitingBatch, Failure::Timeout) => self.resumes = 0,
+            _ => {}
         }
         self.state = state;
         Failed {

@@ -306,4 +306,13 @@ fn timeouts_do_not_lengthen_the_pause_before_a_resume() {
         stream.failed(&Failure::Timeout);
         assert!(stream.is_alive());
     }
+    for _ in 0..20 {
+        let Action::Aggregate { pause, .. } = stream.next_action() else {
+            panic!("a resume");
+        };
+        assert_eq!(pause, None);
+        stream.replied(reply(true, None));
+        assert_eq!(stream.next_action(), Action::GetMore);
+        stream.failed(&Failure::Timeout);
+    }
 }

@@ -1,11 +1,14 @@
 //! `endSessions` when a client is shut down and when its last handle is dropped.
 
+use std::time::Duration;
+
 use marula_driver::{
     Client,
     bson::{Bson, Document, doc},
     options::{ReadPreference, ReadPreferenceMode},
 };
 use marula_driver_tests::{Answer, Request, ScriptedServer};
+use tokio::runtime;
 
 fn with_sessions() -> Document {
     doc! { "logicalSessionTimeoutMinutes": 30 }
@@ -105,4 +108,28 @@ async fn a_client_without_sessions_sends_no_end_sessions() {
     drop(client);
     server.wait_for_closed(2).await;
     assert!(server.requests_named("endSessions").is_empty());
+}
+
+/// `endSessions` is sent by a task on the runtime of the client, which does not run.
+#[tokio::test]
+async fn a_shutdown_ends_while_the_runtime_of_the_client_does_not_run() {
+    let server = ScriptedServer::start(with_sessions(), |_| Answer::Success).await;
+    let uri = server.uri("serverMonitoringMode=poll");
+    let connected = tokio::task::spawn_blocking(|| {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let client = runtime.block_on(async {
+            let client = Client::connect(uri).await.expect("a client");
+            ping(&client).await;
+            client
+        });
+        (runtime, client)
+    });
+    let (runtime, client) = connected.await.expect("no panic");
+    let shutdown = tokio::time::timeout(Duration::from_secs(60), client.shutdown());
+    shutdown.await.expect("the shutdown is limited");
+    assert!(server.requests_named("endSessions").is_empty());
+    runtime.shutdown_background();
 }
