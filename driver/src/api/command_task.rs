@@ -48,12 +48,13 @@ pub(super) struct Cancelled(oneshot::Receiver<Ending>);
 
 impl Cancelled {
     /// Runs a command to completion, or until it is cancelled; then the result is `None`.
-    pub(super) async fn or<T>(self, command: impl Future<Output = T>) -> Ended<Option<T>> {
+    pub(super) async fn or<T>(mut self, command: impl Future<Output = T>) -> Ended<Option<T>> {
         let mut ending = None;
         // Received before the command is dropped, which counts until then.
-        let cancelled = async { ending = self.0.await.ok() };
+        let cancelled = async { ending = (&mut self.0).await.ok() };
         let result = run_until_cancelled(cancelled, command).await;
-        (result, ending)
+        // The command can complete while it is cancelled.
+        (result, ending.or_else(|| self.0.try_recv().ok()))
     }
 }
 

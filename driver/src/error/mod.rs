@@ -225,6 +225,10 @@ impl Error {
         })
     }
 
+    pub(crate) fn without_label(self, label: &str) -> Self {
+        self.edit(|e| e.labels.retain(|other| other != label))
+    }
+
     pub(crate) fn with_response(self, response: &RawDocument) -> Self {
         self.edit(|e| e.response = Some(response.to_owned()))
     }

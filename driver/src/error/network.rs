@@ -144,7 +144,7 @@ impl fmt::Display for NetworkError {
             NetworkPhase::Authentication => "the connection failed during authentication",
             NetworkPhase::Write => "the connection failed while a command was sent",
             // The connection may remain in use: the reply is awaited in the background.
-            NetworkPhase::Read if self.source.kind() == io::ErrorKind::TimedOut => "no reply in time",
+            NetworkPhase::Read if self.is_timeout() => "no reply in time",
             NetworkPhase::Read => "the connection failed while waiting for a reply",
         };
         write!(f, "{doing}: {}", self.source)?;

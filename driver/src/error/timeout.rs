@@ -143,6 +143,11 @@ impl Error {
         }
     }
 
+    /// Whether the driver found that a command could not complete in time and did not send it.
+    pub(crate) fn is_too_late(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
+    }
+
     /// The cause of a timeout, or else the error itself: what the server, the connection or the
     /// driver reported.
     pub(crate) fn reported(&self) -> &Self {

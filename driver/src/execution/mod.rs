@@ -380,7 +380,7 @@ impl Executor {
         };
         server.check_out(deadline).await.map_err(|error| {
             let error = if is_retryable {
-                retry::label_write_failure(error)
+                retry::label_check_out_failure(error)
             } else {
                 error
             };

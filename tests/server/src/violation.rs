@@ -19,7 +19,8 @@ pub enum ViolationKind {
     CursorSession,
     /// A session is used by one command at a time. A command whose connection the client closed
     /// before the reply counts as running; the client may retry it, resume the change stream whose
-    /// `getMore` it is, or send `killCursors`, `abortTransaction`, `endSessions` or `killSessions`.
+    /// `getMore` it is, send `killCursors`, `abortTransaction`, `endSessions` or `killSessions`, or begin
+    /// a newer transaction, which ends the one of the command.
     SessionInUse,
     /// A read concern level is sent only with reads that support it and with the first command of a
     /// transaction. `afterClusterTime` without a level is allowed on every command of a causally
@@ -228,7 +229,10 @@ impl Violations {
                     || (command == "getMore" && other.opens_stream);
                 let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
                 // The next transaction of an explicit session, after an abort that was lost.
-                if other.abandoned && is_in_transaction(body) && number > other.number {
+                if other.abandoned
+                    && is_in_transaction(body)
+                    && other.number.is_some_and(|earlier| number > Some(earlier))
+                {
                     continue;
                 }
                 // A request that arrived after its retry can still be running: `settle` decides.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    ClientSession, Error, ErrorKind, Result, TRANSIENT_TRANSACTION_ERROR,
+    ClientSession, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     execution::{ExplicitSession, start_timeout},
     proto::session::{AfterCommit, RunTimeout, Transaction, TransactionRun},
     types::{timeout::Timeout, transaction_options::TransactionOptions},
@@ -100,19 +100,27 @@ impl Attempts {
             return Some(Ok(value));
         }
         loop {
-            let Err(error) = session.commit(None).await else {
+            let Err(mut error) = session.commit(None).await else {
                 return Some(Ok(value));
             };
             let next = TransactionRun::after_commit(&error);
-            let has_time = self.allows(Duration::ZERO) && !is_too_late(&error);
+            let has_time = self.allows(Duration::ZERO) && !error.is_too_late();
             if next == AfterCommit::CommitAgain && has_time {
                 continue;
             }
-            if self.timeout.is_set() {
-                // A commit that was not sent, because its reply could not arrive in time, leaves the
-                // transaction open on the server. The abort has the time limit again.
-                let mut state = self.session.lock();
-                state.transaction_mut().map(Transaction::cancel_end);
+            // A commit that no server can have run, e.g. because its reply could not arrive in time,
+            // leaves the transaction open, so it is aborted. The abort has `timeoutMS` again. Without
+            // `timeoutMS`, none follows the last repetition of a commit: it would wait once more for a
+            // server that was not found.
+            let is_limited = self.timeout.is_set() || next != AfterCommit::CommitAgain;
+            if is_limited
+                && self
+                    .session
+                    .lock()
+                    .transaction_mut()
+                    .is_some_and(Transaction::cancel_end)
+            {
+                error = error.without_label(UNKNOWN_TRANSACTION_COMMIT_RESULT);
             }
             let is_aborted = abort_open(session).await;
             self.session.end_transaction_span();
@@ -136,11 +144,6 @@ async fn abort_open(session: &ClientSession) -> bool {
         let _ = session.abort(None).await;
     }
     !session.in_transaction()
-}
-
-/// Whether the driver found that a command cannot complete in time. A repetition would not either.
-fn is_too_late(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
 }
 
 impl Drop for Attempts {

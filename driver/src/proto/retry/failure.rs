@@ -43,6 +43,17 @@ pub fn label_write_failure(error: Error) -> Error {
     error
 }
 
+/// As [`label_write_failure`], for an error of a check-out: also that of a handshake which the server
+/// refused with a retryable code.
+pub fn label_check_out_failure(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Command(refusal) if code::is_retryable_write(refusal.code) => {
+            error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()])
+        }
+        _ => label_write_failure(error),
+    }
+}
+
 /// Replaces the message of a server whose storage engine does not support retryable writes by that
 /// of the specification ("Handling … IllegalOperation").
 pub fn explain_refused_number(error: Error) -> Error {
@@ -110,6 +121,13 @@ mod tests {
         assert!(is_retryable_read(&login(91)) && !is_retryable_read(&login(18)));
         assert!(is_retryable_write(&label_write_failure(login(91))));
         assert!(!is_retryable_write(&label_write_failure(login(18))));
+        assert!(is_retryable_write(&label_check_out_failure(login(91))));
+    }
+
+    #[test]
+    fn a_handshake_that_was_refused_may_be_tried_again_where_a_command_may() {
+        assert!(is_retryable_write(&label_check_out_failure(command(91))));
+        assert!(!is_retryable_write(&label_check_out_failure(command(322))));
     }
 
     #[test]

@@ -11,5 +11,7 @@ mod failure;
 mod overload;
 mod policy;
 
-pub use failure::{ReplyCodes, explain_refused_number, label_unlabeled, label_write_failure};
+pub use failure::{
+    ReplyCodes, explain_refused_number, label_check_out_failure, label_unlabeled, label_write_failure,
+};
 pub use policy::{Intent, Next, RetryOptions, RetryPolicy};

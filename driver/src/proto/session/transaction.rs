@@ -239,12 +239,14 @@ impl Transaction {
         Ok(self.has_run)
     }
 
-    /// The future of a commit or an abort was dropped. If nothing was sent, the transaction is
-    /// still in progress.
-    pub fn cancel_end(&mut self) {
-        if self.has_run && !self.may_have_ended {
+    /// A commit or an abort is given up. If the server cannot have run it, the transaction is still in
+    /// progress. Returns whether it is.
+    pub fn cancel_end(&mut self) -> bool {
+        let is_open = self.has_run && !self.may_have_ended;
+        if is_open {
             self.state = TransactionState::InProgress;
         }
+        is_open
     }
 
     /// A server was selected for the first command: the following ones must be sent to the same
@@ -333,8 +335,13 @@ impl Transaction {
         self.unpin_after(error);
     }
 
-    /// Rules 2 and 3 of "When to unpin".
+    /// Rules 2 and 3 of "When to unpin". They do not apply to a command that was not sent because its
+    /// reply could not arrive in time: the label of such a commit is an addition of the driver, and
+    /// the abort that follows must reach the same mongos.
     fn unpin_after(&mut self, error: &Error) {
+        if error.is_too_late() {
+            return;
+        }
         let unpins = |label| error.contains_label(label);
         if unpins(TRANSIENT_TRANSACTION_ERROR) || unpins(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
             self.pin = None;

@@ -168,6 +168,25 @@ async fn a_transient_error_runs_the_transaction_again_whatever_type_the_body_ret
     assert_eq!(calls.load(Ordering::Relaxed), 1, "an error without the label");
 }
 
+/// An overloaded server did not run the commit, so the transaction is open.
+#[tokio::test]
+async fn a_commit_that_an_overloaded_server_refused_is_followed_by_an_abort() {
+    let bank = Bank::open().await;
+    let labels = ["SystemOverloadedError", "RetryableError"];
+    let overload = doc! { "errorCode": 462, "errorLabels": labels.to_vec() };
+    bank.fail("commitTransaction", 100, overload).await;
+    let run = bank.client.transaction();
+    let run = run.run(async |tx| bank.accounts.insert_one(&doc! {}).session(tx).await);
+    let error = run.await.unwrap_err();
+    assert_eq!(error.code(), Some(462), "{error}");
+    let names = bank.names();
+    assert!(
+        names.starts_with("insert* commitTransaction")
+            && names.ends_with("commitTransaction abortTransaction"),
+        "{names}"
+    );
+}
+
 #[tokio::test]
 async fn a_commit_with_an_unknown_result_is_repeated_with_majority() {
     let bank = Bank::open().await;

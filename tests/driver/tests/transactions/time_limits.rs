@@ -138,6 +138,10 @@ async fn a_commit_that_was_not_sent_in_time_is_followed_by_an_abort() {
     let expected =
         "the time limit of the transaction expired (commitTransaction on admin) before the command was sent";
     assert!(error.to_string().starts_with(expected), "{error}");
+    assert!(
+        !error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT),
+        "{error}"
+    );
     assert_eq!(bank.names(), "insert* abortTransaction");
 }
 

@@ -212,7 +212,8 @@ fn the_result_of_a_commit_is_unknown_after_these_errors() {
         let labeled = transaction.failed(Commit, error);
         let found = labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT);
         assert_eq!(found, is_unknown, "{labeled}");
-        assert_eq!(transaction.pin().is_none(), is_unknown);
+        // A commit that was not sent keeps its mongos.
+        assert_eq!(transaction.pin().is_none(), is_unknown && !labeled.is_too_late());
     }
 }
 
@@ -373,21 +374,27 @@ fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
     for end in [Transaction::begin_commit, Transaction::begin_abort] {
         let mut transaction = running();
         assert_eq!(end(&mut transaction), Ok(true));
-        transaction.cancel_end();
+        assert!(transaction.cancel_end());
         assert_eq!(transaction.state(), TransactionState::InProgress);
     }
+    // The abort must reach the same mongos.
+    let mut late = running();
+    assert_eq!(late.begin_commit(), Ok(true));
+    let error = late.failed(Commit, Error::timed_out("before the command was sent"));
+    late.returned(&error);
+    assert!(late.cancel_end() && late.pin().is_some());
     let mut sent = running();
     assert_eq!(sent.begin_commit(), Ok(true));
     sent.sending(Commit);
     sent.lost(Commit);
-    sent.cancel_end();
+    assert!(!sent.cancel_end());
     assert_eq!(sent.state(), TransactionState::Committed);
     assert!(sent.pin().is_none(), "the mongos did not reply");
     assert_eq!(sent.begin_commit(), Ok(true), "the result is unknown");
     // The repetition is rejected, and canceled before its retry.
     sent.sending(Commit);
     let _ = sent.failed(Commit, overload());
-    sent.cancel_end();
+    assert!(!sent.cancel_end());
     assert_eq!(sent.state(), TransactionState::Committed);
     // The server did not run the command.
     for (end, part) in [
@@ -398,7 +405,7 @@ fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
         assert_eq!(end(&mut overloaded), Ok(true));
         overloaded.sending(part);
         let _ = overloaded.failed(part, overload());
-        overloaded.cancel_end();
+        assert!(overloaded.cancel_end());
         assert_eq!(overloaded.state(), TransactionState::InProgress);
     }
 }
