@@ -7,7 +7,7 @@ use std::{
     fmt,
     future::poll_fn,
     marker::PhantomData,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
@@ -308,7 +308,7 @@ impl<E> ChangeStream<E> {
                 is_get_more: action == Action::GetMore,
                 is_of_earlier_call: false,
                 task: CommandTask::spawn(&client, |cancelled| async move {
-                    let (result, ending) = cancelled.or(state.run(action, timeout)).await;
+                    let (result, ending) = cancelled.or(pin!(state.run(action, timeout))).await;
                     ((state, result), ending)
                 }),
             });

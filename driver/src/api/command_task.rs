@@ -1,6 +1,7 @@
 //! [`CommandTask`].
 
 use std::{
+    future::poll_fn,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -16,10 +17,7 @@ use super::Client;
 use crate::{
     Error, ErrorKind, Result,
     telemetry::in_current_context,
-    types::{
-        cancellation::run_until_cancelled,
-        in_flight::{Held, InFlight, OfBackground},
-    },
+    types::in_flight::{Held, InFlight, OfBackground},
 };
 
 /// The commands of a cursor that is read as a stream, in a task on the runtime of the client. A
@@ -48,11 +46,19 @@ pub(super) struct Cancelled(oneshot::Receiver<Ending>);
 
 impl Cancelled {
     /// Runs a command to completion, or until it is cancelled; then the result is `None`.
-    pub(super) async fn or<T>(mut self, command: impl Future<Output = T>) -> Ended<Option<T>> {
+    ///
+    /// The command is passed by reference: as a value it would be stored twice in the future of the
+    /// task. It counts as in flight until it is dropped, so the second value is received before.
+    pub(super) async fn or<T>(mut self, mut command: Pin<&mut impl Future<Output = T>>) -> Ended<Option<T>> {
         let mut ending = None;
-        // Received before the command is dropped, which counts until then.
-        let cancelled = async { ending = (&mut self.0).await.ok() };
-        let result = run_until_cancelled(cancelled, command).await;
+        let result = poll_fn(|cx| {
+            if let Poll::Ready(received) = Pin::new(&mut self.0).poll(cx) {
+                ending = received.ok();
+                return Poll::Ready(None);
+            }
+            command.as_mut().poll(cx).map(Some)
+        })
+        .await;
         // The command can complete while it is cancelled.
         (result, ending.or_else(|| self.0.try_recv().ok()))
     }
@@ -127,7 +133,7 @@ fn output<T>(joined: Result<T, JoinError>) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::{future::pending, pin::pin};
 
     use super::*;
 
@@ -149,7 +155,7 @@ mod tests {
             &Handle::current(),
             Arc::clone(&in_flight),
             |cancelled| async move {
-                let (_, ending) = cancelled.or(pending::<()>()).await;
+                let (_, ending) = cancelled.or(pin!(pending::<()>())).await;
                 (cursor, ending)
             },
         );
@@ -180,8 +186,8 @@ mod tests {
     async fn a_completed_command_does_not_count() {
         let in_flight = Arc::<InFlight>::default();
         let counters = Arc::clone(&in_flight);
-        let mut task = CommandTask::spawn_on(&Handle::current(), counters, |cancelled| {
-            cancelled.or(async { 1 })
+        let mut task = CommandTask::spawn_on(&Handle::current(), counters, |cancelled| async {
+            cancelled.or(pin!(async { 1 })).await
         });
         let completed = std::future::poll_fn(|cx| task.poll(cx)).await;
         assert_eq!(completed.expect("the runtime is running"), Some(1));

@@ -2,7 +2,7 @@
 
 use std::{
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
 
@@ -79,7 +79,7 @@ impl<T> Cursor<T> {
             if let Some(mut state) = self.state.take() {
                 let client = state.client().clone();
                 self.fetching = Some(CommandTask::spawn(&client, |cancelled| async move {
-                    let (result, ending) = cancelled.or(state.fetch()).await;
+                    let (result, ending) = cancelled.or(pin!(state.fetch())).await;
                     ((state, result), ending)
                 }));
             }

@@ -228,5 +228,5 @@ fn batches_of_cursors_stay_below_the_ceilings() {
     });
     check("a batch of 10 with advance", advanced, 6.5, 1_500.0);
     // Each document is one allocation.
-    check("a batch of 10 of a stream", streamed, 18.5, 5_500.0);
+    check("a batch of 10 of a stream", streamed, 18.5, 3_300.0);
 }
