@@ -6,10 +6,12 @@ use std::fmt;
 use crate::bson::{Bson, DecodeError, Document};
 use crate::driver;
 
+mod applied;
 mod convert;
 mod schema;
 mod value;
 
+pub use applied::{Applied, DuplicateKey};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -168,7 +170,11 @@ impl Error {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
-            | Error::Schema(SchemaError::ConcurrentChange { source: e, .. }) => Some(e),
+            | Error::Schema(
+                SchemaError::ConcurrentChange { source: e, .. }
+                | SchemaError::Duplicates { source: Some(e), .. },
+            ) => Some(e),
+            Error::Schema(SchemaError::PartlyApplied { source, .. }) => source.driver(),
             _ => None,
         }
     }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::bson::Document;
+use crate::bson::{DateTime, Document};
 use crate::driver;
+use crate::error::{Applied, DuplicateKey, Error};
 use crate::json::relaxed;
 
 /// The reason why a schema plan cannot be made or applied.
@@ -50,6 +51,44 @@ pub enum SchemaError {
         /// The specification that the second model declares.
         second: Box<Document>,
     },
+    /// A unique index cannot be built, because documents have the same key.
+    Duplicates {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The name of the declared index.
+        index: String,
+        /// Some of the keys that several documents have. Empty if they have only elements of arrays in
+        /// common.
+        samples: Vec<DuplicateKey>,
+        /// The error of the driver, if the server found the duplicates.
+        source: Option<driver::Error>,
+    },
+    /// Another instance of the application has been changing indexes for longer than
+    /// [`Apply::lease_wait`](crate::schema::Apply::lease_wait). Nothing was done.
+    LeaseTimeout {
+        /// The database.
+        database: String,
+        /// The id of the other instance, as in the collection `marula_schema`.
+        holder: String,
+        /// When the lease of the other instance expires unless it is renewed.
+        expires_at: DateTime,
+    },
+    /// The lease expired while indexes were changed, because the server could not be reached. The last
+    /// command may have taken effect; a new plan shows what is left.
+    LeaseLost,
+    /// The existing indexes are not those that are declared, and
+    /// [`Sync::Verify`](crate::schema::Sync::Verify) changes none.
+    NotInSync {
+        /// The plan that would change them, as it is printed.
+        plan: String,
+    },
+    /// The plan was applied in part. A new plan contains the rest.
+    PartlyApplied {
+        /// What was done.
+        applied: Box<Applied>,
+        /// Why it was not continued.
+        source: Box<Error>,
+    },
     /// The server rejected an index because a conflicting one was created after the plan was made.
     /// A new plan contains the conflict.
     ConcurrentChange {
@@ -81,7 +120,7 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} differs in its options: existing {}, declared {}; \
-                 change the declaration, or drop the existing index",
+                 change the declaration, or allow the change with `Apply::coll_mod` or `Apply::rebuild`",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
@@ -93,7 +132,7 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} has other keys: existing {}, declared {}; \
-                 give the declared index another name, or drop the existing index",
+                 give the declared index another name, or allow the change with `Apply::rebuild`",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
@@ -110,6 +149,38 @@ impl fmt::Display for SchemaError {
                 relaxed(&**first),
                 relaxed(&**second)
             ),
+            SchemaError::Duplicates {
+                namespace,
+                index,
+                samples,
+                ..
+            } => {
+                write!(
+                    f,
+                    "index `{index}` of {namespace} cannot be unique, because documents have the same key"
+                )?;
+                let samples: Vec<String> = samples.iter().map(ToString::to_string).collect();
+                if !samples.is_empty() {
+                    write!(f, ": ids {}", samples.join("; "))?;
+                }
+                f.write_str("; change or delete all but one of them")
+            }
+            SchemaError::LeaseTimeout {
+                database,
+                holder,
+                expires_at,
+            } => write!(
+                f,
+                "instance {holder} is changing indexes of the database {database}; its lease expires at {}",
+                expires_at.try_to_rfc3339_string().unwrap_or_default()
+            ),
+            SchemaError::LeaseLost => f.write_str("the lease to change indexes has expired; make a new plan"),
+            SchemaError::NotInSync { plan } => {
+                write!(f, "the existing indexes are not those that are declared:\n{plan}")
+            }
+            SchemaError::PartlyApplied { applied, .. } => {
+                write!(f, "the plan was applied in part ({applied})")
+            }
             SchemaError::ConcurrentChange { namespace, source } => {
                 write!(
                     f,
@@ -128,6 +199,8 @@ impl std::error::Error for SchemaError {
         match self {
             // `Display` contains the text of the source.
             SchemaError::ConcurrentChange { source, .. } => source.source(),
+            SchemaError::Duplicates { source, .. } => source.as_ref().map(|e| e as _),
+            SchemaError::PartlyApplied { source, .. } => Some(&**source),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
 //! Schemas: the indexes that registered models declare, a plan to create them, and its application.
 //!
 //! A plan compares the declared indexes with the existing ones. It contains one [`Step`] for each
-//! index: create, keep, conflict or unknown. Applying it creates missing indexes; existing indexes
-//! are neither changed nor dropped.
+//! index: create, keep, modify, conflict, obsolete or unknown. [`Apply`] says which of them are taken:
+//! [`Apply::additive`] creates missing indexes, [`Apply::full`] also changes, rebuilds and drops.
 //!
 //! ```no_run
 //! # use marula::{Model, schema::Apply};
@@ -12,18 +12,43 @@
 //! plan.apply(Apply::additive()).await?;
 //! # Ok(()) }
 //! ```
+//!
+//! An application calls [`Schema::sync`] when it starts. All its instances may do so at the same time:
+//!
+//! ```no_run
+//! # use marula::{Model, schema::Sync};
+//! # async fn run<Order: Model, Customer: Model>(db: marula::Database) -> marula::Result<()> {
+//! let applied = db.schema().register::<Order>().register::<Customer>().sync(Sync::Additive).await?;
+//! println!("{applied}");
+//! # Ok(()) }
+//! ```
+//!
+//! # The collection `marula_schema`
+//!
+//! Which indexes were created from declarations is recorded in the collection `marula_schema` of the
+//! database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the instance
+//! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written.
 
 use std::fmt;
 use std::ops::Deref;
 
-use crate::bson::{Document, from_document};
-use crate::driver::{self, IndexModel};
-use crate::error::{Error, Result, SchemaError};
+use crate::bson::Document;
+use crate::driver;
+pub use crate::error::{Applied, DuplicateKey};
+use crate::error::{Result, SchemaError};
 use crate::model::Model;
 
+mod apply;
+mod change;
 mod declared;
+mod duplicates;
+mod lease;
 mod plan;
+mod print;
+mod record;
 
+pub use apply::Apply;
+pub use change::IndexChange;
 use declared::Declarations;
 pub use plan::{CollectionPlan, Plan, Step};
 
@@ -57,14 +82,16 @@ impl Schema {
     }
 
     /// Compares the declared indexes with the existing ones, with one `listIndexes` for each
-    /// collection. Writes nothing. A collection that does not exist has no indexes.
+    /// collection and one `find` in `marula_schema`. Writes nothing. A collection that does not exist has no indexes.
     ///
     /// # Errors
-    /// [`Error::Schema`] for declarations that are invalid or conflict with one another;
-    /// [`Error::Driver`] for errors of the driver. A conflict with an existing index is not an
+    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another;
+    /// [`Error::Driver`](crate::Error::Driver) for errors of the driver. A conflict with an existing index is not an
     /// error here, see [`Plan::conflict`].
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
+        let none = record::Recorded::new();
+        let recorded = record::read(&self.database).await?;
         for (collection, declared) in self.declarations.collections()? {
             let handle = self.database.collection::<Document>(collection);
             let listed = handle
@@ -74,22 +101,60 @@ impl Schema {
                 .try_collect()
                 .await?;
             let namespace = format!("{}.{collection}", self.database.name());
+            let recorded = recorded.get(collection).unwrap_or(&none);
             plan.collections
-                .push(plan::compare(&namespace, collection, declared, &listed));
+                .push(plan::compare(&namespace, collection, declared, &listed, recorded));
         }
-        Ok(SchemaPlan {
-            plan,
-            database: self.database,
-        })
+        Ok(SchemaPlan { plan, schema: self })
+    }
+
+    /// Makes a plan and applies it, as the mode says. Returns what was done.
+    ///
+    /// # Errors
+    /// Those of [`plan`](Schema::plan) and [`SchemaPlan::apply`]; with [`Sync::Verify`]
+    /// [`SchemaError::NotInSync`].
+    pub async fn sync(self, mode: Sync) -> Result<Applied> {
+        let apply = match mode {
+            Sync::Off => return Ok(Applied::default()),
+            Sync::Verify => {
+                let plan = self.plan().await?;
+                if plan.is_empty() {
+                    return Ok(Applied::default());
+                }
+                let plan = plan.to_string();
+                return Err(SchemaError::NotInSync { plan }.into());
+            }
+            Sync::Additive => Apply::additive(),
+            Sync::Full => Apply::full(),
+        };
+        self.plan().await?.apply(apply).await
+    }
+
+    pub(crate) fn database(&self) -> &driver::Database {
+        &self.database
     }
 }
 
-/// A [`Plan`] and the database it applies to. `Display` prints the plan.
+/// What [`Schema::sync`] does about indexes that are missing or differ from the declared ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Sync {
+    /// Nothing is read and nothing is written.
+    Off,
+    /// They are an error. Nothing is written.
+    Verify,
+    /// As [`Apply::additive`]: missing indexes are created.
+    Additive,
+    /// As [`Apply::full`].
+    Full,
+}
+
+/// A [`Plan`] and the schema that it is made for. `Display` prints the plan.
 #[derive(Clone, Debug)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct SchemaPlan {
     plan: Plan,
-    database: driver::Database,
+    schema: Schema,
 }
 
 impl Deref for SchemaPlan {
@@ -102,99 +167,5 @@ impl Deref for SchemaPlan {
 impl fmt::Display for SchemaPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.plan.fmt(f)
-    }
-}
-
-/// The options of [`SchemaPlan::apply`]. Created by [`additive`](Apply::additive).
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct Apply {
-    allow_conflicts: bool,
-}
-
-impl Apply {
-    /// Creates missing indexes; changes and drops none. A plan with a conflict is rejected before
-    /// anything is written.
-    pub fn additive() -> Self {
-        Apply {
-            allow_conflicts: false,
-        }
-    }
-
-    /// Whether to create the missing indexes although other indexes conflict with existing ones,
-    /// which stay as they are. Default: `false`.
-    pub fn allow_conflicts(mut self, yes: bool) -> Self {
-        self.allow_conflicts = yes;
-        self
-    }
-}
-
-/// The result of [`SchemaPlan::apply`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Applied {
-    /// The created indexes, each as `database.collection` and index name. They include those that
-    /// another client created after the plan was made.
-    pub created: Vec<(String, String)>,
-}
-
-impl SchemaPlan {
-    /// Creates the missing indexes, with one `createIndexes` for each collection. If there are
-    /// none, nothing is sent. Several instances of an application may apply the same plan
-    /// concurrently: an equal index that was created in the meantime is not an error.
-    ///
-    /// After an error, or if the future is dropped, some of the indexes may have been created; a
-    /// new plan contains the others.
-    ///
-    /// # Errors
-    /// [`Error::Schema`] for a conflict in the plan, or with an index that was created after the
-    /// plan was made; [`Error::Duplicate`] if existing documents violate a unique index;
-    /// [`Error::Driver`] for other errors of the driver.
-    pub async fn apply(&self, apply: Apply) -> Result<Applied> {
-        if let Some(conflict) = self.plan.conflict().filter(|_| !apply.allow_conflicts) {
-            return Err(conflict.into());
-        }
-        let mut applied = Applied::default();
-        for collection in &self.plan.collections {
-            let created = self.create(collection).await?;
-            applied.created.extend(
-                created
-                    .into_iter()
-                    .map(|name| (collection.namespace.clone(), name)),
-            );
-        }
-        Ok(applied)
-    }
-
-    /// Creates the missing indexes of a collection with one `createIndexes`, so that the server
-    /// scans the collection once.
-    async fn create(&self, collection: &CollectionPlan) -> Result<Vec<String>> {
-        let mut names = Vec::new();
-        let mut models = Vec::new();
-        for step in &collection.steps {
-            if let Step::Create { name, specification } = step {
-                names.push(name.clone());
-                models.push(from_document::<IndexModel>(specification).map_err(driver::Error::from)?);
-            }
-        }
-        if names.is_empty() {
-            return Ok(names);
-        }
-        let handle = self.database.collection::<Document>(&collection.collection);
-        match handle.create_indexes(models).await {
-            Ok(_) => Ok(names),
-            Err(e) => Err(conflict(collection, &e).map_or_else(|| e.into(), Error::from)),
-        }
-    }
-}
-
-/// The conflict that the server reports as 85 IndexOptionsConflict or 86 IndexKeySpecsConflict: the
-/// conflicting index was created after the plan was made.
-fn conflict(collection: &CollectionPlan, e: &driver::Error) -> Option<SchemaError> {
-    let namespace = collection.namespace.clone();
-    let source = e.clone();
-    match e.code() {
-        Some(85 | 86) => Some(SchemaError::ConcurrentChange { namespace, source }),
-        _ => None,
     }
 }

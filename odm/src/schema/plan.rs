@@ -1,12 +1,11 @@
 //! Plans: the comparison of declared indexes with those that the server lists. No I/O.
 
-use std::fmt;
-
-use crate::bson::Document;
+use crate::bson::{DateTime, Document};
 use crate::error::SchemaError;
 use crate::index::normal::{NormalIndex, normalize};
-use crate::json::relaxed;
+use crate::schema::change::{IndexChange, changes};
 use crate::schema::declared::Declared;
+use crate::schema::record::Recorded;
 
 /// One step of a plan: what to do about one index.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +25,20 @@ pub enum Step {
         /// The declared name, if it differs.
         declared_as: Option<String>,
     },
-    /// An existing index conflicts with the declared one. It is not changed.
+    /// An existing index differs from the declared one in options that the server can change
+    /// (`collMod`). It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    Modify {
+        /// The name of the index on the server.
+        name: String,
+        /// The existing specification.
+        existing: Document,
+        /// The declared specification.
+        declared: Document,
+        /// What changes.
+        changes: Vec<IndexChange>,
+    },
+    /// An existing index conflicts with the declared one. It is dropped and built again if
+    /// [`Apply::rebuild`](super::Apply::rebuild) is set.
     Conflict {
         /// The declared name.
         name: String,
@@ -36,6 +48,16 @@ pub enum Step {
         declared: Document,
         /// The options that differ; `key` for the keys, `name` for the name.
         differences: Vec<String>,
+    },
+    /// The index was created from a declaration, and no registered model declares it any more. It is
+    /// hidden, and dropped later, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
+    Obsolete {
+        /// The name of the index.
+        name: String,
+        /// The existing specification.
+        specification: Document,
+        /// Since when it is hidden for this reason.
+        hidden_at: Option<DateTime>,
     },
     /// The index exists, and no registered model declares it. It is never dropped.
     Unknown {
@@ -68,10 +90,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the plan creates no index. It can still contain conflicts and unknown indexes.
+    /// Whether the declared indexes exist as they are declared. The plan can still contain obsolete
+    /// and unknown indexes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.steps().any(|(_, s)| matches!(s, Step::Create { .. }))
+        self.steps().all(|(_, step)| {
+            matches!(
+                step,
+                Step::Keep { .. } | Step::Obsolete { .. } | Step::Unknown { .. }
+            )
+        })
     }
 
     /// All steps, each with its collection.
@@ -81,36 +109,51 @@ impl Plan {
             .flat_map(|c| c.steps.iter().map(move |s| (c, s)))
     }
 
-    /// The first conflict as an error, if the plan contains one.
+    /// The first conflict as an error, if the plan contains one. A [`Step::Modify`] is none.
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
-        self.steps().find_map(|(collection, step)| {
-            let Step::Conflict {
-                name,
+        self.steps()
+            .find(|(_, step)| matches!(step, Step::Conflict { .. }))
+            .and_then(|(collection, step)| step.difference(collection))
+    }
+}
+
+impl Step {
+    /// The difference between the existing index and the declared one as an error.
+    pub(super) fn difference(&self, collection: &CollectionPlan) -> Option<SchemaError> {
+        let (Step::Modify {
+            name,
+            existing,
+            declared,
+            ..
+        }
+        | Step::Conflict {
+            name,
+            existing,
+            declared,
+            ..
+        }) = self
+        else {
+            return None;
+        };
+        let has_other_keys =
+            matches!(self, Step::Conflict { differences, .. } if differences.iter().any(|d| d == "key"));
+        let (namespace, index) = (collection.namespace.clone(), name.clone());
+        let (existing, declared) = (Box::new(existing.clone()), Box::new(declared.clone()));
+        Some(if has_other_keys {
+            SchemaError::KeySpecsConflict {
+                namespace,
+                index,
                 existing,
                 declared,
-                differences,
-            } = step
-            else {
-                return None;
-            };
-            let (namespace, index) = (collection.namespace.clone(), name.clone());
-            let (existing, declared) = (Box::new(existing.clone()), Box::new(declared.clone()));
-            Some(if differences.iter().any(|d| d == "key") {
-                SchemaError::KeySpecsConflict {
-                    namespace,
-                    index,
-                    existing,
-                    declared,
-                }
-            } else {
-                SchemaError::OptionsConflict {
-                    namespace,
-                    index,
-                    existing,
-                    declared,
-                }
-            })
+            }
+        } else {
+            SchemaError::OptionsConflict {
+                namespace,
+                index,
+                existing,
+                declared,
+            }
         })
     }
 }
@@ -122,12 +165,14 @@ struct Listed<'a> {
     known: bool,
 }
 
-/// Compares the declared indexes of a collection with those that the server lists for it.
+/// Compares the declared indexes of a collection with those that the server lists for it. `recorded`
+/// are those that were created from declarations.
 pub(crate) fn compare(
     namespace: &str,
     collection: &str,
     declared: &[Declared],
     listed: &[Document],
+    recorded: &Recorded,
 ) -> CollectionPlan {
     let mut listed: Vec<Listed<'_>> = listed
         .iter()
@@ -143,9 +188,16 @@ pub(crate) fn compare(
         })
         .collect();
     let mut steps: Vec<Step> = declared.iter().map(|d| step(d, &mut listed)).collect();
-    steps.extend(listed.iter().filter(|l| !l.known).map(|l| Step::Unknown {
-        name: l.name.to_owned(),
-        specification: l.specification.clone(),
+    steps.extend(listed.iter().filter(|l| !l.known).map(|l| {
+        let (name, specification) = (l.name.to_owned(), l.specification.clone());
+        match recorded.get(l.name) {
+            Some(&hidden_at) => Step::Obsolete {
+                name,
+                specification,
+                hidden_at,
+            },
+            None => Step::Unknown { name, specification },
+        }
     }));
     CollectionPlan {
         collection: collection.to_owned(),
@@ -182,81 +234,22 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
             declared_as,
         };
     }
-    if renamed {
+    if renamed && declared.named {
         differences.push("name".to_owned());
+    }
+    if let Some(changes) = changes(&differences, &declared.normal, &found.normal) {
+        return Step::Modify {
+            name: found.name.to_owned(),
+            existing: found.specification.clone(),
+            declared: declared.specification.clone(),
+            changes,
+        };
     }
     Step::Conflict {
         name: declared.name.clone(),
         existing: found.specification.clone(),
         declared: declared.specification.clone(),
         differences,
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for collection in &self.collections {
-            writeln!(f, "{}", collection.namespace)?;
-            for step in &collection.steps {
-                writeln!(f, "  {step}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Step::Create { specification, .. } => write!(f, "+ create   {}", Shown(specification)),
-            Step::Keep {
-                name,
-                declared_as: None,
-            } => write!(f, "= keep     {name}"),
-            Step::Keep {
-                name,
-                declared_as: Some(as_),
-            } => write!(f, "= keep     {name}, declared as {as_}"),
-            Step::Conflict {
-                existing,
-                declared,
-                differences,
-                ..
-            } => write!(
-                f,
-                "! conflict {}: existing {} differs in {} and is not changed",
-                Shown(declared),
-                Shown(existing),
-                differences.join(", ")
-            ),
-            Step::Unknown { specification, .. } => {
-                write!(
-                    f,
-                    "? unknown  {}: not declared by a registered model; kept",
-                    Shown(specification)
-                )
-            }
-        }
-    }
-}
-
-/// A specification on one line: name, keys, options.
-struct Shown<'a>(&'a Document);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.get_str("name").unwrap_or("?"))?;
-        if let Ok(keys) = self.0.get_document("key") {
-            write!(f, " {}", relaxed(keys))?;
-        }
-        let options = self
-            .0
-            .iter()
-            .filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
-        for (name, value) in options {
-            write!(f, " {name}: {}", relaxed(value))?;
-        }
-        Ok(())
     }
 }
 
@@ -279,7 +272,7 @@ mod tests {
     }
 
     fn plan(declared: &[Declared], listed: &[Document]) -> Vec<Step> {
-        compare("db.c", "c", declared, listed).steps
+        compare("db.c", "c", declared, listed, &Recorded::new()).steps
     }
 
     fn keep(name: &str, declared_as: Option<&str>) -> Step {
@@ -316,7 +309,7 @@ mod tests {
             ]
         );
         let plan = Plan {
-            collections: vec![compare("db.c", "c", &want, &listed)],
+            collections: vec![compare("db.c", "c", &want, &listed, &Recorded::new())],
         };
         assert_eq!(
             plan.to_string(),
@@ -329,21 +322,53 @@ mod tests {
 
     #[test]
     fn different_options_are_a_conflict() {
-        let want = [declared("a_1", &doc! { "key": { "a": 1 }, "unique": true })];
+        let want = [declared("a_1", &doc! { "key": { "a": 1 }, "sparse": true })];
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" }];
         let steps = plan(&want, &listed);
         assert!(
-            matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["unique"]),
+            matches!(&steps[..], [Step::Conflict { differences, .. }] if differences == &["sparse"]),
             "{steps:?}"
         );
         let other_keys = [doc! { "v": 2, "key": { "b": 1 }, "name": "a_1" }];
         let whole = Plan {
-            collections: vec![compare("db.c", "c", &want, &other_keys)],
+            collections: vec![compare("db.c", "c", &want, &other_keys, &Recorded::new())],
         };
         assert!(matches!(
             whole.conflict(),
             Some(SchemaError::KeySpecsConflict { .. })
         ));
+    }
+
+    #[test]
+    fn options_that_coll_mod_changes_are_no_conflict() {
+        let want = [declared(
+            "a_1",
+            &doc! { "key": { "a": 1 }, "hidden": true, "expireAfterSeconds": 60 },
+        )];
+        let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "old", "expireAfterSeconds": 3600 }];
+        let plan = Plan {
+            collections: vec![compare("db.c", "c", &want, &listed, &Recorded::new())],
+        };
+        assert!(plan.conflict().is_none() && !plan.is_empty());
+        assert_eq!(
+            plan.to_string(),
+            "db.c\n  ~ modify   old {\"a\": 1} expireAfterSeconds: 3600 → 60 (deletes the documents that have expired) \
+             hidden: false → true\n"
+        );
+    }
+
+    #[test]
+    fn recorded_indexes_are_obsolete() {
+        let listed = [
+            doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" },
+            doc! { "v": 2, "key": { "b": 1 }, "name": "b_1" },
+        ];
+        let recorded = Recorded::from([("a_1".to_owned(), None), ("gone".to_owned(), None)]);
+        let steps = compare("db.c", "c", &[], &listed, &recorded).steps;
+        assert!(
+            matches!(&steps[..], [Step::Obsolete { name, .. }, Step::Unknown { .. }] if name == "a_1"),
+            "{steps:?}"
+        );
     }
 
     #[test]

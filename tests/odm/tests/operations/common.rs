@@ -31,13 +31,15 @@ impl Env {
                     .expect("the test server starts"),
             ),
         };
-        let uri = server.as_ref().map_or_else(
-            || std::env::var("MONGODB_URI").unwrap_or_default(),
-            TestServer::uri,
-        );
+        let uri = uri_of(server.as_ref());
         let client = marula::connect(uri).await.expect("a valid connection string");
         let db = client.database(&format!("marula_{}", Uuid::now_v7().simple()));
         Env { db, client, server }
+    }
+
+    /// The connection string of the deployment.
+    pub(crate) fn uri(&self) -> String {
+        uri_of(self.server.as_ref())
     }
 
     /// Whether the deployment of `MONGODB_URI` rejects a command because it does not support the
@@ -70,6 +72,13 @@ impl Env {
         self.client.shutdown().await;
         drop(self.server);
     }
+}
+
+fn uri_of(server: Option<&TestServer>) -> String {
+    server.map_or_else(
+        || std::env::var("MONGODB_URI").unwrap_or_default(),
+        TestServer::uri,
+    )
 }
 
 /// Whether the server does not support a command or option: `CommandNotFound`,

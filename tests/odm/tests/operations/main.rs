@@ -12,6 +12,7 @@ mod nested_arrays;
 mod pages;
 mod queries;
 mod schema;
+mod schema_changes;
 mod sorts;
 mod stored;
 mod update_options;

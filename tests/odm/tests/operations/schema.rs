@@ -76,10 +76,9 @@ async fn a_plan_is_applied_once() {
 async fn conflicts_are_reported_and_not_applied() {
     let env = Env::start().await;
     let orders = env.db.driver().collection::<marula::bson::Document>("orders");
-    orders
-        .create_index(IndexModel::new(doc! { "number": 1 }))
-        .await
-        .unwrap();
+    let mut sparse = IndexModel::new(doc! { "number": 1 });
+    sparse.options.sparse = Some(true);
+    orders.create_index(sparse).await.unwrap();
     orders
         .create_index(IndexModel::new(doc! { "legacy": 1 }))
         .await

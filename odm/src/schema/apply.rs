@@ -1,0 +1,389 @@
+//! Applies plans.
+
+use std::time::Duration;
+
+use crate::bson::{DateTime, Document, doc, from_document};
+use crate::driver::{self, IndexModel};
+use crate::error::{Applied, Error, Result, SchemaError};
+use crate::schema::change::IndexChange;
+use crate::schema::lease::Lease;
+use crate::schema::{CollectionPlan, SchemaPlan, Step, duplicates, record};
+
+/// The options of [`SchemaPlan::apply`]: which steps of a plan are taken. Created by
+/// [`additive`](Apply::additive) or [`full`](Apply::full).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Apply {
+    pub(super) allow_conflicts: bool,
+    pub(super) coll_mod: bool,
+    pub(super) rebuild: bool,
+    pub(super) drop_obsolete: Option<Duration>,
+    record: bool,
+    lease: Duration,
+    lease_wait: Duration,
+}
+
+impl Apply {
+    /// Creates missing indexes; changes and drops none. A plan that changes an existing index is
+    /// rejected before anything is written.
+    pub fn additive() -> Self {
+        Apply {
+            allow_conflicts: false,
+            coll_mod: false,
+            rebuild: false,
+            drop_obsolete: None,
+            record: true,
+            lease: Duration::from_secs(30),
+            lease_wait: Duration::from_secs(120),
+        }
+    }
+
+    /// Takes all steps: creates, changes and rebuilds indexes, hides obsolete ones, and drops those
+    /// that have been hidden for a week. Unknown indexes are kept.
+    pub fn full() -> Self {
+        Self::additive()
+            .coll_mod(true)
+            .rebuild(true)
+            .drop_obsolete(Duration::from_secs(7 * 86_400))
+    }
+
+    /// Whether to change options of existing indexes that the server can change without building them
+    /// again: `expireAfterSeconds`, `hidden`, and to `unique`. Default: `false`.
+    pub fn coll_mod(mut self, yes: bool) -> Self {
+        self.coll_mod = yes;
+        self
+    }
+
+    /// Whether to drop and build again an index that conflicts with the declared one. Queries do not
+    /// have the index meanwhile, unless keys and names differ: then the new one is built first.
+    /// Default: `false`.
+    pub fn rebuild(mut self, yes: bool) -> Self {
+        self.rebuild = yes;
+        self
+    }
+
+    /// Hides obsolete indexes (MongoDB 4.4+), and drops them `after` this time: until then a hidden
+    /// index can be shown again at once by declaring it. Zero drops them without hiding. Default: they
+    /// are kept.
+    pub fn drop_obsolete(mut self, after: Duration) -> Self {
+        self.drop_obsolete = Some(after);
+        self
+    }
+
+    /// Whether to leave existing indexes that differ from the declared ones as they are, and take the
+    /// other steps, instead of rejecting the plan. Default: `false`.
+    pub fn allow_conflicts(mut self, yes: bool) -> Self {
+        self.allow_conflicts = yes;
+        self
+    }
+
+    /// Whether to record created indexes in the collection `marula_schema`, so that they can be
+    /// recognized as [obsolete](Step::Obsolete) later. Default: `true`.
+    pub fn record(mut self, yes: bool) -> Self {
+        self.record = yes;
+        self
+    }
+
+    /// How long the lease of an instance that ended without giving it back prevents others from
+    /// changing indexes. Default: 30 s.
+    pub fn lease(mut self, validity: Duration) -> Self {
+        self.lease = validity;
+        self
+    }
+
+    /// How long to wait while another instance changes indexes. Default: 2 minutes.
+    pub fn lease_wait(mut self, limit: Duration) -> Self {
+        self.lease_wait = limit;
+        self
+    }
+
+    /// Whether the step is taken, and is not a creation. Only one instance at a time takes such steps.
+    fn changes(&self, step: &Step) -> bool {
+        match step {
+            Step::Modify { .. } => self.coll_mod,
+            Step::Conflict { .. } => self.rebuild,
+            Step::Obsolete { hidden_at, .. } => match (self.drop_obsolete, hidden_at) {
+                (None, _) => false,
+                (Some(Duration::ZERO), _) | (_, None) => true,
+                (Some(after), Some(since)) => has_passed(after, *since),
+            },
+            Step::Create { .. } | Step::Keep { .. } | Step::Unknown { .. } => false,
+        }
+    }
+
+    /// The first difference between an existing index and a declared one that may not be changed.
+    fn refused(&self, plan: &SchemaPlan) -> Option<SchemaError> {
+        if self.allow_conflicts {
+            return None;
+        }
+        plan.steps()
+            .filter(|(_, step)| !self.changes(step))
+            .find_map(|(collection, step)| step.difference(collection))
+    }
+}
+
+fn has_passed(time: Duration, since: DateTime) -> bool {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    DateTime::now()
+        .timestamp_millis()
+        .saturating_sub(since.timestamp_millis())
+        >= millis
+}
+
+impl SchemaPlan {
+    /// Takes the steps of the plan that `apply` allows. If there are none, nothing is sent.
+    ///
+    /// Missing indexes are created with one `createIndexes` for each collection. Several instances of
+    /// an application may do so concurrently: an equal index that was created in the meantime is not an
+    /// error. Changes, rebuilds and drops are made by one instance at a time, which holds a lease in
+    /// the collection `marula_schema`: the others wait, then make a new plan and apply what is left of
+    /// it.
+    ///
+    /// If the future is dropped, some of the steps may have been taken, and the lease expires after
+    /// [`Apply::lease`]. A new plan contains the other steps.
+    ///
+    /// # Errors
+    /// - [`Error::Schema`] with [`OptionsConflict`](SchemaError::OptionsConflict) or
+    ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing index that differs and may
+    ///   not be changed: nothing was done;
+    /// - [`Duplicates`](SchemaError::Duplicates) if existing documents violate a unique index;
+    /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
+    /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
+    ///   was done, and its source is one of the other errors;
+    /// - [`Error::Driver`] for other errors of the driver.
+    pub async fn apply(&self, apply: Apply) -> Result<Applied> {
+        if let Some(refused) = apply.refused(self) {
+            return Err(refused.into());
+        }
+        if !self.steps().any(|(_, step)| apply.changes(step)) {
+            return self.run(&apply).await;
+        }
+        let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
+        lease
+            .hold(async {
+                // The preceding holder may have taken the same steps.
+                let plan = self.schema.clone().plan().await?;
+                match apply.refused(&plan) {
+                    Some(refused) => Err(refused.into()),
+                    None => plan.run(&apply).await,
+                }
+            })
+            .await
+    }
+
+    async fn run(&self, apply: &Apply) -> Result<Applied> {
+        let mut applied = Applied::default();
+        for collection in &self.collections {
+            let taken = self.run_steps(collection, apply, &mut applied).await;
+            taken.map_err(|error| {
+                if applied.is_empty() {
+                    return error;
+                }
+                let (applied, source) = (Box::new(std::mem::take(&mut applied)), Box::new(error));
+                SchemaError::PartlyApplied { applied, source }.into()
+            })?;
+        }
+        Ok(applied)
+    }
+
+    async fn run_steps(&self, plan: &CollectionPlan, apply: &Apply, applied: &mut Applied) -> Result<()> {
+        let target = Target {
+            database: self.schema.database(),
+            plan,
+            record: apply.record,
+        };
+        let missing: Vec<&Document> = plan
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Create { specification, .. } => Some(specification),
+                _ => None,
+            })
+            .collect();
+        let created = target.create(&missing).await?;
+        applied.created.extend(created);
+        for step in plan.steps.iter().filter(|step| apply.changes(step)) {
+            match step {
+                Step::Modify {
+                    name,
+                    existing,
+                    changes,
+                    ..
+                } => {
+                    target.modify(name, existing, changes).await?;
+                    applied.modified.push(target.index(name));
+                }
+                Step::Conflict {
+                    existing,
+                    declared,
+                    differences,
+                    ..
+                } => target.rebuild(existing, declared, differences, applied).await?,
+                Step::Obsolete {
+                    name,
+                    hidden_at: None,
+                    ..
+                } if apply.drop_obsolete != Some(Duration::ZERO) => {
+                    target.coll_mod(name, doc! { "hidden": true }).await?;
+                    record::hidden(target.database, &plan.collection, name).await?;
+                    applied.hidden.push(target.index(name));
+                }
+                Step::Obsolete { name, .. } => {
+                    target.drop(name).await?;
+                    applied.dropped.push(target.index(name));
+                    record::dropped(target.database, &plan.collection, name).await?;
+                }
+                Step::Create { .. } | Step::Keep { .. } | Step::Unknown { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The collection that the steps change.
+struct Target<'a> {
+    database: &'a driver::Database,
+    plan: &'a CollectionPlan,
+    record: bool,
+}
+
+impl Target<'_> {
+    fn collection(&self) -> driver::Collection<Document> {
+        self.database.collection(&self.plan.collection)
+    }
+
+    fn index(&self, name: &str) -> (String, String) {
+        (self.plan.namespace.clone(), name.to_owned())
+    }
+
+    /// Creates indexes with one `createIndexes`, so that the server scans the collection once.
+    async fn create(&self, specifications: &[&Document]) -> Result<Vec<(String, String)>> {
+        if specifications.is_empty() {
+            return Ok(Vec::new());
+        }
+        let models = specifications
+            .iter()
+            .map(|specification| from_document::<IndexModel>(specification))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(driver::Error::from)?;
+        let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
+        if self.record {
+            // Before, because the record of an index that does not exist has no effect.
+            record::created(self.database, &self.plan.collection, &names).await?;
+        }
+        match self.collection().create_indexes(models).await {
+            Ok(_) => Ok(names.iter().map(|name| self.index(name)).collect()),
+            Err(error) => Err(self.failed_build(specifications, error).await),
+        }
+    }
+
+    /// The error of `createIndexes`. 85 IndexOptionsConflict and 86 IndexKeySpecsConflict: the
+    /// conflicting index was created after the plan was made.
+    async fn failed_build(&self, specifications: &[&Document], error: driver::Error) -> Error {
+        if matches!(error.code(), Some(85 | 86)) {
+            return SchemaError::ConcurrentChange {
+                namespace: self.plan.namespace.clone(),
+                source: error,
+            }
+            .into();
+        }
+        if !error.is_duplicate_key() {
+            return error.into();
+        }
+        let of_index = match Error::from(error.clone()) {
+            Error::Duplicate { index, .. } => index,
+            _ => None,
+        };
+        let is_unique = |s: &&&Document| s.get_bool("unique").unwrap_or(false);
+        let named = specifications
+            .iter()
+            .find(|s| Some(name_of(s)) == of_index.as_deref());
+        let Some(specification) = named.or_else(|| specifications.iter().find(is_unique)) else {
+            return error.into();
+        };
+        // The error of the build is reported even if the duplicates cannot be read.
+        let samples = duplicates::find(&self.collection(), specification).await;
+        SchemaError::Duplicates {
+            namespace: self.plan.namespace.clone(),
+            index: name_of(specification).to_owned(),
+            samples: samples.unwrap_or_default(),
+            source: Some(error),
+        }
+        .into()
+    }
+
+    /// Fails if documents violate a unique index.
+    async fn check_unique(&self, specification: &Document) -> Result<()> {
+        let samples = duplicates::find(&self.collection(), specification).await?;
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let (namespace, index) = self.index(name_of(specification));
+        Err(SchemaError::Duplicates {
+            namespace,
+            index,
+            samples,
+            source: None,
+        }
+        .into())
+    }
+
+    async fn coll_mod(&self, name: &str, options: Document) -> Result<()> {
+        let mut index = doc! { "name": name };
+        index.extend(options);
+        let command = doc! { "collMod": &self.plan.collection, "index": index };
+        self.database.run_command(command).await?;
+        Ok(())
+    }
+
+    async fn modify(&self, name: &str, existing: &Document, changes: &[IndexChange]) -> Result<()> {
+        for change in changes {
+            if *change == IndexChange::Unique {
+                // No further duplicates are written from here on.
+                self.coll_mod(name, doc! { "prepareUnique": true }).await?;
+                if let Err(error) = self.check_unique(existing).await {
+                    self.coll_mod(name, doc! { "prepareUnique": false }).await?;
+                    return Err(error);
+                }
+            }
+            self.coll_mod(name, change.options()).await?;
+        }
+        Ok(())
+    }
+
+    /// Builds the declared index in place of the existing one.
+    async fn rebuild(
+        &self,
+        existing: &Document,
+        declared: &Document,
+        differences: &[String],
+        applied: &mut Applied,
+    ) -> Result<()> {
+        let (old, new) = (name_of(existing), name_of(declared));
+        if declared.get_bool("unique").unwrap_or(false) {
+            // The existing index is not dropped for one that cannot be built.
+            self.check_unique(declared).await?;
+        }
+        // The server permits neither two indexes of one name nor two with equal keys.
+        let is_first = old != new && differences.iter().any(|name| name == "key");
+        if is_first {
+            self.create(&[declared]).await?;
+        }
+        self.drop(old).await?;
+        if !is_first && let Err(error) = self.create(&[declared]).await {
+            applied.dropped.push(self.index(old));
+            return Err(error);
+        }
+        applied.rebuilt.push(self.index(new));
+        Ok(())
+    }
+
+    async fn drop(&self, name: &str) -> Result<()> {
+        self.collection().drop_index(name).await?;
+        Ok(())
+    }
+}
+
+fn name_of(specification: &Document) -> &str {
+    specification.get_str("name").unwrap_or_default()
+}

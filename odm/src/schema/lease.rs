@@ -1,0 +1,136 @@
+//! The lease of the instance that changes, rebuilds or drops indexes: one at a time in a database.
+//!
+//! The lease is a document of `marula_schema` with an expiry time by the clock of the server. Its
+//! holder renews it while it works. If the holder ends without giving it back, another instance can
+//! take the lease after it has expired.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::bson::{Bson, DateTime, Document, doc};
+use crate::driver;
+use crate::error::{Result, SchemaError};
+use crate::schema::record;
+
+const ID: &str = "lease";
+/// The pause between two attempts to take the lease.
+const PAUSE: Duration = Duration::from_millis(200);
+const DUPLICATE_KEY: i32 = 11_000;
+
+/// A lease that this instance holds.
+pub(super) struct Lease {
+    collection: driver::Collection<Document>,
+    holder: uuid::Uuid,
+    validity: Duration,
+}
+
+/// The new content of the lease.
+fn renewal(holder: uuid::Uuid, validity: Duration) -> Vec<Document> {
+    let millis = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
+    vec![doc! { "$set": {
+        "holder": holder.to_string(), "expires_at": { "$add": ["$$NOW", millis] },
+    } }]
+}
+
+impl Lease {
+    /// Waits for the lease.
+    ///
+    /// # Errors
+    /// [`SchemaError::LeaseTimeout`] if another instance holds it for longer than `wait`;
+    /// errors of the driver.
+    pub(super) async fn acquire(
+        database: &driver::Database,
+        validity: Duration,
+        wait: Duration,
+    ) -> Result<Lease> {
+        let lease = Lease {
+            collection: record::collection(database),
+            holder: uuid::Uuid::now_v7(),
+            validity,
+        };
+        let began = Instant::now();
+        while !lease.take().await? {
+            if began.elapsed() >= wait {
+                return Err(lease.timed_out(database.name()).await?.into());
+            }
+            tokio::time::sleep(PAUSE.min(validity)).await;
+        }
+        Ok(lease)
+    }
+
+    /// Takes the lease if it is free. The upsert of a lease that another instance holds fails, because
+    /// it would insert a second document with the same id.
+    async fn take(&self) -> Result<bool> {
+        let free = doc! { "_id": ID, "$expr": { "$lt": ["$expires_at", "$$NOW"] } };
+        let taken = self
+            .collection
+            .update_one(free, renewal(self.holder, self.validity))
+            .upsert(true)
+            .await;
+        match taken {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == Some(DUPLICATE_KEY) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn timed_out(&self, database: &str) -> Result<SchemaError> {
+        let held = self.collection.find_one(doc! { "_id": ID }).await?;
+        let held = held.unwrap_or_default();
+        Ok(SchemaError::LeaseTimeout {
+            database: database.to_owned(),
+            holder: held.get_str("holder").unwrap_or_default().to_owned(),
+            expires_at: held
+                .get("expires_at")
+                .and_then(Bson::as_datetime)
+                .copied()
+                .unwrap_or(DateTime::MIN),
+        })
+    }
+
+    /// Runs `work`, renews the lease meanwhile, and gives it back.
+    ///
+    /// If the future is dropped, the lease expires.
+    ///
+    /// # Errors
+    /// Those of `work`. [`SchemaError::LeaseLost`] if the lease expired before it was renewed, e.g.
+    /// because the server could not be reached: `work` was dropped.
+    pub(super) async fn hold<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let result = {
+            let mut work = pin!(work);
+            let mut renewing = pin!(self.renew());
+            poll_fn(|cx| {
+                if let Poll::Ready(lost) = renewing.as_mut().poll(cx) {
+                    return Poll::Ready(Err(lost.into()));
+                }
+                work.as_mut().poll(cx)
+            })
+            .await
+        };
+        // It expires in any case.
+        let _ = self.collection.delete_one(self.own()).await;
+        result
+    }
+
+    fn own(&self) -> Document {
+        doc! { "_id": ID, "holder": self.holder.to_string() }
+    }
+
+    /// Renews the lease until it is lost.
+    async fn renew(&self) -> SchemaError {
+        let mut renewed = Instant::now();
+        loop {
+            tokio::time::sleep(self.validity / 3).await;
+            let began = Instant::now();
+            let renewal = renewal(self.holder, self.validity);
+            match self.collection.update_one(self.own(), renewal).await {
+                Ok(result) if result.matched_count == 1 => renewed = began,
+                Ok(_) => return SchemaError::LeaseLost,
+                Err(_) if renewed.elapsed() < self.validity => {}
+                Err(_) => return SchemaError::LeaseLost,
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Plans as text, one line for each step.
+
+use std::fmt;
+
+use crate::bson::Document;
+use crate::json::relaxed;
+use crate::schema::plan::{Plan, Step};
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for collection in &self.collections {
+            writeln!(f, "{}", collection.namespace)?;
+            for step in &collection.steps {
+                writeln!(f, "  {step}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Create { specification, .. } => {
+                write!(f, "+ create   {}", Shown(specification))?;
+                if specification.contains_key("expireAfterSeconds") {
+                    f.write_str(" (deletes the documents that have expired)")?;
+                }
+                Ok(())
+            }
+            Step::Modify {
+                name,
+                existing,
+                changes,
+                ..
+            } => {
+                write!(f, "~ modify   {name}")?;
+                if let Ok(keys) = existing.get_document("key") {
+                    write!(f, " {}", relaxed(keys))?;
+                }
+                for change in changes {
+                    write!(f, " {change}")?;
+                }
+                Ok(())
+            }
+            Step::Keep {
+                name,
+                declared_as: None,
+            } => write!(f, "= keep     {name}"),
+            Step::Keep {
+                name,
+                declared_as: Some(as_),
+            } => write!(f, "= keep     {name}, declared as {as_}"),
+            Step::Conflict {
+                existing,
+                declared,
+                differences,
+                ..
+            } => write!(
+                f,
+                "! conflict {}: existing {} differs in {}; must be dropped and built again",
+                Shown(declared),
+                Shown(existing),
+                differences.join(", ")
+            ),
+            Step::Obsolete {
+                specification,
+                hidden_at,
+                ..
+            } => {
+                write!(
+                    f,
+                    "- obsolete {}: no longer declared by a registered model",
+                    Shown(specification)
+                )?;
+                match hidden_at {
+                    Some(since) => write!(
+                        f,
+                        "; hidden since {}",
+                        since.try_to_rfc3339_string().unwrap_or_default()
+                    ),
+                    None => Ok(()),
+                }
+            }
+            Step::Unknown { specification, .. } => {
+                write!(
+                    f,
+                    "? unknown  {}: not declared by a registered model; kept",
+                    Shown(specification)
+                )
+            }
+        }
+    }
+}
+
+/// A specification on one line: name, keys, options.
+struct Shown<'a>(&'a Document);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.get_str("name").unwrap_or("?"))?;
+        if let Ok(keys) = self.0.get_document("key") {
+            write!(f, " {}", relaxed(keys))?;
+        }
+        let options = self
+            .0
+            .iter()
+            .filter(|(k, _)| !matches!(k.as_str(), "name" | "key" | "v" | "ns"));
+        for (name, value) in options {
+            write!(f, " {name}: {}", relaxed(value))?;
+        }
+        Ok(())
+    }
+}
