@@ -73,7 +73,7 @@
 //! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
 //! | sort orders chosen by a request | [`SortNames`] |
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
-//! | create indexes | [`schema`] |
+//! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | handle errors | [`Error`] |
 //!
 //! # Features

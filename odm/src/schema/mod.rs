@@ -54,7 +54,7 @@ pub use plan::{CollectionPlan, Plan, Step};
 
 /// The registered models of a database.
 #[derive(Clone, Debug)]
-#[must_use = "a schema does nothing until a plan is made and applied"]
+#[must_use = "a schema does nothing until a plan is made"]
 pub struct Schema {
     database: driver::Database,
     declarations: Declarations,
