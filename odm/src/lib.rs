@@ -74,14 +74,17 @@
 //! | sort orders chosen by a request | [`SortNames`] |
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
+//! | change indexes by commands | `cli` (feature `cli`) |
 //! | handle errors | [`Error`] |
 //!
 //! # Features
 //!
-//! The features are those of the [`driver`](driver#features), with the same names and defaults. The
-//! client runs on tokio.
+//! `cli` adds the commands of the module `cli`, with the crate clap. All other features are those of the
+//! [`driver`](driver#features), with the same names and defaults. The client runs on tokio.
 
 pub mod bson;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod client;
 pub mod collection;
 pub mod error;

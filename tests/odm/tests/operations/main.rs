@@ -2,6 +2,7 @@
 //!
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
+mod cli;
 mod common;
 mod crud;
 mod errors;

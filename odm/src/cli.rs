@@ -1,0 +1,262 @@
+//! The commands `plan`, `diff`, `verify` and `apply` for the schema of an application (feature `cli`).
+//!
+//! An application mounts them in its own command line, with the models that it registers:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use clap::Parser;
+//! use marula::cli::SchemaCommand;
+//! # use marula::{Document, prelude::*};
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "orders")]
+//! # struct Order { _id: i64 }
+//!
+//! #[derive(Parser)]
+//! enum Command {
+//!     /// Serves requests.
+//!     Serve,
+//!     /// Compares and changes the indexes of the database.
+//!     #[command(subcommand)]
+//!     Schema(SchemaCommand),
+//! }
+//!
+//! # async fn serve(_: marula::Database) -> ExitCode { ExitCode::SUCCESS }
+//! # async fn run() -> marula::Result<ExitCode> {
+//! let db = marula::connect("mongodb://localhost").await?.database("shop");
+//! # Ok(
+//! match Command::parse() {
+//!     Command::Serve => serve(db).await,
+//!     Command::Schema(command) => command.run(db.schema().register::<Order>()).await,
+//! }
+//! # ) }
+//! ```
+//!
+//! `shop schema plan`, `shop schema apply --full --json` and so on. The exit code is 0 after success, 1
+//! if `diff` or `verify` find a difference, and 2 after an error.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::bson::{Bson, Document, doc};
+use crate::error::{Applied, Result};
+use crate::json::relaxed;
+use crate::schema::{Apply, Plan, Schema, Step};
+
+/// A command for the schema of an application. A `clap` subcommand.
+#[derive(Clone, Debug, clap::Subcommand)]
+#[non_exhaustive]
+pub enum SchemaCommand {
+    /// Prints what is to be done about each index. Writes nothing.
+    Plan(PlanArguments),
+    /// Prints the indexes that are missing or differ; exits with 1 if there are any. Writes nothing.
+    Diff(PlanArguments),
+    /// Exits with 1 if an index is missing or differs. Writes nothing.
+    Verify,
+    /// Creates missing indexes, and changes others as far as the options permit.
+    Apply(ApplyArguments),
+}
+
+/// The options of `plan` and `diff`.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[non_exhaustive]
+pub struct PlanArguments {
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `apply`. See [`Apply`].
+#[derive(Clone, Debug, Default, clap::Args)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct ApplyArguments {
+    /// Changes, rebuilds and drops indexes: all options below, with 7 days.
+    #[arg(long)]
+    pub full: bool,
+    /// Changes options that the server can change without building the index again.
+    #[arg(long)]
+    pub coll_mod: bool,
+    /// Drops indexes that conflict with declared ones, and builds them again.
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Hides indexes that are no longer declared, and drops them after this number of days.
+    #[arg(long, value_name = "DAYS")]
+    pub drop_obsolete: Option<u32>,
+    /// Leaves indexes that differ as they are, and takes the other steps.
+    #[arg(long)]
+    pub allow_conflicts: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ApplyArguments {
+    fn apply(&self) -> Apply {
+        let mut apply = if self.full {
+            Apply::full()
+        } else {
+            Apply::additive().coll_mod(self.coll_mod).rebuild(self.rebuild)
+        };
+        if let Some(days) = self.drop_obsolete {
+            apply = apply.drop_obsolete(Duration::from_secs(86_400 * u64::from(days)));
+        }
+        apply.allow_conflicts(self.allow_conflicts)
+    }
+}
+
+impl SchemaCommand {
+    /// Runs the command, prints its result to the standard output and an error to the standard error.
+    /// Returns the exit code of the process.
+    ///
+    /// If the future is dropped: see [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply).
+    pub async fn run(self, schema: Schema) -> ExitCode {
+        let mut text = Vec::new();
+        let outcome = self.write(schema, &mut text).await;
+        // An output that was closed is not an error of the command.
+        let _ = io::stdout().write_all(&text);
+        match outcome {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(1),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: {}", with_sources(&error));
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    /// As [`run`](Self::run), to another output. Returns `false` if `diff` or `verify` find a
+    /// difference.
+    ///
+    /// # Errors
+    /// Those of [`Schema::plan`] and [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply).
+    pub async fn write(self, schema: Schema, output: &mut (dyn Write + Send)) -> Result<bool> {
+        let plan = schema.plan().await?;
+        let (text, is_success) = match self {
+            SchemaCommand::Plan(PlanArguments { json: false }) => (plan.to_string(), true),
+            SchemaCommand::Plan(PlanArguments { json: true }) => (line(&plan_document(&plan)), true),
+            SchemaCommand::Diff(arguments) => {
+                let differences = differences(&plan);
+                let text = if arguments.json {
+                    line(&plan_document(&differences))
+                } else {
+                    differences.to_string()
+                };
+                (text, plan.is_empty())
+            }
+            SchemaCommand::Verify => (String::new(), plan.is_empty()),
+            SchemaCommand::Apply(arguments) => {
+                let applied = plan.apply(arguments.apply()).await?;
+                let text = if arguments.json {
+                    line(&applied_document(&applied))
+                } else {
+                    format!("{applied}\n")
+                };
+                (text, true)
+            }
+        };
+        // Reported by the exit code of the reader.
+        let _ = output.write_all(text.as_bytes());
+        Ok(is_success)
+    }
+}
+
+/// The error and its sources, each once.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = format!("{text}: {source}");
+        next = source.source();
+    }
+    text
+}
+
+fn line(document: &Document) -> String {
+    format!("{}\n", relaxed(document))
+}
+
+/// The plan without the indexes that are kept.
+fn differences(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    for collection in &mut plan.collections {
+        collection
+            .steps
+            .retain(|step| !matches!(step, Step::Keep { .. } | Step::Unknown { .. }));
+    }
+    plan.collections.retain(|collection| !collection.steps.is_empty());
+    plan
+}
+
+fn plan_document(plan: &Plan) -> Document {
+    let collections: Vec<Document> = plan
+        .collections
+        .iter()
+        .map(|collection| {
+            let steps: Vec<Document> = collection.steps.iter().map(step_document).collect();
+            doc! { "namespace": &collection.namespace, "steps": steps }
+        })
+        .collect();
+    doc! { "inSync": plan.is_empty(), "collections": collections }
+}
+
+fn step_document(step: &Step) -> Document {
+    match step {
+        Step::Create { name, specification } => {
+            doc! { "step": "create", "index": name, "declared": specification.clone() }
+        }
+        Step::Keep { name, declared_as } => {
+            let mut step = doc! { "step": "keep", "index": name };
+            if let Some(declared) = declared_as {
+                step.insert("declaredAs", declared);
+            }
+            step
+        }
+        Step::Modify {
+            name,
+            existing,
+            declared,
+            changes,
+        } => doc! {
+            "step": "modify", "index": name, "existing": existing.clone(), "declared": declared.clone(),
+            "changes": changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        },
+        Step::Conflict {
+            name,
+            existing,
+            declared,
+            differences,
+        } => doc! {
+            "step": "conflict", "index": name, "existing": existing.clone(), "declared": declared.clone(),
+            "differences": differences.clone(),
+        },
+        Step::Obsolete {
+            name,
+            specification,
+            hidden_at,
+        } => doc! {
+            "step": "obsolete", "index": name, "existing": specification.clone(),
+            "hiddenAt": hidden_at.map_or(Bson::Null, Bson::from),
+        },
+        Step::Unknown { name, specification } => {
+            doc! { "step": "unknown", "index": name, "existing": specification.clone() }
+        }
+    }
+}
+
+fn applied_document(applied: &Applied) -> Document {
+    let indexes = |indexes: &[(String, String)]| -> Vec<Document> {
+        indexes
+            .iter()
+            .map(|(namespace, index)| doc! { "namespace": namespace, "index": index })
+            .collect()
+    };
+    doc! {
+        "created": indexes(&applied.created),
+        "modified": indexes(&applied.modified),
+        "rebuilt": indexes(&applied.rebuilt),
+        "hidden": indexes(&applied.hidden),
+        "dropped": indexes(&applied.dropped),
+    }
+}
