@@ -102,6 +102,19 @@ mod symbol;
 /// not recognized and is stored as text, and a type of another crate with the same name
 /// (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
 ///
+/// # Options of the collection
+///
+/// Applied by `marula::schema`. Options that are not declared are not compared with existing ones.
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `json_schema`, `json_schema(level = "moderate", action = "warn")` | a validator with `Model::json_schema`; levels `off`, `strict`, `moderate`; actions `error`, `warn`, `error_and_log` |
+/// | `capped(size = 1_048_576, max = 1000)` | a capped collection, by bytes and documents |
+/// | `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")` | a time series (MongoDB 5.0+); only `time` is required |
+/// | `clustered`, `clustered(ttl = "1h")` | documents in the order of `_id` (MongoDB 5.3+) |
+/// | `collation(locale = "en", strength = 2)` | the default collation of queries and indexes |
+/// | `pre_and_post_images` | change streams can contain documents before and after changes (MongoDB 6.0+) |
+///
 /// # Indexes
 ///
 /// `index(…)` lists the keys of an index in order, and its options. Keys are paths of Rust fields,

@@ -1,7 +1,17 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 3] = ["collection", "index", "crate"];
+pub(crate) const ROOT: [&str; 9] = [
+    "collection",
+    "index",
+    "crate",
+    "capped",
+    "timeseries",
+    "clustered",
+    "collation",
+    "pre_and_post_images",
+    "json_schema",
+];
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.

@@ -6,12 +6,16 @@ use std::marker::PhantomData;
 use serde::Serialize;
 
 pub use crate::bson::Bson;
-use crate::bson::Document;
+pub use crate::bson::Document as BsonDocument;
 pub use crate::bson::raw_ids::RawIdVisitor;
+pub use crate::declaration::{
+    CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
+};
 pub use crate::error::ValueError;
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
+pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
 pub use crate::model::Model;
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
@@ -29,11 +33,17 @@ pub use crate::value::{IntoValue, serialized};
 pub fn assert_id_source<S: IdSource<I>, I>() {}
 
 /// A document of options.
-pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> Document {
+pub fn options<const N: usize>(entries: [(&'static str, Bson); N]) -> BsonDocument {
     entries
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+/// A validator for documents of a schema.
+#[must_use]
+pub fn validator(schema: BsonDocument) -> BsonDocument {
+    options([("$jsonSchema", Bson::Document(schema))])
 }
 
 /// Selects an implementation by whether `T` implements a trait: a method of the trait on `Probe<T>`
@@ -63,6 +73,40 @@ pub trait NoRawIds<'a> {
 }
 
 impl<'a, T> NoRawIds<'a> for &Probe<'a, T> {}
+
+/// Selects an implementation by whether the type `T` has typed paths, as [`Probe`] does for a value.
+#[derive(Debug, Default)]
+pub struct TypeProbe<T>(PhantomData<fn() -> T>);
+
+impl<T> TypeProbe<T> {
+    /// Makes a probe.
+    #[must_use]
+    pub fn new() -> Self {
+        TypeProbe(PhantomData)
+    }
+}
+
+/// The `$jsonSchema` of a field with typed paths.
+pub trait HasSchema {
+    /// The schema of the type.
+    fn json_schema(&self, outer: &mut OuterTypes) -> BsonDocument;
+}
+
+impl<T: Field> HasSchema for TypeProbe<T> {
+    fn json_schema(&self, outer: &mut OuterTypes) -> BsonDocument {
+        T::json_schema(outer)
+    }
+}
+
+/// Used where [`HasSchema`] is not implemented.
+pub trait HasNoSchema {
+    /// A schema that permits all values.
+    fn json_schema(&self, _outer: &mut OuterTypes) -> BsonDocument {
+        BsonDocument::new()
+    }
+}
+
+impl<T> HasNoSchema for &TypeProbe<T> {}
 
 /// Selects an implementation by whether `S` generates ids of type `I`, as [`Probe`] does.
 #[derive(Debug, Default)]

@@ -48,13 +48,13 @@ use crate::schema::{Apply, Plan, Schema, Step};
 #[derive(Clone, Debug, clap::Subcommand)]
 #[non_exhaustive]
 pub enum SchemaCommand {
-    /// Prints what is to be done about each index. Writes nothing.
+    /// Prints what is to be done about each collection and index. Writes nothing.
     Plan(PlanArguments),
-    /// Prints the indexes that are missing or differ; exits with 1 if there are any. Writes nothing.
+    /// Prints the collections and indexes that are missing or differ; exits with 1 if there are any. Writes nothing.
     Diff(PlanArguments),
-    /// Exits with 1 if an index is missing or differs. Writes nothing.
+    /// Exits with 1 if a collection or an index is missing or differs. Writes nothing.
     Verify,
-    /// Creates missing indexes, and changes others as far as the options permit.
+    /// Creates missing collections and indexes, and changes others as far as the options permit.
     Apply(ApplyArguments),
 }
 
@@ -75,7 +75,7 @@ pub struct ApplyArguments {
     /// Changes, rebuilds and drops indexes: all options below, with 7 days.
     #[arg(long)]
     pub full: bool,
-    /// Changes options that the server can change without building the index again.
+    /// Changes options that the server can change without building an index again.
     #[arg(long)]
     pub coll_mod: bool,
     /// Drops indexes that conflict with declared ones, and builds them again.
@@ -84,7 +84,7 @@ pub struct ApplyArguments {
     /// Hides indexes that are no longer declared, and drops them after this number of days.
     #[arg(long, value_name = "DAYS")]
     pub drop_obsolete: Option<u32>,
-    /// Leaves indexes that differ as they are, and takes the other steps.
+    /// Leaves collections and indexes that differ as they are, and takes the other steps.
     #[arg(long)]
     pub allow_conflicts: bool,
     /// Prints JSON.
@@ -181,9 +181,12 @@ fn line(document: &Document) -> String {
 fn differences(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for collection in &mut plan.collections {
-        collection
-            .steps
-            .retain(|step| !matches!(step, Step::Keep { .. } | Step::Unknown { .. }));
+        collection.steps.retain(|step| {
+            !matches!(
+                step,
+                Step::KeepCollection | Step::Keep { .. } | Step::Unknown { .. }
+            )
+        });
     }
     plan.collections.retain(|collection| !collection.steps.is_empty());
     plan
@@ -203,6 +206,26 @@ fn plan_document(plan: &Plan) -> Document {
 
 fn step_document(step: &Step) -> Document {
     match step {
+        Step::CreateCollection { options } => {
+            doc! { "step": "createCollection", "declared": options.clone() }
+        }
+        Step::KeepCollection => doc! { "step": "keepCollection" },
+        Step::ModifyCollection {
+            existing,
+            declared,
+            differences,
+        } => doc! {
+            "step": "modifyCollection", "existing": existing.clone(), "declared": declared.clone(),
+            "differences": differences.clone(),
+        },
+        Step::CollectionConflict {
+            existing,
+            declared,
+            differences,
+        } => doc! {
+            "step": "collectionConflict", "existing": existing.clone(), "declared": declared.clone(),
+            "differences": differences.clone(),
+        },
         Step::Create { name, specification } => {
             doc! { "step": "create", "index": name, "declared": specification.clone() }
         }
@@ -253,6 +276,8 @@ fn applied_document(applied: &Applied) -> Document {
             .collect()
     };
     doc! {
+        "createdCollections": applied.created_collections.clone(),
+        "modifiedCollections": applied.modified_collections.clone(),
         "created": indexes(&applied.created),
         "modified": indexes(&applied.modified),
         "rebuilt": indexes(&applied.rebuilt),

@@ -4,10 +4,12 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::bson::Bson;
+use crate::bson::{Bson, Document};
+use crate::declaration::CollectionDeclaration;
 use crate::error::ValueError;
 use crate::id::IdSource;
 use crate::index::IndexDeclaration;
+use crate::json_schema::OuterTypes;
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::stored::Stored;
@@ -50,8 +52,45 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
         false
     }
 
+    /// The options that the model declares for its collection, for [`schema`](crate::schema). Default:
+    /// none.
+    fn collection() -> CollectionDeclaration {
+        CollectionDeclaration::new()
+    }
+
     /// The indexes that the model declares, for [`schema`](crate::schema).
     fn indexes() -> Vec<IndexDeclaration>;
+
+    /// The `$jsonSchema` that documents of the model satisfy, made from the types of the fields: BSON
+    /// types, required fields, names of enums, limits of integers. Other fields are permitted. A field
+    /// that serde may omit, has a default for or reads as an `Option` is not required. Opaque fields, the
+    /// values of maps, and a type inside of itself are not constrained.
+    ///
+    /// `#[document(json_schema)]` makes it the validator of the collection.
+    ///
+    /// ```
+    /// # use marula::{Document, Model, bson::doc};
+    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// #[document(collection = "people")]
+    /// struct Person { _id: i64, name: String, email: Option<String> }
+    ///
+    /// assert_eq!(
+    ///     Person::json_schema(),
+    ///     doc! {
+    ///         "bsonType": "object",
+    ///         "required": ["_id", "name"],
+    ///         "properties": {
+    ///             "_id": { "bsonType": ["int", "long"] },
+    ///             "name": { "bsonType": "string" },
+    ///             "email": { "bsonType": ["string", "null"] },
+    ///         },
+    ///     }
+    /// );
+    /// ```
+    #[must_use]
+    fn json_schema() -> Document {
+        <Self as Field>::json_schema(&mut OuterTypes::default())
+    }
 
     /// The accessors of the fields, for filters that are built outside of a closure:
     /// `Order::fields().lines().sku().eq("tea")`.

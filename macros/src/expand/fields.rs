@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Member;
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered};
+use crate::expand::{at, buffered, json_schema};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The type of a struct's accessors, and its traits.
@@ -22,7 +22,8 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     };
     let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
     let checks = buffered::check_flattened(accessors.iter());
-    let traits = field_traits(model, &quote!(#stored_names #raw_ids));
+    let schema = json_schema::structure(ident, accessors);
+    let traits = field_traits(model, &quote!(#stored_names #raw_ids #schema));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_

@@ -6,7 +6,7 @@ use syn::Lit;
 
 use crate::expand::at;
 use crate::model::{Comparison, Index, Partial};
-use crate::parse::index::{FieldPath, Key, KeyKind};
+use crate::parse::index::{CollationOption, FieldPath, Key, KeyKind};
 
 pub(super) fn declaration(index: &Index) -> TokenStream {
     let mut out = quote!(__m::IndexDeclaration::new());
@@ -34,18 +34,24 @@ pub(super) fn declaration(index: &Index) -> TokenStream {
         }
     }
     if let Some(options) = &index.collation {
-        let entries = options.iter().map(|o| {
-            let name = o.name;
-            let value = bson(&o.value);
-            quote!((#name, #value))
-        });
-        out.extend(quote!(.collation(__m::options([#(#entries),*]))));
+        let collation = collation(options);
+        out.extend(quote!(.collation(#collation)));
     }
     if let Some(partial) = &index.partial {
         let filter = filter(partial);
         out.extend(quote!(.partial(#filter)));
     }
     out
+}
+
+/// The document of a collation.
+pub(super) fn collation(options: &[CollationOption]) -> TokenStream {
+    let entries = options.iter().map(|o| {
+        let name = o.name;
+        let value = bson(&o.value);
+        quote!((#name, #value))
+    });
+    quote!(__m::options([#(#entries),*]))
 }
 
 fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
@@ -67,7 +73,7 @@ fn key(key: &Key, ttl: Option<u32>) -> TokenStream {
 
 /// `&__fields.address().city()`. Each step goes through `inner`, so that an operator does not hide
 /// a field of the same name, and has the span of its segment, so that errors point to it.
-fn accessors(path: &FieldPath) -> TokenStream {
+pub(super) fn accessors(path: &FieldPath) -> TokenStream {
     let mut out = quote!(__fields);
     for segment in &path.segments {
         out = quote_spanned!(at(segment.span())=> __m::Inner::inner(&#out).#segment());

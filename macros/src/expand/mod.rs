@@ -7,9 +7,11 @@ use quote::quote;
 use crate::model::{Body, Model};
 
 mod buffered;
+mod collection;
 mod enums;
 mod fields;
 mod index;
+mod json_schema;
 mod root;
 mod values;
 
@@ -26,7 +28,8 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let field = match &model.body {
         Body::Struct(accessors) => fields::structure(model, accessors),
         Body::Newtype(newtype) => values::newtype(ident, newtype),
-        Body::Plain => values::plain(ident),
+        Body::Plain => values::plain(ident, &TokenStream::new()),
+        Body::Names(names) => values::plain(ident, &json_schema::names(names)),
         Body::Enum(variants) => enums::enumeration(model, variants),
     };
     let contains_uuid = buffered::contains_uuid(model);

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, index};
+use crate::expand::{at, collection as declared, index};
 use crate::model::{Id, Model, Root};
 use crate::parse::IdSource;
 
@@ -17,7 +17,9 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
         collection,
         id,
         indexes,
+        options,
     } = root;
+    let options = declared::declaration(options);
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
         Some(id) => id_parts(id),
@@ -40,6 +42,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
                 #id_body
             }
             #id_methods
+            #options
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]

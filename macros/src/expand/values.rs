@@ -5,8 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::spanned::Spanned;
 
-use crate::expand::at;
 use crate::expand::fields::raw_ids;
+use crate::expand::{at, json_schema};
 use crate::model::Newtype;
 
 /// A newtype has the accessors and operators of its content, but values only of its own type.
@@ -35,6 +35,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let raw_ids = member
         .as_ref()
         .map(|member| raw_ids(std::slice::from_ref(member)));
+    let schema = json_schema::newtype(newtype);
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
@@ -42,19 +43,21 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }
             #raw_ids
+            #schema
         }
         #(#forwarded)*
     }
 }
 
-/// A type without accessors.
-pub(super) fn plain(ident: &Ident) -> TokenStream {
+/// A type without accessors. `items`: further methods of `Field`.
+pub(super) fn plain(ident: &Ident, items: &TokenStream) -> TokenStream {
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Path<__R, #ident, __M>;
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 path
             }
+            #items
         }
         impl __m::IndexKey for #ident {}
         impl __m::HashedKey for #ident {}

@@ -15,8 +15,8 @@ pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink)
         fields::check_name(name, sink);
     }
     let units = variants.iter().all(|v| matches!(v.shape, Shape::Unit));
-    if variants.is_empty() || (units && serde.tag.is_none()) {
-        return Body::Plain;
+    if units && serde.tag.is_none() {
+        return names(variants, parsed);
     }
     Body::Enum(
         variants
@@ -27,13 +27,33 @@ pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink)
     )
 }
 
+/// An enum of unit variants. Without names if the form of a value is not known.
+fn names(variants: &[parse::Variant], parsed: &Parsed) -> Body {
+    let is_plain = |v: &parse::Variant| {
+        let serde = &v.serde;
+        !serde.other && !serde.untagged && serde.with.is_none()
+    };
+    if variants.is_empty() || parsed.serde.untagged || parsed.repr || !variants.iter().all(is_plain) {
+        return Body::Plain;
+    }
+    let stored = variants.iter().filter(|v| !v.serde.skipped);
+    Body::Names(stored.map(|v| tag(v, parsed)).collect())
+}
+
+/// The name of a variant that serde writes.
+fn tag(variant: &parse::Variant, parsed: &Parsed) -> String {
+    let given = variant.serde.rename.as_ref().map(|n| n.value.clone());
+    given.unwrap_or_else(|| {
+        let rule = parsed.serde.rename_all;
+        rule.variant(&variant.ident.unraw().to_string())
+    })
+}
+
 fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     let serde = &parsed.serde;
     let rust_name = variant.ident.unraw().to_string();
     let given = variant.serde.rename.clone();
-    let tag = given
-        .as_ref()
-        .map_or_else(|| serde.rename_all.variant(&rust_name), |n| n.value.clone());
+    let tag = tag(variant, parsed);
     let place = match (&serde.tag, &serde.content) {
         _ if serde.untagged || variant.serde.untagged => Place::Untagged,
         (None, _) => {
@@ -77,7 +97,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
             let ident = fresh(&format!("{}{rust_name}Fields", parsed.ident), &parsed.identifiers);
             Content::Fields {
                 ident,
-                accessors: fields::resolve(named, rule, sink),
+                accessors: fields::resolve(named, &variant.container, rule, sink),
             }
         }
         Shape::Tuple(fields) => match &fields[..] {

@@ -5,13 +5,13 @@ use syn::ext::IdentExt;
 use crate::case::Rule;
 use crate::diagnostics::Sink;
 use crate::model::{Accessor, AccessorKind, dates};
-use crate::parse::{Field, Name};
+use crate::parse::{Field, Name, SerdeContainer};
 
-/// The accessors of all fields that are stored.
-pub(super) fn resolve(fields: &[Field], rule: Rule, sink: &Sink) -> Vec<Accessor> {
+/// The accessors of all fields that are stored. `owner`: the type or variant that has them.
+pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Vec<Accessor> {
     let mut accessors: Vec<Accessor> = Vec::new();
     for field in fields.iter().filter(|f| !f.serde.skipped) {
-        let Some(accessor) = resolve_one(field, rule, sink) else {
+        let Some(accessor) = resolve_one(field, owner, rule, sink) else {
             continue;
         };
         let clash = accessors.iter().any(|a| {
@@ -61,7 +61,7 @@ fn is_option(ty: &syn::Type) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
 }
 
-fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
+fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Option<Accessor> {
     let ident = field.ident.clone()?;
     let name = stored_name(field, rule)?;
     if field.serde.flatten.is_none() {
@@ -83,6 +83,7 @@ fn resolve_one(field: &Field, rule: Rule, sink: &Sink) -> Option<Accessor> {
         kind,
         read,
         read_by_type: read_by_type(field),
+        required: read && !owner.default && !field.serde.default && !field.serde.omitted,
     })
 }
 

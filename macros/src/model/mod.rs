@@ -6,6 +6,7 @@ use syn::{Ident, Member, Type};
 use crate::diagnostics::Sink;
 use crate::parse::{self, IdSource, Parsed};
 
+mod collection;
 mod dates;
 mod enums;
 mod fields;
@@ -13,6 +14,7 @@ mod index;
 mod partial;
 mod root;
 
+pub(crate) use collection::CollectionOption;
 pub(crate) use index::Index;
 pub(crate) use partial::{Comparison, Partial};
 
@@ -38,8 +40,10 @@ pub(crate) enum Body {
     Struct(Vec<Accessor>),
     /// Stored in the form of its content.
     Newtype(Newtype),
-    /// Stored as one value without accessors: an enum of unit variants, a type with a conversion.
+    /// Stored as one value without accessors: a type with a conversion.
     Plain,
+    /// An enum of unit variants, which is stored as one of these names.
+    Names(Vec<String>),
     /// An enum with data.
     Enum(Vec<Variant>),
 }
@@ -55,6 +59,8 @@ pub(crate) struct Accessor {
     pub(crate) read: bool,
     /// Whether the type's own `Deserialize` reads the field.
     pub(crate) read_by_type: bool,
+    /// Whether each document has the field.
+    pub(crate) required: bool,
 }
 
 #[expect(
@@ -128,6 +134,8 @@ pub(crate) struct Root {
     /// The id. `None` after an error.
     pub(crate) id: Option<Id>,
     pub(crate) indexes: Vec<Index>,
+    /// The options of the collection.
+    pub(crate) options: Vec<CollectionOption>,
 }
 
 pub(crate) struct Id {
@@ -182,7 +190,12 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
         parse::Body::Named(fields) if parsed.serde.transparent => transparent(fields, parsed, sink),
         parse::Body::Named(fields) => {
             fields::check_unwritten(fields, parsed.serde.default, sink);
-            Body::Struct(fields::resolve(fields, parsed.serde.rename_all, sink))
+            Body::Struct(fields::resolve(
+                fields,
+                &parsed.serde,
+                parsed.serde.rename_all,
+                sink,
+            ))
         }
         parse::Body::Tuple(fields) => transparent(fields, parsed, sink),
         parse::Body::Enum(variants) => enums::resolve(variants, parsed, sink),

@@ -3,7 +3,7 @@
 use syn::Attribute;
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{ContainerAttributes, document_items, index, key, skip_value};
+use crate::parse::{ContainerAttributes, collection, document_items, index, key, skip_value};
 use crate::symbol;
 
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
@@ -27,8 +27,16 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                     out.indexes.push(index);
                 }
             }
+            name if root && collection::parse(name, meta, span, &mut out.options, sink)? => {}
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
-            "collection" | "index" => {
+            "collection"
+            | "index"
+            | "capped"
+            | "timeseries"
+            | "clustered"
+            | "collation"
+            | "pre_and_post_images"
+            | "json_schema" => {
                 sink.at(
                     span,
                     format!("`{name}` is for `Document`: an `Embedded` type has no collection of its own"),

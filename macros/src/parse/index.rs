@@ -269,7 +269,12 @@ fn call(input: ParseStream<'_>, name: &Ident, index: &mut IndexAttribute, sink: 
     Ok(true)
 }
 
-fn collation(input: ParseStream<'_>, span: Span, sink: &Sink) -> syn::Result<Vec<CollationOption>> {
+/// The options in the parentheses of `collation(…)`.
+pub(super) fn collation(
+    input: ParseStream<'_>,
+    span: Span,
+    sink: &Sink,
+) -> syn::Result<Vec<CollationOption>> {
     let mut options = Vec::new();
     while !input.is_empty() {
         let option: Ident = input.parse()?;
@@ -299,7 +304,7 @@ fn collation(input: ParseStream<'_>, span: Span, sink: &Sink) -> syn::Result<Vec
     Ok(options)
 }
 
-fn path(input: ParseStream<'_>) -> syn::Result<FieldPath> {
+pub(super) fn path(input: ParseStream<'_>) -> syn::Result<FieldPath> {
     let first = input.call(Ident::parse_any)?;
     rest(input, first)
 }
@@ -314,7 +319,7 @@ fn rest(input: ParseStream<'_>, first: Ident) -> syn::Result<FieldPath> {
 }
 
 /// Converts `30d`, `12h`, `15m`, `90s` or `2w` to seconds.
-fn seconds(text: &str) -> Result<u32, &'static str> {
+pub(super) fn seconds(text: &str) -> Result<u32, &'static str> {
     const SHAPE: &str =
         "a duration is a whole number with a unit, such as \"30d\", \"12h\", \"15m\" or \"90s\"";
     let unit = text.chars().last().ok_or(SHAPE)?;

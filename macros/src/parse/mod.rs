@@ -5,6 +5,7 @@ use syn::{Data, DeriveInput, Fields, Ident, LitStr, Path, Type};
 
 use crate::diagnostics::Sink;
 
+pub(crate) mod collection;
 mod container;
 mod field;
 pub(crate) mod index;
@@ -24,6 +25,9 @@ pub(crate) struct Parsed {
     pub(crate) attributes: ContainerAttributes,
     pub(crate) serde: SerdeContainer,
     pub(crate) body: Body,
+    /// Whether the type has `#[repr(…)]`: such an enum is often stored as a number, by another derive
+    /// than that of serde.
+    pub(crate) repr: bool,
     /// All identifiers in the input, which generated types must not have.
     pub(crate) identifiers: Vec<String>,
 }
@@ -62,6 +66,7 @@ pub(crate) enum Shape {
 pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
+    pub(crate) options: collection::OptionAttributes,
     pub(crate) krate: Option<Path>,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
@@ -122,6 +127,7 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
         attributes,
         serde,
         body,
+        repr: input.attrs.iter().any(|a| a.path().is_ident("repr")),
         identifiers,
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct SerdeField {
     pub(crate) unwritten: Option<Span>,
     /// Has a default if it is not stored.
     pub(crate) default: bool,
+    /// Not written for some values: `skip_serializing_if`.
+    pub(crate) omitted: bool,
     /// `with` or one of its halves.
     pub(crate) with: Option<(String, Span)>,
     /// `with` or `deserialize_with`: read by a function and not by the type's own `Deserialize`.
@@ -112,6 +114,10 @@ pub(super) fn field(attributes: &[Attribute], sink: &Sink) -> SerdeField {
             "default" => {
                 skip_value(meta)?;
                 out.default = true;
+            }
+            "skip_serializing_if" => {
+                skip_value(meta)?;
+                out.omitted = true;
             }
             "other" => out.other = true,
             "untagged" => out.untagged = true,

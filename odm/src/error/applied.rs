@@ -5,10 +5,16 @@ use std::fmt;
 use crate::bson::{Bson, Document};
 use crate::json::relaxed;
 
-/// What [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply) has done: indexes, each as `database.collection` and name.
+/// What [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply) has done. Indexes are
+/// `database.collection` and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
+    /// The created collections, as `database.collection`. They include those that another client created
+    /// after the plan was made.
+    pub created_collections: Vec<String>,
+    /// The collections of which options were changed.
+    pub modified_collections: Vec<String>,
     /// The created indexes. They include those that another client created after the plan was made.
     pub created: Vec<(String, String)>,
     /// The indexes of which options were changed.
@@ -35,7 +41,8 @@ impl Applied {
     /// Whether nothing was done.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.all().iter().all(|(_, indexes)| indexes.is_empty())
+        let collections = self.created_collections.len() + self.modified_collections.len();
+        collections == 0 && self.all().iter().all(|(_, indexes)| indexes.is_empty())
     }
 }
 
@@ -46,6 +53,14 @@ impl fmt::Display for Applied {
             return f.write_str("nothing to do");
         }
         let mut separator = "";
+        let collections = [
+            ("created collection", &self.created_collections),
+            ("modified collection", &self.modified_collections),
+        ];
+        for (what, names) in collections.into_iter().filter(|(_, names)| !names.is_empty()) {
+            write!(f, "{separator}{what} {}", names.join(", "))?;
+            separator = "; ";
+        }
         for (what, indexes) in self.all().into_iter().filter(|(_, indexes)| !indexes.is_empty()) {
             let names: Vec<String> = indexes.iter().map(|(of, name)| format!("{of} {name}")).collect();
             write!(f, "{separator}{what} {}", names.join(", "))?;

@@ -37,6 +37,30 @@ pub enum SchemaError {
         /// The declared specification.
         declared: Box<Document>,
     },
+    /// A collection exists with other options than those that are declared.
+    CollectionConflict {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+        /// Whether the server can change all of them; otherwise only a new collection can have them.
+        can_change: bool,
+        /// The existing options, as `listCollections` returns them.
+        existing: Box<Document>,
+        /// The declared options.
+        declared: Box<Document>,
+    },
+    /// Two models that are registered for one collection declare different options for it.
+    ConflictingOptions {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The names of the models, in the order of their registration.
+        models: [&'static str; 2],
+        /// The options that the first model declares.
+        first: Box<Document>,
+        /// The options that the second model declares.
+        second: Box<Document>,
+    },
     /// Two registered models declare the same index of a collection with different specifications.
     ConflictingDeclarations {
         /// The collection, as `database.collection`.
@@ -136,6 +160,36 @@ impl fmt::Display for SchemaError {
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
+            SchemaError::CollectionConflict {
+                namespace,
+                differences,
+                can_change,
+                existing,
+                declared,
+            } => write!(
+                f,
+                "the collection {namespace} differs in {}: existing {}, declared {}; {}",
+                differences.join(", "),
+                relaxed(&**existing),
+                relaxed(&**declared),
+                if *can_change {
+                    "allow the change with `Apply::coll_mod`"
+                } else {
+                    "change the declaration, or copy the documents to a new collection"
+                }
+            ),
+            SchemaError::ConflictingOptions {
+                namespace,
+                models: [one, other],
+                first,
+                second,
+            } => write!(
+                f,
+                "the collection {namespace} is declared twice: {} by model `{one}`, {} by model `{other}`; declare its \
+                 options in one of them",
+                relaxed(&**first),
+                relaxed(&**second)
+            ),
             SchemaError::ConflictingDeclarations {
                 namespace,
                 index,
@@ -176,7 +230,10 @@ impl fmt::Display for SchemaError {
             ),
             SchemaError::LeaseLost => f.write_str("the lease to change indexes has expired; make a new plan"),
             SchemaError::NotInSync { plan } => {
-                write!(f, "the existing indexes are not those that are declared:\n{plan}")
+                write!(
+                    f,
+                    "the existing collections and indexes are not those that are declared:\n{plan}"
+                )
             }
             SchemaError::PartlyApplied { applied, .. } => {
                 write!(f, "the plan was applied in part ({applied})")
@@ -184,7 +241,7 @@ impl fmt::Display for SchemaError {
             SchemaError::ConcurrentChange { namespace, source } => {
                 write!(
                     f,
-                    "a conflicting index of {namespace} was created after the plan was made: {source}"
+                    "{namespace} or a conflicting index of it was created after the plan was made: {source}"
                 )
             }
             SchemaError::InvalidIndex { model, index, reason } => {

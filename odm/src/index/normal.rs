@@ -112,7 +112,7 @@ const COLLATION_DEFAULTS: [(&str, Bson); 4] = [
     ("backwards", Bson::Boolean(false)),
 ];
 
-fn normal_collation(collation: &Document) -> Option<Document> {
+pub(crate) fn normal_collation(collation: &Document) -> Option<Document> {
     if collation.get_str("locale").is_ok_and(|l| l == "simple") {
         return None;
     }
@@ -129,6 +129,24 @@ fn normal_collation(collation: &Document) -> Option<Document> {
     Some(normal.into_iter().collect())
 }
 
+/// Whether two collations are equal, as [`normal_collation`] returns them. A server lists options that
+/// depend on the locale, which are not declared.
+fn same_collation(declared: Option<&Document>, listed: Option<&Document>) -> bool {
+    match (declared, listed) {
+        (None, None) => true,
+        (Some(declared), Some(listed)) => declared
+            .iter()
+            .all(|(name, value)| listed.get(name).is_none_or(|other| other == value)),
+        _ => false,
+    }
+}
+
+/// Whether a declared collation is the one that the server lists.
+pub(crate) fn is_listed_collation(declared: &Document, listed: &Document) -> bool {
+    let (declared, listed) = (normal_collation(declared), normal_collation(listed));
+    same_collation(declared.as_ref(), listed.as_ref())
+}
+
 fn is_truthy(value: &Bson) -> bool {
     match number(value) {
         Bson::Boolean(b) => b,
@@ -140,7 +158,7 @@ fn is_truthy(value: &Bson) -> bool {
 }
 
 /// The value with all integral numbers, at any depth, as Int64.
-fn number(value: &Bson) -> Bson {
+pub(crate) fn number(value: &Bson) -> Bson {
     /// 2^63, the least power of two that is greater than every `i64`.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value {
@@ -157,23 +175,12 @@ fn number(value: &Bson) -> Bson {
 }
 
 impl NormalIndex {
-    /// Whether two collations are equal. A server lists options that depend on the locale
-    /// (`caseFirst`, `alternate`, `maxVariable`, `normalization`) even if the declaration does not
-    /// set them, so they are compared only if both have them.
-    fn same_collation(&self, other: &NormalIndex) -> bool {
-        match (&self.collation, &other.collation) {
-            (None, None) => true,
-            (Some(a), Some(b)) => a.iter().all(|(k, v)| b.get(k).is_none_or(|w| w == v)),
-            _ => false,
-        }
-    }
-
     /// Whether the server considers the two the same index, apart from their other options: equal
     /// keys, collation and partial filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
         self.keys == other.keys
-            && self.same_collation(other)
+            && same_collation(self.collation.as_ref(), other.collation.as_ref())
             && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
@@ -197,7 +204,7 @@ impl NormalIndex {
                 .filter(|o| self.options.get(*o) != other.options.get(*o))
                 .cloned(),
         );
-        if !self.same_collation(other) {
+        if !same_collation(self.collation.as_ref(), other.collation.as_ref()) {
             names.push("collation".to_owned());
         }
         names

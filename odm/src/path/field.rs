@@ -29,8 +29,9 @@ use std::marker::PhantomData;
 
 use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
-    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid,
+    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
+use crate::json_schema::{self, OuterTypes};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 
 /// A type of fields with typed paths. The [module](self) lists the implementations; for your own
@@ -54,6 +55,12 @@ pub trait Field: Sized {
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
         &[]
+    }
+    /// The `$jsonSchema` of a stored value; empty if it permits all values.
+    #[doc(hidden)]
+    #[must_use]
+    fn json_schema(_outer: &mut OuterTypes) -> Document {
+        Document::new()
     }
     /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and
     /// not by way of their text.
@@ -80,19 +87,22 @@ pub trait Embedded: Field {}
 pub struct Opaque<T>(PhantomData<fn() -> T>);
 
 macro_rules! plain {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
+    ($([$($generics:tt)*] $t:ty: $schema:expr;)*) => { $(
         impl<$($generics)*> Field for $t {
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
                 path
             }
+            fn json_schema(_outer: &mut OuterTypes) -> Document {
+                $schema
+            }
         }
     )* };
 }
 
 macro_rules! raw_ids {
-    ($($t:ty: $visit:ident;)*) => { $(
+    ($($t:ty: $visit:ident, $type:literal;)*) => { $(
         impl Field for $t {
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
@@ -103,26 +113,48 @@ macro_rules! raw_ids {
             fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
                 visitor.$visit(self);
             }
+            fn json_schema(_outer: &mut OuterTypes) -> Document {
+                json_schema::types(&[$type])
+            }
         }
     )* };
 }
 
 raw_ids! {
-    ObjectId: object_id;
-    DateTime: date_time;
+    ObjectId: object_id, "objectId";
+    DateTime: date_time, "date";
 }
 
 plain! {
-    [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
-    [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
-    [] Bson; [] Document;
-    [T] Opaque<T>;
-    [V, S] HashMap<String, V, S>;
-    [V] BTreeMap<String, V>;
+    [] i8: json_schema::integers(i8::MIN.into(), i8::MAX.into());
+    [] i16: json_schema::integers(i16::MIN.into(), i16::MAX.into());
+    [] i32: json_schema::integers(i32::MIN.into(), i32::MAX.into());
+    [] i64: json_schema::integers(i64::MIN, i64::MAX);
+    [] u8: json_schema::integers(0, u8::MAX.into());
+    [] u16: json_schema::integers(0, u16::MAX.into());
+    [] u32: json_schema::integers(0, u32::MAX.into());
+    [] u64: json_schema::integers(0, i64::MAX);
+    [] usize: json_schema::integers(0, i64::MAX);
+    [] f32: json_schema::types(&["double", "int", "long"]);
+    [] f64: json_schema::types(&["double", "int", "long"]);
+    [] bool: json_schema::types(&["bool"]);
+    [] char: doc! { "bsonType": "string", "minLength": 1, "maxLength": 1 };
+    [] String: json_schema::types(&["string"]);
+    [] Decimal128: json_schema::types(&["decimal"]);
+    [] Timestamp: json_schema::types(&["timestamp"]);
+    [] Binary: json_schema::types(&["binData"]);
+    [] Regex: json_schema::types(&["regex"]);
+    [] BsonUuid: json_schema::types(&["binData"]);
+    [] uuid::Uuid: json_schema::types(&["binData"]);
+    [] Bson: Document::new();
+    [] Document: json_schema::types(&["object"]);
+    [T] Opaque<T>: Document::new();
+    [V, S] HashMap<String, V, S>: json_schema::types(&["object"]);
+    [V] BTreeMap<String, V>: json_schema::types(&["object"]);
 }
 
 macro_rules! arrays {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
+    ($([$($generics:tt)*] $t:ty: $length:expr;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
             #[inline]
@@ -133,18 +165,21 @@ macro_rules! arrays {
             fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
                 self.iter().for_each(|element| element.raw_ids(visitor));
             }
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                json_schema::array(T::json_schema(outer), $length)
+            }
         }
     )* };
 }
 
 arrays! {
-    [] Vec<T>;
-    [] VecDeque<T>;
-    [] LinkedList<T>;
-    [] BTreeSet<T>;
-    [] Box<[T]>;
-    [S] HashSet<T, S>;
-    [const N: usize] [T; N];
+    [] Vec<T>: None;
+    [] VecDeque<T>: None;
+    [] LinkedList<T>: None;
+    [] BTreeSet<T>: None;
+    [] Box<[T]>: None;
+    [S] HashSet<T, S>: None;
+    [const N: usize] [T; N]: Some(N);
 }
 
 impl<T: Field> Field for Option<T> {
@@ -159,6 +194,9 @@ impl<T: Field> Field for Option<T> {
             value.raw_ids(visitor);
         }
     }
+    fn json_schema(outer: &mut OuterTypes) -> Document {
+        json_schema::nullable(T::json_schema(outer))
+    }
 }
 
 /// A `Box<T>` is stored as `T`.
@@ -172,6 +210,9 @@ impl<T: Field> Field for Box<T> {
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
         (**self).raw_ids(visitor);
     }
+    fn json_schema(outer: &mut OuterTypes) -> Document {
+        T::json_schema(outer)
+    }
 }
 
 /// A `Cow` is stored as its owned type.
@@ -180,5 +221,8 @@ impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())
+    }
+    fn json_schema(outer: &mut OuterTypes) -> Document {
+        <T::Owned as Field>::json_schema(outer)
     }
 }

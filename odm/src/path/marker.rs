@@ -64,6 +64,16 @@ pub trait Integer {}
 )]
 pub trait Text {}
 
+/// The time of a time series: a date.
+#[diagnostic::on_unimplemented(
+    message = "the time of a time series is a date field, found `{Self}`",
+    label = "`{Self}` is not a date"
+)]
+pub trait SeriesTime {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Date> SeriesTime for T {}
+
 /// Date types: [`DateTime`].
 #[diagnostic::on_unimplemented(
     message = "`$currentDate` needs a date field, found `{Self}`",

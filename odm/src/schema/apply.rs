@@ -7,7 +7,7 @@ use crate::driver::{self, IndexModel};
 use crate::error::{Applied, Error, Result, SchemaError};
 use crate::schema::change::IndexChange;
 use crate::schema::lease::Lease;
-use crate::schema::{CollectionPlan, SchemaPlan, Step, duplicates, record};
+use crate::schema::{CollectionPlan, SchemaPlan, Step, duplicates, list_collections, options, record};
 
 /// The options of [`SchemaPlan::apply`]: which steps of a plan are taken. Created by
 /// [`additive`](Apply::additive) or [`full`](Apply::full).
@@ -24,8 +24,8 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Creates missing indexes; changes and drops none. A plan that changes an existing index is
-    /// rejected before anything is written.
+    /// Creates missing collections and indexes; changes and drops none. A plan that changes an existing
+    /// one is rejected before anything is written.
     pub fn additive() -> Self {
         Apply {
             allow_conflicts: false,
@@ -38,8 +38,9 @@ impl Apply {
         }
     }
 
-    /// Takes all steps: creates, changes and rebuilds indexes, hides obsolete ones, and drops those
-    /// that have been hidden for a week. Unknown indexes are kept.
+    /// Takes all steps: creates collections and indexes, changes their options, rebuilds indexes, hides
+    /// obsolete ones, and drops those that have been hidden for a week. Unknown indexes are kept. A
+    /// collection whose options cannot be changed is an error.
     pub fn full() -> Self {
         Self::additive()
             .coll_mod(true)
@@ -48,7 +49,9 @@ impl Apply {
     }
 
     /// Whether to change options of existing indexes that the server can change without building them
-    /// again: `expireAfterSeconds`, `hidden`, and to `unique`. Default: `false`.
+    /// again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing collections:
+    /// validators, pre- and post-images, expiration, a coarser granularity of a time series, the size of
+    /// a capped collection, the pipeline of a view. Default: `false`.
     pub fn coll_mod(mut self, yes: bool) -> Self {
         self.coll_mod = yes;
         self
@@ -70,7 +73,7 @@ impl Apply {
         self
     }
 
-    /// Whether to leave existing indexes that differ from the declared ones as they are, and take the
+    /// Whether to leave existing collections and indexes that differ from the declared ones as they are, and take the
     /// other steps, instead of rejecting the plan. Default: `false`.
     pub fn allow_conflicts(mut self, yes: bool) -> Self {
         self.allow_conflicts = yes;
@@ -100,18 +103,23 @@ impl Apply {
     /// Whether the step is taken, and is not a creation. Only one instance at a time takes such steps.
     fn changes(&self, step: &Step) -> bool {
         match step {
-            Step::Modify { .. } => self.coll_mod,
+            Step::Modify { .. } | Step::ModifyCollection { .. } => self.coll_mod,
             Step::Conflict { .. } => self.rebuild,
             Step::Obsolete { hidden_at, .. } => match (self.drop_obsolete, hidden_at) {
                 (None, _) => false,
                 (Some(Duration::ZERO), _) | (_, None) => true,
                 (Some(after), Some(since)) => has_passed(after, *since),
             },
-            Step::Create { .. } | Step::Keep { .. } | Step::Unknown { .. } => false,
+            Step::CreateCollection { .. }
+            | Step::KeepCollection
+            | Step::CollectionConflict { .. }
+            | Step::Create { .. }
+            | Step::Keep { .. }
+            | Step::Unknown { .. } => false,
         }
     }
 
-    /// The first difference between an existing index and a declared one that may not be changed.
+    /// The first difference between what exists and what is declared that may not be changed.
     fn refused(&self, plan: &SchemaPlan) -> Option<SchemaError> {
         if self.allow_conflicts {
             return None;
@@ -143,9 +151,10 @@ impl SchemaPlan {
     /// [`Apply::lease`]. A new plan contains the other steps.
     ///
     /// # Errors
-    /// - [`Error::Schema`] with [`OptionsConflict`](SchemaError::OptionsConflict) or
-    ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing index that differs and may
-    ///   not be changed: nothing was done;
+    /// - [`Error::Schema`] with [`CollectionConflict`](SchemaError::CollectionConflict),
+    ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
+    ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
+    ///   differs and may not be changed: nothing was done;
     /// - [`Duplicates`](SchemaError::Duplicates) if existing documents violate a unique index;
     /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
     /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
@@ -192,6 +201,10 @@ impl SchemaPlan {
             plan,
             record: apply.record,
         };
+        if let Some(Step::CreateCollection { options }) = plan.steps.first() {
+            target.create_collection(options).await?;
+            applied.created_collections.push(plan.namespace.clone());
+        }
         let missing: Vec<&Document> = plan
             .steps
             .iter()
@@ -204,6 +217,15 @@ impl SchemaPlan {
         applied.created.extend(created);
         for step in plan.steps.iter().filter(|step| apply.changes(step)) {
             match step {
+                Step::ModifyCollection {
+                    declared,
+                    differences,
+                    ..
+                } => {
+                    let command = options::coll_mod(&plan.collection, declared, differences);
+                    target.database.run_command(command).await?;
+                    applied.modified_collections.push(plan.namespace.clone());
+                }
                 Step::Modify {
                     name,
                     existing,
@@ -233,7 +255,12 @@ impl SchemaPlan {
                     applied.dropped.push(target.index(name));
                     record::dropped(target.database, &plan.collection, name).await?;
                 }
-                Step::Create { .. } | Step::Keep { .. } | Step::Unknown { .. } => {}
+                Step::CreateCollection { .. }
+                | Step::KeepCollection
+                | Step::CollectionConflict { .. }
+                | Step::Create { .. }
+                | Step::Keep { .. }
+                | Step::Unknown { .. } => {}
             }
         }
         Ok(())
@@ -254,6 +281,28 @@ impl Target<'_> {
 
     fn index(&self, name: &str) -> (String, String) {
         (self.plan.namespace.clone(), name.to_owned())
+    }
+
+    /// Creates the collection. Not an error if another client has created it with the same options
+    /// since the plan was made (48 NamespaceExists).
+    async fn create_collection(&self, declared: &Document) -> Result<()> {
+        let mut command = doc! { "create": &self.plan.collection };
+        command.extend(declared.clone());
+        let Err(error) = self.database.run_command(command).await else {
+            return Ok(());
+        };
+        if error.code() != Some(48) {
+            return Err(error.into());
+        }
+        let existing = list_collections(self.database, &[&self.plan.collection]).await?;
+        match options::step(declared, existing.get(&self.plan.collection)) {
+            Some(Step::KeepCollection) => Ok(()),
+            _ => Err(SchemaError::ConcurrentChange {
+                namespace: self.plan.namespace.clone(),
+                source: error,
+            }
+            .into()),
+        }
     }
 
     /// Creates indexes with one `createIndexes`, so that the server scans the collection once.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::bson::Document;
+use crate::declaration::CollectionDeclaration;
 use crate::error::SchemaError;
 use crate::index::IndexDeclaration;
 use crate::index::normal::{NormalIndex, normalize};
@@ -21,10 +22,25 @@ pub(crate) struct Declared {
     pub(crate) normal: NormalIndex,
 }
 
-/// The declared indexes of each collection.
+/// What is declared for one collection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeclaredCollection {
+    /// The options, and the name of the model that declares them.
+    options: Option<(&'static str, Document)>,
+    pub(crate) indexes: Vec<Declared>,
+}
+
+impl DeclaredCollection {
+    /// The declared options, if there are any.
+    pub(crate) fn options(&self) -> Option<&Document> {
+        self.options.as_ref().map(|(_, options)| options)
+    }
+}
+
+/// What is declared for each collection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Declarations {
-    collections: BTreeMap<String, Vec<Declared>>,
+    collections: BTreeMap<String, DeclaredCollection>,
     /// The error of the first declaration that is invalid or conflicts with another one.
     error: Option<SchemaError>,
 }
@@ -32,12 +48,35 @@ pub(crate) struct Declarations {
 impl Declarations {
     /// Adds the declarations of a model to a collection.
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
-        self.add_indexes(
-            D::NAME,
-            &format!("{database}.{collection}"),
-            collection,
-            D::indexes(),
-        );
+        let namespace = format!("{database}.{collection}");
+        self.add_options(D::NAME, &namespace, collection, &D::collection());
+        self.add_indexes(D::NAME, &namespace, collection, D::indexes());
+    }
+
+    /// Adds the options that a model declares for a collection.
+    pub(crate) fn add_options(
+        &mut self,
+        model: &'static str,
+        namespace: &str,
+        collection: &str,
+        declaration: &CollectionDeclaration,
+    ) {
+        let options = declaration.options();
+        let declared = self.collections.entry(collection.to_owned()).or_default();
+        match &declared.options {
+            _ if options.is_empty() => {}
+            None => declared.options = Some((model, options.clone())),
+            Some((_, first)) if first == options => {}
+            Some((first_model, first)) => {
+                let error = SchemaError::ConflictingOptions {
+                    namespace: namespace.to_owned(),
+                    models: [*first_model, model],
+                    first: Box::new(first.clone()),
+                    second: Box::new(options.clone()),
+                };
+                self.error.get_or_insert(error);
+            }
+        }
     }
 
     fn add_indexes(
@@ -49,7 +88,7 @@ impl Declarations {
     ) {
         let declared = self.collections.entry(collection.to_owned()).or_default();
         for index in indexes {
-            if let Err(e) = merge(declared, model, namespace, &index) {
+            if let Err(e) = merge(&mut declared.indexes, model, namespace, &index) {
                 self.error.get_or_insert(e);
             }
         }
@@ -59,7 +98,7 @@ impl Declarations {
     ///
     /// # Errors
     /// The first declaration that is invalid or conflicts with another one.
-    pub(crate) fn collections(&self) -> Result<&BTreeMap<String, Vec<Declared>>, SchemaError> {
+    pub(crate) fn collections(&self) -> Result<&BTreeMap<String, DeclaredCollection>, SchemaError> {
         match &self.error {
             Some(e) => Err(e.clone()),
             None => Ok(&self.collections),
@@ -128,7 +167,8 @@ mod tests {
         let mut all = Declarations::default();
         all.add_indexes("A", "db.c", "c", vec![a]);
         all.add_indexes("B", "db.c", "c", vec![b]);
-        all.collections().map(|c| c.values().map(Vec::len).sum())
+        all.collections()
+            .map(|c| c.values().map(|c| c.indexes.len()).sum())
     }
 
     #[test]
@@ -158,6 +198,23 @@ mod tests {
             "index `a_1` of db.c is declared twice: {\"key\": {\"a\": 1}, \"name\": \"a_1\"} by model `A`, {\"key\": {\"a\": 1}, \
              \"name\": \"a_1\", \"unique\": true} by model `B`; make the declarations equal, or give the indexes different names \
              and keys"
+        );
+    }
+
+    #[test]
+    fn options_are_declared_once() {
+        let mut all = Declarations::default();
+        let mut add = |model, size| {
+            let declaration = CollectionDeclaration::new().capped(size);
+            all.add_options(model, "db.c", "c", &declaration);
+            all.collections().err()
+        };
+        assert!(add("A", 1).is_none());
+        assert!(add("B", 1).is_none());
+        let error = add("B", 2).expect("a conflict").to_string();
+        assert!(
+            error.contains("by model `A`") && error.contains("by model `B`"),
+            "{error}"
         );
     }
 

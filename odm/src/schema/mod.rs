@@ -1,8 +1,10 @@
-//! Schemas: the indexes that registered models declare, a plan to create them, and its application.
+//! Schemas: the collections and indexes that registered models declare, a plan to create them, and its
+//! application.
 //!
-//! A plan compares the declared indexes with the existing ones. It contains one [`Step`] for each
-//! index: create, keep, modify, conflict, obsolete or unknown. [`Apply`] says which of them are taken:
-//! [`Apply::additive`] creates missing indexes, [`Apply::full`] also changes, rebuilds and drops.
+//! A plan compares what is declared with what exists. It contains one [`Step`] for the options of a
+//! collection, if its model declares any, and one for each index: create, keep, modify, conflict,
+//! obsolete or unknown. [`Apply`] says which of them are taken: [`Apply::additive`] creates missing
+//! collections and indexes, [`Apply::full`] also changes, rebuilds and drops.
 //!
 //! ```no_run
 //! # use marula::{Model, schema::Apply};
@@ -23,17 +25,26 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # Options of collections
+//!
+//! A model declares the options of its collection by attributes: `capped(size = 1_048_576, max = 1000)`,
+//! `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")`, `clustered`,
+//! `collation(locale = "en")`, `pre_and_post_images`, and `json_schema` for a validator with
+//! [`Model::json_schema`]. Options that are not declared are not compared. A view is added with
+//! [`Schema::register_view`].
+//!
 //! # The collection `marula_schema`
 //!
 //! Which indexes were created from declarations is recorded in the collection `marula_schema` of the
 //! database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the instance
 //! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::bson::Document;
-use crate::driver;
+use crate::bson::{Bson, Document, doc};
+use crate::driver::{self, CollectionSpecification};
 pub use crate::error::{Applied, DuplicateKey};
 use crate::error::{Result, SchemaError};
 use crate::model::Model;
@@ -43,10 +54,14 @@ mod change;
 mod declared;
 mod duplicates;
 mod lease;
+mod options;
 mod plan;
 mod print;
 mod record;
 
+pub use crate::declaration::{
+    CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
+};
 pub use apply::Apply;
 pub use change::IndexChange;
 use declared::Declarations;
@@ -81,8 +96,29 @@ impl Schema {
         self
     }
 
-    /// Compares the declared indexes with the existing ones, with one `listIndexes` for each
-    /// collection and one `find` in `marula_schema`. Writes nothing. A collection that does not exist has no indexes.
+    /// Adds a view of the collection of model `V`: the documents that `pipeline` returns for another
+    /// collection. `V` describes the documents of the view; its declared indexes and options have no
+    /// effect.
+    ///
+    /// ```no_run
+    /// # use marula::{Model, bson::doc};
+    /// # async fn run<Order: Model, OpenOrder: Model>(db: marula::Database) -> marula::Result<()> {
+    /// let open = [doc! { "$match": { "status": "open" } }];
+    /// let schema = db.schema().register::<Order>().register_view::<OpenOrder>(Order::COLLECTION, open);
+    /// println!("{}", schema.plan().await?);
+    /// # Ok(()) }
+    /// ```
+    pub fn register_view<V: Model>(mut self, on: &str, pipeline: impl IntoIterator<Item = Document>) -> Self {
+        let namespace = format!("{}.{}", self.database.name(), V::COLLECTION);
+        let view = CollectionDeclaration::new().view(on, pipeline);
+        self.declarations
+            .add_options(V::NAME, &namespace, V::COLLECTION, &view);
+        self
+    }
+
+    /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
+    /// in `marula_schema`, and one `listCollections` if options are declared. Writes nothing. A collection
+    /// that does not exist has no indexes.
     ///
     /// # Errors
     /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another;
@@ -91,8 +127,31 @@ impl Schema {
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         let none = record::Recorded::new();
+        let declarations = self.declarations.collections()?;
         let recorded = record::read(&self.database).await?;
-        for (collection, declared) in self.declarations.collections()? {
+        let with_options: Vec<&String> = declarations
+            .iter()
+            .filter(|(_, declared)| declared.options().is_some())
+            .map(|(collection, _)| collection)
+            .collect();
+        let existing = list_collections(&self.database, &with_options).await?;
+        for (collection, declared) in declarations {
+            let namespace = format!("{}.{collection}", self.database.name());
+            let options = declared
+                .options()
+                .and_then(|options| options::step(options, existing.get(collection)));
+            if declared
+                .options()
+                .is_some_and(|options| options.contains_key("viewOn"))
+            {
+                // A view has no indexes.
+                plan.collections.push(CollectionPlan {
+                    collection: collection.clone(),
+                    namespace,
+                    steps: options.into_iter().collect(),
+                });
+                continue;
+            }
             let handle = self.database.collection::<Document>(collection);
             let listed = handle
                 .list_indexes()
@@ -100,10 +159,10 @@ impl Schema {
                 .await?
                 .try_collect()
                 .await?;
-            let namespace = format!("{}.{collection}", self.database.name());
             let recorded = recorded.get(collection).unwrap_or(&none);
-            plan.collections
-                .push(plan::compare(&namespace, collection, declared, &listed, recorded));
+            let mut compared = plan::compare(&namespace, collection, &declared.indexes, &listed, recorded);
+            compared.steps.splice(0..0, options);
+            plan.collections.push(compared);
         }
         Ok(SchemaPlan { plan, schema: self })
     }
@@ -133,6 +192,25 @@ impl Schema {
     pub(crate) fn database(&self) -> &driver::Database {
         &self.database
     }
+}
+
+/// The collections of these names that exist.
+async fn list_collections(
+    database: &driver::Database,
+    names: &[&String],
+) -> driver::Result<BTreeMap<String, CollectionSpecification>> {
+    let mut existing = BTreeMap::new();
+    if names.is_empty() {
+        return Ok(existing);
+    }
+    let names: Vec<Bson> = names.iter().map(|name| Bson::from(name.as_str())).collect();
+    let filter = doc! { "name": { "$in": names } };
+    let mut cursor = database.list_collections().filter(filter).await?;
+    while cursor.advance().await? {
+        let listed: CollectionSpecification = cursor.deserialize_current()?;
+        existing.insert(listed.name.clone(), listed);
+    }
+    Ok(existing)
 }
 
 /// What [`Schema::sync`] does about indexes that are missing or differ from the declared ones.

@@ -7,10 +7,36 @@ use crate::schema::change::{IndexChange, changes};
 use crate::schema::declared::Declared;
 use crate::schema::record::Recorded;
 
-/// One step of a plan: what to do about one index.
+/// One step of a plan: what to do about the options of a collection, or about one index.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
+    /// The collection has declared options and does not exist. It will be created.
+    CreateCollection {
+        /// The declared options.
+        options: Document,
+    },
+    /// The collection exists with the declared options.
+    KeepCollection,
+    /// The collection differs from the declared one in options that the server can change (`collMod`).
+    /// It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    ModifyCollection {
+        /// The existing options.
+        existing: Document,
+        /// The declared options.
+        declared: Document,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+    },
+    /// The collection differs in options that only a new collection can have. It is never changed.
+    CollectionConflict {
+        /// The existing options.
+        existing: Document,
+        /// The declared options.
+        declared: Document,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+    },
     /// The index is declared and does not exist. It will be created.
     Create {
         /// The name of the index.
@@ -76,11 +102,12 @@ pub struct CollectionPlan {
     pub collection: String,
     /// `database.collection`.
     pub namespace: String,
-    /// Declared indexes in the order of their declaration, then unknown ones.
+    /// The options of the collection, declared indexes in the order of their declaration, unknown
+    /// indexes.
     pub steps: Vec<Step>,
 }
 
-/// The steps that bring a database to the declared indexes. `Display` prints one line for each
+/// The steps that bring a database to the declared collections and indexes. `Display` prints one line for each
 /// step.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a plan does nothing until it is applied"]
@@ -90,14 +117,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the declared indexes exist as they are declared. The plan can still contain obsolete
+    /// Whether the declared collections and indexes exist as they are declared. The plan can still contain obsolete
     /// and unknown indexes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps().all(|(_, step)| {
             matches!(
                 step,
-                Step::Keep { .. } | Step::Obsolete { .. } | Step::Unknown { .. }
+                Step::KeepCollection | Step::Keep { .. } | Step::Obsolete { .. } | Step::Unknown { .. }
             )
         })
     }
@@ -109,18 +136,38 @@ impl Plan {
             .flat_map(|c| c.steps.iter().map(move |s| (c, s)))
     }
 
-    /// The first conflict as an error, if the plan contains one. A [`Step::Modify`] is none.
+    /// The first conflict as an error, if the plan contains one. [`Step::Modify`] and
+    /// [`Step::ModifyCollection`] are none.
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
         self.steps()
-            .find(|(_, step)| matches!(step, Step::Conflict { .. }))
+            .find(|(_, step)| matches!(step, Step::Conflict { .. } | Step::CollectionConflict { .. }))
             .and_then(|(collection, step)| step.difference(collection))
     }
 }
 
 impl Step {
-    /// The difference between the existing index and the declared one as an error.
+    /// The difference between what exists and what is declared as an error.
     pub(super) fn difference(&self, collection: &CollectionPlan) -> Option<SchemaError> {
+        if let Step::ModifyCollection {
+            existing,
+            declared,
+            differences,
+        }
+        | Step::CollectionConflict {
+            existing,
+            declared,
+            differences,
+        } = self
+        {
+            return Some(SchemaError::CollectionConflict {
+                namespace: collection.namespace.clone(),
+                differences: differences.clone(),
+                can_change: matches!(self, Step::ModifyCollection { .. }),
+                existing: Box::new(existing.clone()),
+                declared: Box::new(declared.clone()),
+            });
+        }
         let (Step::Modify {
             name,
             existing,

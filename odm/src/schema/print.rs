@@ -21,6 +21,25 @@ impl fmt::Display for Plan {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Step::CreateCollection { options } => write!(f, "+ create   collection {}", relaxed(options)),
+            Step::KeepCollection => f.write_str("= keep     collection"),
+            Step::ModifyCollection {
+                existing,
+                declared,
+                differences,
+            } => {
+                f.write_str("~ modify   collection")?;
+                changed(f, existing, declared, differences)
+            }
+            Step::CollectionConflict {
+                existing,
+                declared,
+                differences,
+            } => {
+                f.write_str("! conflict collection")?;
+                changed(f, existing, declared, differences)?;
+                f.write_str(" (only a new collection can have them; kept)")
+            }
             Step::Create { specification, .. } => {
                 write!(f, "+ create   {}", Shown(specification))?;
                 if specification.contains_key("expireAfterSeconds") {
@@ -111,4 +130,25 @@ impl fmt::Display for Shown<'_> {
         }
         Ok(())
     }
+}
+
+/// The options of a collection that differ.
+fn changed(
+    f: &mut fmt::Formatter<'_>,
+    existing: &Document,
+    declared: &Document,
+    differences: &[String],
+) -> fmt::Result {
+    for name in differences {
+        write!(f, " {name}: ")?;
+        match existing.get(name) {
+            Some(value) => write!(f, "{} → ", relaxed(value))?,
+            None => f.write_str("none → ")?,
+        }
+        match declared.get(name) {
+            Some(value) => write!(f, "{}", relaxed(value))?,
+            None => f.write_str("none")?,
+        }
+    }
+    Ok(())
 }

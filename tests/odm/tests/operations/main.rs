@@ -3,6 +3,7 @@
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
 mod cli;
+mod collections;
 mod common;
 mod crud;
 mod errors;

@@ -271,7 +271,7 @@ async fn start_instances(env: &Env, ended: usize) -> Vec<String> {
         .map(|_| {
             let schema = db.schema().register::<Visit>();
             tokio::spawn(async move {
-                let apply = Apply::full().lease(Duration::from_secs(1));
+                let apply = Apply::full().lease(Duration::from_secs(10));
                 schema.plan().await?.apply(apply).await
             })
         })
@@ -327,8 +327,11 @@ async fn an_instance_that_ends_with_the_lease_is_followed_by_another() {
     let lease = doc! { "_id": "lease", "holder": "an instance that has ended" };
     let schema = env.db.driver().collection::<bson::Document>("marula_schema");
     schema.insert_one(&lease).await.unwrap();
-    let expiry = vec![doc! { "$set": { "expires_at": { "$add": ["$$NOW", 700] } } }];
-    schema.update_one(doc! { "_id": "lease" }, expiry).await.unwrap();
+    let expires_in = async |millis: i64| {
+        let expiry = vec![doc! { "$set": { "expires_at": { "$add": ["$$NOW", millis] } } }];
+        schema.update_one(doc! { "_id": "lease" }, expiry).await.unwrap();
+    };
+    expires_in(3_600_000).await;
     let plan = env.visits().plan().await.unwrap();
     let timed_out = plan
         .apply(Apply::full().lease_wait(Duration::ZERO))
@@ -338,6 +341,7 @@ async fn an_instance_that_ends_with_the_lease_is_followed_by_another() {
         matches!(&timed_out, Error::Schema(SchemaError::LeaseTimeout { holder, .. }) if holder.contains("ended")),
         "{timed_out}"
     );
+    expires_in(500).await;
     start_instances(&env, 10).await;
     assert!(env.visits().sync(Sync::Verify).await.unwrap().is_empty());
     assert_eq!(schema.count_documents(doc! { "_id": "lease" }).await.unwrap(), 0);

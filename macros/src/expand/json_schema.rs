@@ -1,0 +1,124 @@
+//! The `$jsonSchema` of a type.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Ident, Type};
+
+use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
+
+/// The method of `Field`. `body` uses `__outer`.
+fn method(body: &TokenStream) -> TokenStream {
+    quote! {
+        fn json_schema(__outer: &mut __m::OuterTypes) -> __m::BsonDocument {
+            use __m::{HasSchema as _, HasNoSchema as _};
+            #body
+        }
+    }
+}
+
+/// The schema of a type. A type without typed paths, which is an error at its field, has none.
+fn of(ty: &Type) -> TokenStream {
+    quote!((&__m::TypeProbe::<#ty>::new()).json_schema(__outer))
+}
+
+/// Makes the schema unless the type is inside of itself.
+fn within(ident: &Ident, body: &TokenStream) -> TokenStream {
+    let name = ident.to_string();
+    let name = quote!(::core::concat!(::core::module_path!(), "::", #name));
+    method(&quote!(__outer.enter(#name, |__outer| #body)))
+}
+
+/// A struct with fields.
+pub(super) fn structure(ident: &Ident, accessors: &[Accessor]) -> TokenStream {
+    let object = fields(&quote!(__m::ObjectSchema::default()), accessors);
+    within(ident, &quote!(#object.finish()))
+}
+
+fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
+    let calls = accessors.iter().map(|accessor| {
+        let Accessor { name, required, .. } = accessor;
+        match &accessor.kind {
+            AccessorKind::Typed => {
+                let schema = of(&accessor.ty);
+                quote!(.field(#name, #schema, #required))
+            }
+            AccessorKind::As(stored) => {
+                let schema = of(stored);
+                quote!(.field(#name, #schema, #required))
+            }
+            AccessorKind::Flat => {
+                let schema = of(&accessor.ty);
+                quote!(.flattened(#schema))
+            }
+            AccessorKind::Opaque => TokenStream::new(),
+        }
+    });
+    quote!(#object #(#calls)*)
+}
+
+/// A newtype has the schema of its content.
+pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
+    method(&of(&newtype.ty))
+}
+
+/// An enum of unit variants.
+pub(super) fn names(names: &[String]) -> TokenStream {
+    method(&quote!(__m::any_of(&[#(#names),*], ::std::vec::Vec::new())))
+}
+
+/// An enum with data.
+pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
+    let mut names = Vec::new();
+    let mut schemas = Vec::new();
+    for variant in variants {
+        match (&variant.place, &variant.content) {
+            (Place::Keyed { tag }, Content::Unit) => names.push(tag),
+            _ => schemas.push(self::variant(variant)),
+        }
+    }
+    within(
+        ident,
+        &quote!(__m::any_of(&[#(#names),*], ::std::vec![#(#schemas),*])),
+    )
+}
+
+fn variant(variant: &Variant) -> TokenStream {
+    let object = quote!(__m::ObjectSchema::default());
+    let content = match &variant.content {
+        Content::None => quote!(__m::BsonDocument::new()),
+        Content::Unit => quote!(__m::types(&["null"])),
+        Content::Fields { accessors, .. } => {
+            let object = fields(&object, accessors);
+            quote!(#object.finish())
+        }
+        Content::Newtype(ty) => of(ty),
+    };
+    let tag_field =
+        |name: &str, tag: &str| quote!(.field(#name, __m::any_of(&[#tag], ::std::vec::Vec::new()), true));
+    match &variant.place {
+        Place::Keyed { tag } => quote!(#object.field(#tag, #content, true).finish()),
+        Place::Beside { tag_name, tag } => {
+            let tagged = tag_field(tag_name, tag);
+            match &variant.content {
+                Content::Fields { accessors, .. } => {
+                    let object = fields(&quote!(#object #tagged), accessors);
+                    quote!(#object.finish())
+                }
+                Content::Newtype(_) => quote!(#object #tagged.flattened(#content).finish()),
+                Content::None | Content::Unit => quote!(#object #tagged.finish()),
+            }
+        }
+        Place::Within {
+            tag_name,
+            tag,
+            content_name,
+        } => {
+            let tagged = tag_field(tag_name, tag);
+            match &variant.content {
+                Content::Unit => quote!(#object #tagged.finish()),
+                _ => quote!(#object #tagged.field(#content_name, #content, true).finish()),
+            }
+        }
+        Place::Untagged => content,
+    }
+}

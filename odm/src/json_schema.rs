@@ -1,0 +1,153 @@
+//! The parts of a `$jsonSchema`, from which the derives make the schema of a model.
+
+use crate::bson::{Bson, Document, doc};
+
+/// The types whose schema is being made. A type that contains itself has no constraint inside, since
+/// MongoDB has no references between schemas.
+#[derive(Debug, Default)]
+pub struct OuterTypes(Vec<&'static str>);
+
+impl OuterTypes {
+    /// The schema of a type that has fields, unless it is made already.
+    pub fn enter(&mut self, name: &'static str, schema: impl FnOnce(&mut Self) -> Document) -> Document {
+        if self.0.contains(&name) {
+            return Document::new();
+        }
+        self.0.push(name);
+        let made = schema(self);
+        self.0.pop();
+        made
+    }
+}
+
+/// Values of these BSON types.
+#[must_use]
+pub fn types(names: &[&str]) -> Document {
+    match names {
+        [name] => doc! { "bsonType": *name },
+        names => doc! { "bsonType": names },
+    }
+}
+
+/// Integers between two bounds.
+pub(crate) fn integers(minimum: i64, maximum: i64) -> Document {
+    let mut schema = types(&["int", "long"]);
+    for (name, bound, limit) in [("minimum", minimum, i64::MIN), ("maximum", maximum, i64::MAX)] {
+        if bound != limit {
+            schema.insert(name, bound);
+        }
+    }
+    schema
+}
+
+/// Arrays with elements of a schema, of a fixed length if there is one.
+pub(crate) fn array(items: Document, length: Option<usize>) -> Document {
+    let mut schema = types(&["array"]);
+    if let Some(length) = length.and_then(|length| i64::try_from(length).ok()) {
+        schema.insert("minItems", length);
+        schema.insert("maxItems", length);
+    }
+    if !items.is_empty() {
+        schema.insert("items", items);
+    }
+    schema
+}
+
+/// Null, or a value of the schema.
+pub(crate) fn nullable(mut schema: Document) -> Document {
+    if schema.is_empty() || permits_null(&schema) {
+        return schema;
+    }
+    match schema.get("bsonType") {
+        Some(Bson::String(name)) => {
+            let names = vec![name.clone(), "null".to_owned()];
+            schema.insert("bsonType", names);
+            schema
+        }
+        Some(Bson::Array(names)) => {
+            let mut names = names.clone();
+            names.push("null".into());
+            schema.insert("bsonType", names);
+            schema
+        }
+        _ => any_of(&[], vec![types(&["null"]), schema]),
+    }
+}
+
+fn permits_null(schema: &Document) -> bool {
+    let is_null = |name: &Bson| name.as_str() == Some("null");
+    match (schema.get("bsonType"), schema.get("anyOf")) {
+        (Some(Bson::Array(names)), _) => names.iter().any(is_null),
+        (Some(name), _) => is_null(name),
+        (None, Some(Bson::Array(schemas))) => schemas
+            .iter()
+            .any(|s| s.as_document().is_some_and(|s| s.is_empty() || permits_null(s))),
+        (None, _) => schema.is_empty(),
+    }
+}
+
+/// One of the strings, or a value of one of the schemas. No constraint if a schema has none.
+#[must_use]
+pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
+    if schemas.iter().any(Document::is_empty) {
+        return Document::new();
+    }
+    let mut all = schemas;
+    if !names.is_empty() {
+        all.insert(0, doc! { "enum": names });
+    }
+    match <[Document; 1]>::try_from(all) {
+        Ok([one]) => one,
+        Err(all) if all.is_empty() => Document::new(),
+        Err(all) => doc! { "anyOf": all },
+    }
+}
+
+/// The schema of a document with fields. Other fields are permitted.
+#[derive(Debug, Default)]
+pub struct ObjectSchema {
+    required: Vec<Bson>,
+    properties: Document,
+    flattened: Vec<Bson>,
+}
+
+impl ObjectSchema {
+    /// Adds a field. It may be missing if `is_required` is `false`, or if it may be null: then a
+    /// missing field is read as null.
+    #[must_use]
+    pub fn field(mut self, name: &str, schema: Document, is_required: bool) -> Self {
+        if is_required && !schema.is_empty() && !permits_null(&schema) {
+            self.required.push(name.into());
+        }
+        if !schema.is_empty() {
+            self.properties.insert(name, schema);
+        }
+        self
+    }
+
+    /// Adds the fields of a flattened value. A map adds none.
+    #[must_use]
+    pub fn flattened(mut self, schema: Document) -> Self {
+        let is_object = schema.get_str("bsonType").is_ok_and(|name| name == "object");
+        let is_enum = schema.contains_key("anyOf") && !permits_null(&schema);
+        if (is_object && schema.len() > 1) || is_enum {
+            self.flattened.push(schema.into());
+        }
+        self
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn finish(self) -> Document {
+        let mut schema = types(&["object"]);
+        for (name, values) in [("required", self.required), ("allOf", self.flattened)] {
+            if !values.is_empty() {
+                schema.insert(name, values);
+            }
+        }
+        if !self.properties.is_empty() {
+            schema.insert("properties", self.properties);
+        }
+        schema
+    }
+}
