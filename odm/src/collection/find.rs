@@ -180,14 +180,16 @@ impl<'a, D: Model> Find<'a, D> {
     /// [`Error::InvalidPageToken`] if the token is malformed, longer than 64 KiB or belongs to
     /// another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of
     /// the page has no value for a key; otherwise those of [`all`](Find::all).
-    pub async fn keyset<S: IntoKeyset<D>>(
+    pub fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,
         after: Option<&str>,
         size: u32,
-    ) -> Result<KeysetPage<D>> {
+    ) -> Pin<Box<dyn Future<Output = Result<KeysetPage<D>>> + Send + 'a>> {
+        // The type of the future does not contain that of the keys: a mistake in them is one error.
         let keys = keys(D::fields()).into_sort();
-        boxed(keyset::read(self, keys, after, size)).await
+        let after = after.map(str::to_owned);
+        boxed(async move { keyset::read(self, keys, after.as_deref(), size).await })
     }
 }
 
