@@ -5,10 +5,15 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
+pub use crate::aggregate::{
+    Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
+    shape_expr,
+};
 pub use crate::bson::Bson;
 use crate::bson::Document;
 pub use crate::bson::raw_ids::RawIdVisitor;
 pub use crate::error::ValueError;
+pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
@@ -22,6 +27,7 @@ pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
+pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the

@@ -10,12 +10,27 @@ mod buffered;
 mod enums;
 mod fields;
 mod index;
+mod projection;
 mod root;
+mod shape;
 mod values;
+
+pub(crate) use projection::projection;
+pub(crate) use shape::shape;
 
 /// The location of a span for messages, with the hygiene of the call site.
 fn at(span: Span) -> Span {
     Span::call_site().located_at(span)
+}
+
+/// The lints that generated code does not follow.
+fn allowed() -> TokenStream {
+    quote! {
+        #[allow(
+            unused_imports, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
+            missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
+        )]
+    }
 }
 
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -34,17 +49,22 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         Some(root) => root::root(model, root),
         None => values::into_value(ident),
     };
+    let operand = match &model.body {
+        Body::Struct(_) => TokenStream::new(),
+        Body::Newtype(_) | Body::Plain | Body::Enum(_) => values::operand(ident),
+    };
+    let allowed = allowed();
     quote! {
         #[doc(hidden)]
-        #[allow(
-            unused_imports, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
-            missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
-        )]
+        #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
             use __m::NoUuids as _;
             #field
             #contains_uuid
+            impl __m::Projection<#ident> for #ident {}
+            impl __m::Present for #ident {}
+            #operand
             #rest
         };
     }

@@ -61,6 +61,18 @@ pub(super) fn plain(ident: &Ident) -> TokenStream {
     }
 }
 
+/// A value of the type as an expression.
+pub(super) fn operand(ident: &Ident) -> TokenStream {
+    quote! {
+        impl<__R> __m::Operand<__R> for #ident {
+            type Value = #ident;
+            fn into_operand(self) -> __m::Expr<__R, #ident> {
+                __m::lit(self)
+            }
+        }
+    }
+}
+
 /// Values of the type in filters and updates, in the form that serde stores.
 pub(super) fn into_value(ident: &Ident) -> TokenStream {
     let serialized = quote_spanned!(at(ident.span())=> __m::serialized(self));

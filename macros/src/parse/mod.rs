@@ -8,6 +8,7 @@ use crate::diagnostics::Sink;
 mod container;
 mod field;
 pub(crate) mod index;
+pub(crate) mod projection;
 mod serde;
 
 pub(crate) use field::{FieldAttributes, IdSource};
@@ -181,6 +182,21 @@ fn identifiers(body: &Body) -> Vec<String> {
         Body::Empty => {}
     }
     out
+}
+
+/// Whether `Document` is derived too, which requires the name of a collection.
+pub(crate) fn has_collection(attributes: &[syn::Attribute]) -> bool {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
+        // The derive that uses the attribute reports its errors.
+        attribute
+            .parse_nested_meta(|meta| {
+                found |= meta.path.is_ident("collection");
+                skip_value(&meta)
+            })
+            .ok();
+    }
+    found
 }
 
 /// Calls `item` for the items of all `#[document(…)]` attributes. `false` after a syntax error.

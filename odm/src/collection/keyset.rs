@@ -152,7 +152,8 @@ fn values_of(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
         .collect()
 }
 
-fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
+/// The value at a path through embedded documents.
+pub(crate) fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
     match path.split_once('.') {
         None => document
             .get(path)

@@ -36,6 +36,7 @@ pub use find::Find;
 pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
+pub(crate) use keyset::lookup;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
