@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
+use serde::de::DeserializeOwned;
+
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
@@ -28,6 +30,10 @@ pub trait Projection<S> {
         Node::Whole
     }
 }
+
+/// Types in which results can be read. Implemented for all that satisfy the bounds.
+pub trait Output: DeserializeOwned + Send + Sync + 'static {}
+impl<T: DeserializeOwned + Send + Sync + 'static> Output for T {}
 
 /// Types of fields that are not an `Option`. Implemented by the derives.
 pub trait Present {}

@@ -49,10 +49,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         Some(root) => root::root(model, root),
         None => values::into_value(ident),
     };
-    let operand = match &model.body {
-        Body::Struct(_) => TokenStream::new(),
-        Body::Newtype(_) | Body::Plain | Body::Enum(_) => values::operand(ident),
-    };
+    let operand = model.root.is_none().then(|| values::operand(ident));
     let allowed = allowed();
     quote! {
         #[doc(hidden)]

@@ -2,8 +2,6 @@
 
 use std::pin::Pin;
 
-use serde::de::DeserializeOwned;
-
 use crate::aggregate::Pipeline;
 use crate::aggregate::write::Written;
 use crate::bson::RawDocumentBuf;
@@ -11,6 +9,8 @@ use crate::collection::{Collection, Documents};
 use crate::driver::options::AggregateOptions;
 use crate::error::Result;
 use crate::model::Model;
+use crate::path::field::Field;
+use crate::projection::Output;
 
 /// The collection that a pipeline reads, and the options of the call. Created by
 /// [`Collection::aggregate`].
@@ -73,7 +73,7 @@ impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
     }
 }
 
-impl<'a, In: Model, S: DeserializeOwned> Pipeline<In, S, On<'a, In>> {
+impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     /// Runs the pipeline and returns a stream of its documents, which requests further batches as it
     /// is read.
     ///
@@ -96,24 +96,18 @@ impl<'a, In: Model, S: DeserializeOwned> Pipeline<In, S, On<'a, In>> {
     /// # Errors
     /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
     /// [errors of the action](Collection#errors).
-    pub fn all(self) -> Pin<Box<dyn Future<Output = Result<Vec<S>>> + Send + 'a>>
-    where
-        S: Send + 'a,
-    {
+    pub fn all(self) -> Pin<Box<dyn Future<Output = Result<Vec<S>>> + Send + 'a>> {
         let running = self.stream();
         Box::pin(async move { running.await?.try_collect().await })
     }
 }
 
-impl<'a, In: Model, S: DeserializeOwned + crate::Field> Pipeline<In, S, On<'a, In>> {
+impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
     /// Runs the pipeline with a limit of 1 and reads its first document; `None` if there is none.
     ///
     /// # Errors
     /// Those of [`all`](Pipeline::all).
-    pub fn first(self) -> Pin<Box<dyn Future<Output = Result<Option<S>>> + Send + 'a>>
-    where
-        S: Send + 'a,
-    {
+    pub fn first(self) -> Pin<Box<dyn Future<Output = Result<Option<S>>> + Send + 'a>> {
         let running = self.limit(1).stream();
         Box::pin(async move { running.await?.try_next().await })
     }
