@@ -189,14 +189,22 @@ pub trait KeyOf<D: Model> {
     fn into_key(self) -> Result<Option<Bson>, ValueError>;
 }
 
+/// Types of ids for which a `K` is a key: the same type.
+#[diagnostic::on_unimplemented(
+    message = "the ids of this model are of type `{Self}`, found keys of type `{K}`",
+    label = "expected keys of type `{Self}`, or values of type `Ref<_>`"
+)]
+pub trait IdOf<K> {}
+impl<K> IdOf<K> for K {}
+
 macro_rules! ids {
     ($($t:ty)*) => { $(
-        impl<D: Model<Id = $t>> KeyOf<D> for $t {
+        impl<D: Model<Id: IdOf<$t>>> KeyOf<D> for $t {
             fn into_key(self) -> Result<Option<Bson>, ValueError> {
                 IntoValue::<$t>::into_value(self).map(Some)
             }
         }
-        impl<D: Model<Id = $t>> KeyOf<D> for &$t {
+        impl<D: Model<Id: IdOf<$t>>> KeyOf<D> for &$t {
             fn into_key(self) -> Result<Option<Bson>, ValueError> {
                 IntoValue::<$t>::into_value(self).map(Some)
             }
@@ -205,7 +213,7 @@ macro_rules! ids {
 }
 ids! { uuid::Uuid BsonUuid ObjectId i32 i64 u32 u64 String Bson }
 
-impl<D: Model<Id = String>> KeyOf<D> for &str {
+impl<D: Model<Id: IdOf<String>>> KeyOf<D> for &str {
     fn into_key(self) -> Result<Option<Bson>, ValueError> {
         Ok(Some(Bson::from(self)))
     }
