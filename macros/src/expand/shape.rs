@@ -73,9 +73,10 @@ fn declaration(
     let docs = fields
         .iter()
         .map(|a| format!("The field stored as `{}`.", a.name));
+    let allowed = allowed();
     let code = quote! {
         #[doc = #doc]
-        #[allow(dead_code, unreachable_pub, private_interfaces, missing_debug_implementations, clippy::all, clippy::pedantic)]
+        #allowed
         #vis struct #name<R> {
             #( #[doc = #docs] #vis #idents: #types, )*
         }

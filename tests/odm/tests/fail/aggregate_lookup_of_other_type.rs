@@ -1,4 +1,3 @@
-use marula::prelude::*;
 use marula::{Document, Embedded, Pipeline, Shape};
 use serde::{Deserialize, Serialize};
 
