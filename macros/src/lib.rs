@@ -242,11 +242,45 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// | `TotalsGroup<R>` | a field stored as `_id` | `Expr<R, T>` for `_id`, otherwise `Acc<R, T>` | `group` |
 /// | `TotalsGroup<R>` | no field stored as `_id` | `Acc<R, T>` | `group_all` |
 /// | `TotalsFacets<S>` | only fields of type `Vec<T>` | `Pipeline<S, T>` | `facet` |
-/// | `TotalsAdded<R>` | a field with `#[serde(flatten)]` | `Expr<R, T>` of the others | `add_fields` |
+/// | `TotalsAdded<R>` | a flattened field | `Expr<R, T>` of the others | `add_fields` |
 ///
 /// With one flattened field and one other field of type `Vec<T>` the struct is also the result of
 /// `lookup` and `graph_lookup`. `T` is the stored type: that of `#[document(as = Type)]` if it is
 /// given.
+///
+/// # Flattened fields
+///
+/// A shape that contains the documents of the stage before flattens them by `#[document(flatten)]`.
+/// The derive then implements `Deserialize`, so do not derive it: the fields of the documents and the
+/// added ones are read separately. Both types must ignore unknown fields.
+///
+/// ```
+/// use marula::expr::*;
+/// use marula::{Document, Pipeline, Shape, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "orders")]
+/// struct Order {
+///     _id: uuid::Uuid,
+///     total: i64,
+/// }
+///
+/// #[derive(Shape)]
+/// struct Taxed {
+///     #[document(flatten)]
+///     order: Order,
+///     tax: f64,
+/// }
+///
+/// let taxed = Pipeline::<Order>::new().add_fields(|o| TaxedAdded { tax: o.total() * 0.08 });
+/// # drop(taxed);
+/// ```
+///
+/// With `#[serde(flatten)]` and serde's derive, serde reads the fields from a buffer: slower, and a
+/// `uuid::Uuid` in the documents is a compile error, as for `Embedded`.
+///
+/// # Attributes
 ///
 /// The names are those that serde writes. The attributes are those of `Embedded`. With `Document` on
 /// the same struct it implements only the additions, so that results can be written by `merge_into`.
@@ -258,7 +292,7 @@ pub fn shape(input: TokenStream) -> TokenStream {
     let parsed = parse::parse(&input, is_root, &sink);
     let model = model::resolve(&parsed, &sink);
     let embedded = (!is_root).then(|| expand::expand(&model));
-    let shape = expand::shape(&model, &sink);
+    let shape = expand::shape(&model, &input, &sink);
     let errors = sink.finish();
     // `Document` reports the errors of its attributes.
     let errors = (!is_root).then_some(errors);
@@ -330,6 +364,7 @@ pub fn projection(input: TokenStream) -> TokenStream {
     let sink = diagnostics::Sink::new();
     let source = parse::projection::take(&mut input, &sink);
     let parsed = parse::parse(&input, false, &sink);
+    parse::reject_flatten(&parsed, &sink);
     let model = model::resolve(&parsed, &sink);
     let embedded = expand::expand(&model);
     let projection = source.map(|source| expand::projection(&model, &source));
@@ -340,6 +375,7 @@ pub fn projection(input: TokenStream) -> TokenStream {
 fn derive(input: &DeriveInput, root: bool) -> TokenStream {
     let sink = diagnostics::Sink::new();
     let parsed = parse::parse(input, root, &sink);
+    parse::reject_flatten(&parsed, &sink);
     let model = model::resolve(&parsed, &sink);
     let code = expand::expand(&model);
     let errors = sink.finish();

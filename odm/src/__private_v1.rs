@@ -5,13 +5,15 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
+pub use serde;
+
 pub use crate::aggregate::{
     Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
-    shape_expr,
+    read_flattened, shape_expr,
 };
-pub use crate::bson::Bson;
 use crate::bson::Document;
 pub use crate::bson::raw_ids::RawIdVisitor;
+pub use crate::bson::{Bson, from_slice};
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};

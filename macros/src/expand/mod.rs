@@ -47,9 +47,12 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let contains_uuid = buffered::contains_uuid(model);
     let rest = match &model.root {
         Some(root) => root::root(model, root),
+        // It does not need to implement `Serialize`.
+        None if model.reads_itself => TokenStream::new(),
         None => values::into_value(ident),
     };
-    let operand = model.root.is_none().then(|| values::operand(ident));
+    let is_value = model.root.is_none() && !model.reads_itself;
+    let operand = is_value.then(|| values::operand(ident));
     let allowed = allowed();
     quote! {
         #[doc(hidden)]

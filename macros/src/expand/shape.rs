@@ -2,13 +2,13 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, GenericArgument, PathArguments, Type};
 
 use crate::diagnostics::Sink;
 use crate::expand::allowed;
 use crate::model::{Accessor, AccessorKind, Body, Model};
 
-pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
+pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStream {
     if !model.usable {
         return TokenStream::new();
     }
@@ -32,6 +32,10 @@ pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
         [flat, ..] => vec![added(model, flat, &fields), joined(model, flat, &fields)],
     };
     let (structs, impls): (Vec<TokenStream>, Vec<TokenStream>) = parts.into_iter().flatten().unzip();
+    let deserialize = flat
+        .first()
+        .filter(|_| model.reads_itself)
+        .map(|flat| deserialize(model, input, flat));
     let (krate, allowed) = (&model.krate, allowed());
     quote! {
         #(#structs)*
@@ -41,8 +45,58 @@ pub(crate) fn shape(model: &Model, sink: &Sink) -> TokenStream {
             use #krate::__private_v1 as __m;
             impl __m::Shape for #ident {}
             #(#impls)*
+            #deserialize
         };
     }
+}
+
+/// `Deserialize`, which reads the flattened field and the other fields from the same bytes.
+fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStream {
+    let Data::Struct(DataStruct {
+        fields: Fields::Named(named),
+        ..
+    }) = &input.data
+    else {
+        return TokenStream::new();
+    };
+    let (ident, krate, flat_ident) = (&model.ident, &model.krate, &flat.ident);
+    let serde = quote!(#krate::__private_v1::serde).to_string().replace(' ', "");
+    let container = serde_attributes(&input.attrs);
+    let others = named
+        .named
+        .iter()
+        .filter(|f| f.ident.as_ref() != Some(flat_ident));
+    let (idents, fields): (Vec<_>, Vec<_>) = others
+        .map(|field| {
+            let (ident, ty, attributes) = (&field.ident, &field.ty, serde_attributes(&field.attrs));
+            (ident, quote!(#(#attributes)* #ident: #ty))
+        })
+        .unzip();
+    quote! {
+        impl<'de> __m::serde::Deserialize<'de> for #ident {
+            fn deserialize<__D: __m::serde::Deserializer<'de>>(
+                __deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                #[derive(__m::serde::Deserialize)]
+                #[serde(crate = #serde)]
+                #(#container)*
+                struct __Added {
+                    #(#fields,)*
+                }
+                __m::read_flattened(__deserializer, |__bytes| {
+                    let __added: __Added = __m::from_slice(__bytes)?;
+                    ::core::result::Result::Ok(#ident {
+                        #flat_ident: __m::from_slice(__bytes)?,
+                        #(#idents: __added.#idents,)*
+                    })
+                })
+            }
+        }
+    }
+}
+
+fn serde_attributes(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes.iter().filter(|a| a.path().is_ident("serde")).collect()
 }
 
 /// A struct beside the user's, and the code in the block of implementations.

@@ -184,6 +184,15 @@ fn identifiers(body: &Body) -> Vec<String> {
     out
 }
 
+/// Reports `#[document(flatten)]`, which only a shape can have.
+pub(crate) fn reject_flatten(parsed: &Parsed, sink: &Sink) {
+    if let Body::Named(fields) = &parsed.body {
+        for span in fields.iter().filter_map(|f| f.attributes.flatten) {
+            sink.at(span, "`flatten` is for `Shape`; write `#[serde(flatten)]`");
+        }
+    }
+}
+
 /// Whether `Document` is derived too, which requires the name of a collection.
 pub(crate) fn has_collection(attributes: &[syn::Attribute]) -> bool {
     let mut found = false;

@@ -46,9 +46,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct WithCustomer {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     order: Order,
     ///     customers: Vec<Customer>,
     /// }
@@ -83,9 +83,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     ///     _id: i64,
     ///     manager: Option<i64>,
     /// }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct WithManagers {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     employee: Employee,
     ///     managers: Vec<Employee>,
     /// }
@@ -205,9 +205,9 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct WithRecent {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     customer: Customer,
     ///     recent: Vec<Order>,
     /// }

@@ -65,6 +65,7 @@
 //! after it.
 
 mod bucket;
+mod flatten;
 mod group;
 mod join;
 mod near;
@@ -89,6 +90,8 @@ use crate::path::field::{Embedded, Field};
 use crate::projection::{self, Projection};
 use crate::sort::IntoSort;
 
+#[doc(hidden)]
+pub use flatten::read_flattened;
 pub use join::{GraphLookup, Joins, Lookup};
 pub use near::{GeoNear, VectorSearch};
 pub use run::On;
@@ -246,9 +249,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, total: i64, paid: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct WithRest {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     order: Order,
     ///     rest: i64,
     /// }

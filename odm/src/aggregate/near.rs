@@ -92,9 +92,9 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     _id: i64,
     ///     place: Point,
     /// }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct NearShop {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     shop: Shop,
     ///     metres: f64,
     /// }

@@ -59,7 +59,7 @@ pub trait MakeTotal<R> {
 /// type `S`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not contain fields that are added to `{S}`",
-    label = "expected the `…Added` struct of a shape with `#[serde(flatten)]` on a field of type `{S}`"
+    label = "expected the `…Added` struct of a shape with `#[document(flatten)]` on a field of type `{S}`"
 )]
 pub trait MakeAdded<S> {
     /// The shape.
@@ -72,7 +72,7 @@ pub trait MakeAdded<S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a `{S}` with one array of joined documents",
     label = "this shape cannot contain the result of the lookup",
-    note = "expected `#[serde(flatten)]` on a field of type `{S}`, and one other field of type `Vec<_>`"
+    note = "expected `#[document(flatten)]` on a field of type `{S}`, and one other field of type `Vec<_>`"
 )]
 pub trait Joined<S>: Shape {
     /// The type of the joined documents.

@@ -24,9 +24,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
     /// # #[document(collection = "orders")]
     /// # struct Order { _id: i64, customer: i64, total: i64 }
-    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// #[derive(Shape)]
     /// struct Running {
-    ///     #[serde(flatten)]
+    ///     #[document(flatten)]
     ///     order: Order,
     ///     so_far: i64,
     /// }

@@ -98,6 +98,85 @@ async fn collections_are_united() {
     shop.close().await;
 }
 
+/// A model with a `uuid::Uuid`, which serde cannot read from its buffer.
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "visits")]
+struct Visit {
+    _id: uuid::Uuid,
+    customer: marula::bson::Uuid,
+}
+
+#[derive(Debug, PartialEq, Shape)]
+#[serde(rename_all = "camelCase")]
+struct VisitOfCustomer {
+    #[document(flatten)]
+    visit: Visit,
+    #[serde(default)]
+    its_customers: Vec<Customer>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+struct Visits {
+    #[serde(rename = "_id")]
+    customer: marula::bson::Uuid,
+    visits: Vec<Visit>,
+}
+
+#[derive(Debug, PartialEq, Shape)]
+struct CustomerOfVisits {
+    #[document(flatten)]
+    visits: Visits,
+    joined: Vec<VisitOfCustomer>,
+}
+
+#[tokio::test]
+async fn flattened_documents_are_read_without_a_buffer() {
+    let shop = Shop::open().await;
+    let visits = shop.db.collection::<Visit>();
+    let visit = Visit {
+        _id: uuid::Uuid::from_u128(5),
+        customer: ada().id,
+    };
+    visits.insert_one(&visit).await.unwrap();
+    let joined = || {
+        visits
+            .aggregate()
+            .lookup::<VisitOfCustomer>()
+            .on(|v| v.customer(), |c| c.id())
+            .match_(|v| v.visit().customer().eq(ada().id) & v.its_customers().name().eq("Ada"))
+    };
+    let found = joined().all().await.unwrap();
+    assert_eq!(found[0].visit, visit);
+    assert_eq!(found[0].its_customers, [ada()]);
+
+    // In an array of another flattened document.
+    let nested = visits
+        .aggregate()
+        .group(|v| VisitsGroup {
+            customer: expr(v.customer()),
+            visits: push(lit::<_, marula::bson::Bson>("x")).retype(),
+        })
+        .stage_raw(marula::bson::doc! { "$lookup": {
+            "from": "visits", "localField": "_id", "foreignField": "customer", "as": "joined"
+        } })
+        .stage_raw(marula::bson::doc! { "$set": { "visits": "$joined" } })
+        .assume::<CustomerOfVisits>()
+        .first()
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(nested.visits.visits, [visit]);
+    assert!(nested.joined[0].its_customers.is_empty());
+
+    let error = joined()
+        .stage_raw(marula::bson::doc! { "$unset": "customer" })
+        .first()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("missing field `customer`"), "{error}");
+    shop.close().await;
+}
+
 #[test]
 fn other_collections_are_named() {
     let all = Pipeline::<Order>::new()

@@ -275,11 +275,11 @@ fn line(sku: &str, quantity: i32, price_cents: i64) -> Line {
 
 /// Orders 1 to 4, of which the first three are of one customer.
 pub(crate) fn orders() -> Vec<Order> {
-    let order = |id: i64, total: i64, customer: Uuid| Order {
+    let order = |id: i64, pieces: i32, total: i64, customer: Uuid| Order {
         id,
         customer_id: customer,
         status: if id == 3 { Status::Open } else { Status::Paid },
-        lines: vec![line("tea", i32::try_from(id).unwrap(), 100), line("pot", 1, 500)],
+        lines: vec![line("tea", pieces, 100), line("pot", 1, 500)],
         total,
         discount: (id == 2).then_some(50),
         fee: None,
@@ -298,10 +298,10 @@ pub(crate) fn orders() -> Vec<Order> {
         created_at: DateTime::from_millis(id * 86_400_000 * 20),
     };
     vec![
-        order(1, 600, ada().id),
-        order(2, 700, ada().id),
-        order(3, 800, ada().id),
-        order(4, 12_000, grace().id),
+        order(1, 1, 600, ada().id),
+        order(2, 2, 700, ada().id),
+        order(3, 3, 800, ada().id),
+        order(4, 4, 12_000, grace().id),
     ]
 }
 
