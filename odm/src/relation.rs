@@ -47,7 +47,7 @@ use crate::value::{IntoValue, serialized};
 /// A reference to a document of `D`, stored as its id.
 ///
 /// Nothing checks that the document exists. Filters and updates take a `Ref`; a plain id becomes
-/// one by [`Ref::new`] or `into()`.
+/// one by [`Ref::new`].
 ///
 /// ```
 /// # use marula::{Document, Ref, prelude::*};
@@ -70,6 +70,15 @@ pub struct Ref<D: Model> {
 
 impl<D: Model> Ref<D> {
     /// A reference to the document with this id.
+    ///
+    /// ```
+    /// # use marula::{Document, Ref};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "customers")]
+    /// # struct Customer { _id: i64 }
+    /// let reference = Ref::<Customer>::new(7);
+    /// assert_eq!(reference.id(), &7);
+    /// ```
     pub fn new(id: D::Id) -> Self {
         Ref {
             id,
@@ -78,6 +87,15 @@ impl<D: Model> Ref<D> {
     }
 
     /// A reference to a document.
+    ///
+    /// ```
+    /// # use marula::{Document, Ref};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "customers")]
+    /// # struct Customer { _id: i64 }
+    /// let reference = Ref::to(&Customer { _id: 7 });
+    /// assert_eq!(reference.into_id(), 7);
+    /// ```
     pub fn to(document: &D) -> Self
     where
         D::Id: Clone,

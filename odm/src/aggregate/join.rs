@@ -3,14 +3,14 @@
 use std::marker::PhantomData;
 
 use crate::aggregate::shape::Joined;
-use crate::aggregate::{Pipeline, invalid, nav};
+use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
-use crate::expr::{Operand, Raw, parts, variable, with_variable};
+use crate::expr::{Operand, Raw, field_name, parts, variable, with_variable};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
 use crate::path::marker::Readable;
-use crate::path::{AsPath, Types, Variable, check_path, value_path};
+use crate::path::{AsPath, Types, Variable, value_path};
 
 /// Types of two fields that a lookup can compare: the same type, in an array or an `Option` on either
 /// side.
@@ -28,9 +28,7 @@ impl<T> Joins<Option<T>> for T {}
 
 /// The name of a field in a stage.
 fn name<A: AsPath>(path: &A) -> Raw {
-    let path = value_path(path);
-    check_path(&path).map_err(invalid)?;
-    Ok(path.dotted().into())
+    Ok(field_name(&value_path(path))?.into())
 }
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
@@ -133,6 +131,18 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
 
     /// The same as [`union_with`](Pipeline::union_with), with a collection of another name than the
     /// model's, for example one for each tenant.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// let both = Pipeline::<Order>::new().union_with_collection::<Order>("old_orders", |o| o);
+    /// assert_eq!(
+    ///     both.to_string(),
+    ///     r#"[{"$unionWith": {"coll": "old_orders", "pipeline": []}}]"#
+    /// );
+    /// ```
     pub fn union_with_collection<F: Model>(
         self,
         collection: impl Into<String>,

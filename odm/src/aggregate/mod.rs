@@ -80,7 +80,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
-use crate::error::Error;
 use crate::expr::{Expr, Operand, Raw, parts, print};
 use crate::filter::Filter;
 use crate::model::Fields;
@@ -347,7 +346,15 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         self.stage("$limit", Ok(Bson::Int64(count.into())))
     }
 
-    /// Leaves out the first documents (`$skip`). See [`limit`](Pipeline::limit).
+    /// Leaves out the first documents (`$skip`).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// assert_eq!(Pipeline::<Order>::new().skip(20).to_string(), r#"[{"$skip": 20}]"#);
+    /// ```
     pub fn skip(self, count: u32) -> Self {
         self.stage("$skip", Ok(Bson::Int64(count.into())))
     }
@@ -435,7 +442,17 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         self.then()
     }
 
-    /// The stages without their types.
+    /// The stages without their types, for example for the driver's `aggregate`.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// let stages = Pipeline::<Order>::new().limit(5).into_stages().into_documents()?;
+    /// assert_eq!(stages, [doc! { "$limit": 5_i64 }]);
+    /// # Ok::<(), marula::Error>(())
+    /// ```
     pub fn into_stages(self) -> Stages {
         self.stages
     }
@@ -457,9 +474,4 @@ impl<In, S, C> fmt::Debug for Pipeline<In, S, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pipeline({self})")
     }
-}
-
-/// An error of a stage.
-fn invalid(reason: impl Into<String>) -> Box<Error> {
-    Box::new(Error::pipeline("", reason))
 }

@@ -2,15 +2,15 @@
 //! `$vectorSearch`.
 
 use crate::aggregate::shape::MakeAdded;
-use crate::aggregate::{Pipeline, invalid, nav};
+use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
-use crate::expr::{Expr, Raw};
+use crate::expr::{Expr, Raw, field_name};
 use crate::filter::Filter;
 use crate::geo::{Geometry, Point};
 use crate::model::{Fields, Model};
 use crate::path::marker::{Geo, Readable};
-use crate::path::{AsPath, Types, check_path, value_path};
+use crate::path::{AsPath, Types, value_path};
 
 /// The distance in the closure of [`Pipeline::geo_near`]. The stage computes it.
 const DISTANCE: &str = "$$distance";
@@ -188,9 +188,9 @@ impl<S: Model> VectorSearch<S> {
         let field = field(nav::<S>());
         let path = value_path(&field);
         let vector: Vec<Bson> = vector.into_iter().map(Bson::Double).collect();
-        let argument = check_path(&path).map_err(invalid).map(|()| {
-            doc! { "index": index, "path": path.dotted(), "queryVector": vector, "limit": i64::from(limit) }
-        });
+        let argument = field_name(&path).map(
+            |path| doc! { "index": index, "path": path, "queryVector": vector, "limit": i64::from(limit) },
+        );
         VectorSearch {
             argument,
             filter: None,

@@ -77,6 +77,19 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     /// Runs the pipeline and returns a stream of its documents, which requests further batches as it
     /// is read.
     ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let mut large = orders.aggregate().match_(|o| o.total().gt(100)).stream().await?;
+    /// while let Some(order) = large.try_next().await? {
+    ///     println!("{}", order.total);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
     /// [errors of the action](Collection#errors), except [`Error::Decode`](crate::Error::Decode).
@@ -93,6 +106,17 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
 
     /// Runs the pipeline and reads all documents into memory.
     ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let sample: Vec<Order> = orders.aggregate().sample(10).all().await?;
+    /// # drop(sample);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
     /// [errors of the action](Collection#errors).
@@ -104,6 +128,17 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
 
 impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
     /// Runs the pipeline with a limit of 1 and reads its first document; `None` if there is none.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let largest = orders.aggregate().sort(|o| o.total().desc()).first().await?;
+    /// # drop(largest);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Those of [`all`](Pipeline::all).

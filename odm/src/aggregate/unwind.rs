@@ -3,7 +3,7 @@
 use crate::aggregate::shape::{MakeGroup, MakeShape, MakeTotal};
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, doc};
-use crate::expr::{Expr, Single, field_path};
+use crate::expr::{Expr, Raw, Single, field_name, reference};
 use crate::filter::Filter;
 use crate::model::Fields;
 use crate::path::field::Field;
@@ -59,13 +59,32 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         A: AsPath<Root = S, Value: Array<Element: Field>, Mode: Single>,
     {
         let path = to_value_path(&array(nav::<S>()));
-        let pipeline = self.stage("$unwind", field_path(&path));
+        let pipeline = self.stage("$unwind", array_path(&path));
         Unwound::new(pipeline, path)
     }
 
     /// One document for each element of an array, and one for each document with an empty, null or
     /// missing array (`$unwind` with `preserveNullAndEmptyArrays`). The fields of the element are
     /// `Option`s in expressions.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, tags: Vec<String> }
+    /// # #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// # struct Tag { tag: Option<String> }
+    /// let tags = Pipeline::<Order>::new()
+    ///     .unwind_optional(|o| o.tags())
+    ///     .project(|_, tag| TagExpr { tag: expr(tag) });
+    /// assert_eq!(
+    ///     tags.to_string(),
+    ///     concat!(
+    ///         r#"[{"$unwind": {"path": "$tags", "preserveNullAndEmptyArrays": true}}, "#,
+    ///         r#"{"$project": {"_id": 0, "tag": "$tags"}}]"#
+    ///     )
+    /// );
+    /// ```
     pub fn unwind_optional<A>(
         self,
         array: impl FnOnce(Fields<S>) -> A,
@@ -75,10 +94,14 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     {
         let path = to_value_path(&array(nav::<S>()));
         let argument =
-            field_path(&path).map(|p| Bson::from(doc! { "path": p, "preserveNullAndEmptyArrays": true }));
+            array_path(&path).map(|p| Bson::from(doc! { "path": p, "preserveNullAndEmptyArrays": true }));
         let pipeline = self.stage("$unwind", argument);
         Unwound::new(pipeline, path)
     }
+}
+
+fn array_path(path: &RawPath) -> Raw {
+    Ok(Bson::String(reference(field_name(path)?)))
 }
 
 impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {

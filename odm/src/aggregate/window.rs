@@ -3,14 +3,14 @@
 use std::marker::PhantomData;
 
 use crate::aggregate::shape::MakeAdded;
-use crate::aggregate::{Pipeline, invalid, nav};
+use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
 use crate::error::Error;
-use crate::expr::{IntoExpr, Operand, Raw, Single, Unit, parts};
+use crate::expr::{IntoExpr, Operand, Raw, Single, Unit, field_name, parts};
 use crate::model::Fields;
 use crate::path::field::Field;
 use crate::path::marker::{Nullable, Ordered};
-use crate::path::{AsPath, RawPath, Read, Types, check_path};
+use crate::path::{AsPath, RawPath, Read, Types};
 use crate::sort::IntoSort;
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
@@ -55,6 +55,21 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     }
 
     /// The same as [`window`](Pipeline::window), with all documents in one partition.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # #[derive(Shape)]
+    /// # struct Ranked { #[document(flatten)] order: Order, rank: i64 }
+    /// let ranked = Pipeline::<Order>::new()
+    ///     .window_all(|o| o.total().desc(), |_| RankedAdded { rank: rank() });
+    /// assert_eq!(
+    ///     ranked.to_string(),
+    ///     r#"[{"$setWindowFields": {"sortBy": {"total": -1}, "output": {"rank": {"$rank": {}}}}}]"#
+    /// );
+    /// ```
     pub fn window_all<O: IntoSort<S>, P: MakeAdded<S>>(
         self,
         sort: impl FnOnce(Fields<S>) -> O,
@@ -137,8 +152,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
 
 /// The name of a field in a stage.
 fn name(path: &RawPath) -> Result<String, Box<Error>> {
-    check_path(path).map_err(invalid)?;
-    Ok(path.dotted().to_owned())
+    field_name(path).map(str::to_owned)
 }
 
 /// Adds a name to a list, and keeps the first error.

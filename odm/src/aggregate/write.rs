@@ -38,6 +38,12 @@ pub enum WhenNotMatched {
 }
 
 /// The options of [`merge_into`](Pipeline::merge_into).
+///
+/// ```
+/// use marula::aggregate::{Merge, WhenMatched};
+/// let merge = Merge::new().collection("archive").when_matched(WhenMatched::KeepExisting);
+/// # drop(merge);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Merge {
     collection: Option<String>,
@@ -157,6 +163,15 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     }
 
     /// The same as [`out`](Pipeline::out), with a collection of another name than the model's.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// let copy = Pipeline::<Order>::new().out_to("copies");
+    /// assert_eq!(copy.to_string(), r#"[{"$out": "copies"}]"#);
+    /// ```
     pub fn out_to(self, collection: &str) -> Pipeline<In, Written, C> {
         self.stage("$out", Ok(Bson::from(collection))).then()
     }

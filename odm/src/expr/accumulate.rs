@@ -235,7 +235,20 @@ pub fn top<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Valu
     ))
 }
 
-/// The value in the last document of a sort (`$bottom`, MongoDB 5.2+). See [`top`].
+/// The value in the last document of a sort (`$bottom`, MongoDB 5.2+).
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "orders")]
+/// # struct Order { _id: i64, total: i64 }
+/// let o = Order::fields();
+/// let smallest = bottom(o.total().desc(), o._id());
+/// assert_eq!(
+///     smallest.to_string(),
+///     r#"{"$bottom": {"sortBy": {"total": -1}, "output": "$_id"}}"#
+/// );
+/// ```
 pub fn bottom<R, E: Operand<R>>(sort: impl IntoSort<R>, value: E) -> Acc<R, E::Value> {
     Acc::from_raw(sorted(
         "$bottom",
@@ -268,7 +281,20 @@ pub fn top_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<
     ))
 }
 
-/// The values in the last `n` documents of a sort (`$bottomN`, MongoDB 5.2+). See [`top_n`].
+/// The values in the last `n` documents of a sort (`$bottomN`, MongoDB 5.2+).
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "orders")]
+/// # struct Order { _id: i64, total: i64 }
+/// let o = Order::fields();
+/// let smallest = bottom_n(3, o.total().desc(), o._id());
+/// assert_eq!(
+///     smallest.to_string(),
+///     r#"{"$bottomN": {"sortBy": {"total": -1}, "output": "$_id", "n": 3}}"#
+/// );
+/// ```
 pub fn bottom_n<R, E: Operand<R>>(n: u32, sort: impl IntoSort<R>, value: E) -> Acc<R, Vec<E::Value>> {
     Acc::from_raw(sorted(
         "$bottomN",

@@ -145,7 +145,22 @@ pub fn any_of<R, A: Operand<R, Value: List>>(
     )
 }
 
-/// Whether a condition is true for all elements (`$allElementsTrue`). See [`any_of`].
+/// Whether a condition is true for all elements (`$allElementsTrue`).
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "games")]
+/// # struct Game { _id: i64, scores: Vec<i32> }
+/// let perfect = all_of(Game::fields().scores(), |score| gt(score, 90));
+/// assert_eq!(
+///     perfect.to_string(),
+///     concat!(
+///         r#"{"$allElementsTrue": [{"$map": {"input": "$scores", "as": "v0", "#,
+///         r#""in": {"$gt": ["$$v0", 90]}}}]}"#
+///     )
+/// );
+/// ```
 pub fn all_of<R, A: Operand<R, Value: List>>(
     array: A,
     condition: impl FnOnce(ItemNav<A::Value, R>) -> Expr<R, bool>,
@@ -207,7 +222,21 @@ pub fn avg_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
 }
 
 /// The least of the values computed from each element (`$min` of a `$map`); `None` of an empty array.
-/// See [`map`].
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "games")]
+/// # struct Game { _id: i64, scores: Vec<i32> }
+/// let least = min_of(Game::fields().scores(), |score| score * 2);
+/// assert_eq!(
+///     least.to_string(),
+///     concat!(
+///         r#"{"$min": {"$map": {"input": "$scores", "as": "v0", "#,
+///         r#""in": {"$multiply": ["$$v0", 2]}}}}"#
+///     )
+/// );
+/// ```
 pub fn min_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,
@@ -216,7 +245,22 @@ pub fn min_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 }
 
 /// The greatest of the values computed from each element (`$max` of a `$map`); `None` of an empty
-/// array. See [`map`].
+/// array.
+///
+/// ```
+/// # use marula::{Document, expr::*, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "games")]
+/// # struct Game { _id: i64, scores: Vec<i32> }
+/// let greatest = max_of(Game::fields().scores(), |score| score * 2);
+/// assert_eq!(
+///     greatest.to_string(),
+///     concat!(
+///         r#"{"$max": {"$map": {"input": "$scores", "as": "v0", "#,
+///         r#""in": {"$multiply": ["$$v0", 2]}}}}"#
+///     )
+/// );
+/// ```
 pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
     array: A,
     body: impl FnOnce(ItemNav<A::Value, R>) -> B,

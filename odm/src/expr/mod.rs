@@ -248,6 +248,18 @@ pub(crate) fn field_path(path: &RawPath) -> Raw {
     })
 }
 
+/// The name of a field in a stage that takes names and not expressions.
+pub(crate) fn field_name(path: &RawPath) -> Result<&str, Box<Error>> {
+    let invalid = |reason: String| Box::new(Error::pipeline(path.dotted().replace('\0', ""), reason));
+    check_path(path).map_err(invalid)?;
+    if path.is_untagged() || path.implied().iter().any(|i| i.tag.is_some()) {
+        return Err(invalid(
+            "the stage would also read this field of other variants of the enum; add the field by `add_fields` before".to_owned(),
+        ));
+    }
+    Ok(path.dotted())
+}
+
 fn literal_text(text: &str) -> Bson {
     if text.starts_with('$') {
         doc! { "$literal": text }.into()

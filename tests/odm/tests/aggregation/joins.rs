@@ -226,3 +226,16 @@ fn recursive_lookups_are_sent() {
         )
     );
 }
+
+/// `code` is a field of both variants, and the stage takes the name of a field only.
+#[test]
+fn fields_of_variants_are_not_names() {
+    let joined = Pipeline::<Order>::new()
+        .lookup::<WithCustomer>()
+        .on(|o| o.payment().card().code(), |c| c.name());
+    assert_eq!(
+        joined.to_string(),
+        "<invalid pipeline at `payment.code`: the stage would also read this field of other variants of the enum; add the \
+         field by `add_fields` before>"
+    );
+}

@@ -199,3 +199,24 @@ async fn keyset_pages_need_no_further_field_for_their_keys() {
     assert!(last.next.is_none() && last.previous.is_some());
     shop.close().await;
 }
+
+#[tokio::test]
+async fn changed_documents_are_read_as_projections() {
+    let shop = Shop::open().await;
+    let changed = shop
+        .orders
+        .find_one_and_update(|o| o.id().eq(2), |o| o.tags().push("new"))
+        .select::<HasTea>()
+        .await
+        .unwrap();
+    assert_eq!(changed, Some(HasTea { id: 2, has_tea: true }));
+    let deleted = shop
+        .orders
+        .find_one_and_delete(|o| o.id().eq(2))
+        .select::<Skus>()
+        .required()
+        .await
+        .unwrap();
+    assert_eq!(deleted.status, Status::Paid);
+    shop.close().await;
+}
