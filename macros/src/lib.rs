@@ -244,6 +244,8 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// | `TotalsFacets<S>` | only fields of type `Vec<T>` | `Pipeline<S, T>` | `facet` |
 /// | `TotalsAdded<R>` | a flattened field | `Expr<R, T>` of the others | `add_fields` |
 ///
+/// No other item of the module can have these names.
+///
 /// With one flattened field and one other field of type `Vec<T>` the struct is also the result of
 /// `lookup` and `graph_lookup`. `T` is the stored type: that of `#[document(as = Type)]` if it is
 /// given.

@@ -30,6 +30,7 @@ pub use crate::path::marker::{
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
+pub use crate::relation::{IdOf, KeyOf};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the

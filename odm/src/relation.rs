@@ -193,11 +193,12 @@ values! {
 }
 
 /// A value that refers to a document of `D`: its id, a [`Ref`], or an `Option` of one, where `None`
-/// refers to no document. Also for references to them.
+/// refers to no document. Also for references to them, and for newtypes of ids that derive
+/// [`Embedded`](derive@crate::Embedded).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not refer to a `{D}`",
     label = "expected ids of `{D}`, or values of type `Ref<{D}>`",
-    note = "for an id of your own type use `Ref::<{D}>::new(id)`"
+    note = "for an id of your own type derive `Embedded` for a newtype, or use `Ref::<{D}>::new(id)`"
 )]
 pub trait KeyOf<D: Model> {
     /// The id as BSON.

@@ -112,6 +112,20 @@ fn stored(model: &Model, accessor: &Accessor) -> TokenStream {
     }
 }
 
+/// The type parameter of a generated struct, with a name that no type of a field contains.
+fn root(fields: &[&Accessor]) -> syn::Ident {
+    let contains = |ty: &Type| {
+        let text = quote!(#ty).to_string();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word == "R")
+    };
+    let is_used = fields.iter().any(|a| {
+        let stored = matches!(&a.kind, AccessorKind::As(ty) if contains(ty));
+        stored || contains(&a.ty)
+    });
+    format_ident!("{}", if is_used { "__R" } else { "R" })
+}
+
 /// A struct beside the user's, with its visibility.
 fn declaration(
     model: &Model,
@@ -128,10 +142,11 @@ fn declaration(
         .iter()
         .map(|a| format!("The field stored as `{}`.", a.name));
     let allowed = allowed();
+    let root = root(fields);
     let code = quote! {
         #[doc = #doc]
         #allowed
-        #vis struct #name<R> {
+        #vis struct #name<#root> {
             #( #[doc = #docs] #vis #idents: #types, )*
         }
     };
@@ -142,11 +157,12 @@ fn expr(model: &Model, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
+    let root = root(fields);
     let (ident, krate) = (&model.ident, &model.krate);
     let types: Vec<_> = fields
         .iter()
         .map(|a| stored(model, a))
-        .map(|ty| quote!(#krate::__private_v1::Expr<R, #ty>))
+        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
         .collect();
     let (name, code) = declaration(model, "Expr", "expressions", fields, &types);
     let (idents, names) = idents_and_names(fields);
@@ -171,6 +187,7 @@ fn group(model: &Model, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
+    let root = root(fields);
     let (ident, krate) = (&model.ident, &model.krate);
     let is_key = |a: &Accessor| a.name == "_id";
     let types: Vec<_> = fields
@@ -178,9 +195,9 @@ fn group(model: &Model, fields: &[&Accessor]) -> Part {
         .map(|a| {
             let ty = stored(model, a);
             if is_key(a) {
-                quote!(#krate::__private_v1::Expr<R, #ty>)
+                quote!(#krate::__private_v1::Expr<#root, #ty>)
             } else {
-                quote!(#krate::__private_v1::Acc<R, #ty>)
+                quote!(#krate::__private_v1::Acc<#root, #ty>)
             }
         })
         .collect();
@@ -217,10 +234,11 @@ fn facets(model: &Model, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
+    let root = root(fields);
     let (ident, krate) = (&model.ident, &model.krate);
     let types: Vec<_> = fields
         .iter()
-        .map(|a| element(a).map(|ty| quote!(#krate::__private_v1::Pipeline<R, #ty>)))
+        .map(|a| element(a).map(|ty| quote!(#krate::__private_v1::Pipeline<#root, #ty>)))
         .collect::<Option<_>>()?;
     let (name, code) = declaration(model, "Facets", "pipelines", fields, &types);
     let (idents, names) = idents_and_names(fields);
@@ -239,11 +257,12 @@ fn added(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
     if fields.is_empty() {
         return None;
     }
+    let root = root(fields);
     let (ident, krate, base) = (&model.ident, &model.krate, &flat.ty);
     let types: Vec<_> = fields
         .iter()
         .map(|a| stored(model, a))
-        .map(|ty| quote!(#krate::__private_v1::Expr<R, #ty>))
+        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
         .collect();
     let (name, code) = declaration(model, "Added", "expressions", fields, &types);
     let (idents, names) = idents_and_names(fields);

@@ -44,6 +44,16 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             #raw_ids
         }
         #(#forwarded)*
+        impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for #ident {
+            fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
+                __m::KeyOf::<__D>::into_key(&self)
+            }
+        }
+        impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for &#ident {
+            fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
+                __m::IntoValue::<#ident>::into_value(self).map(::core::option::Option::Some)
+            }
+        }
     }
 }
 

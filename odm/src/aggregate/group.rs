@@ -9,7 +9,7 @@ use crate::path::field::Field;
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
     /// Groups the documents by the field of the shape that is stored as `_id` (`$group`). See the
-    /// [module](self#shapes).
+    /// [module](crate::aggregate#shapes).
     pub fn group<G: MakeGroup<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
         let fields = group(nav::<S>()).into_fields();
         self.stage("$group", fields.into_group(None)).then()

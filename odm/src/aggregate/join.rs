@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::aggregate::shape::Joined;
+use crate::aggregate::stages::replaced;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
 use crate::expr::{Operand, Raw, field_name, parts, variable, with_variable};
@@ -25,6 +26,14 @@ impl<T> Joins<T> for Option<T> {}
 impl<T> Joins<T> for Vec<T> {}
 impl<T> Joins<Vec<T>> for T {}
 impl<T> Joins<Option<T>> for T {}
+
+/// The name of the array of a lookup.
+fn array_name<S: Field, J: Joined<S>>() -> Raw {
+    if S::stored_names().contains(&J::AS) {
+        return Err(replaced(J::AS));
+    }
+    Ok(Bson::from(J::AS))
+}
 
 /// The name of a field in a stage.
 fn name<A: AsPath>(path: &A) -> Raw {
@@ -178,7 +187,7 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
             ("from", Some(Ok(from))),
             first,
             second,
-            ("as", Some(Ok(Bson::from(J::AS)))),
+            ("as", Some(array_name::<S, J>())),
         ];
         let argument = parts(&mut all.into_iter()).map(Bson::Document);
         self.pipeline.stage("$lookup", argument).then()
@@ -298,7 +307,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
             ("startWith", Some(start(nav::<S>()).into_operand().into_raw())),
             ("connectFromField", Some(name(&from(nav::<J::Foreign>())))),
             ("connectToField", Some(name(&to(nav::<J::Foreign>())))),
-            ("as", Some(Ok(Bson::from(J::AS)))),
+            ("as", Some(array_name::<S, J>())),
             (
                 "maxDepth",
                 self.max_depth.map(|depth| Ok(Bson::Int64(depth.into()))),

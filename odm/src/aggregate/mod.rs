@@ -1,6 +1,6 @@
 //! Typed aggregation: pipelines of stages, and the shapes of their results.
 //!
-//! [`Collection::aggregate`] starts a [`Pipeline`]. Each stage takes a closure over the fields of the
+//! [`Collection::aggregate`](crate::Collection::aggregate) starts a [`Pipeline`]. Each stage takes a closure over the fields of the
 //! documents that the previous stage returns, so a field that does not exist, or has another type, is
 //! a compile error. The values are [expressions](crate::expr).
 //!
@@ -269,7 +269,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         self,
         added: impl FnOnce(Fields<S>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
-        let added = added(nav::<S>()).into_fields();
+        let added = added(nav::<S>()).into_fields().checked(S::stored_names());
         self.stage("$set", added.into_added()).then()
     }
 

@@ -115,7 +115,9 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
         near: GeoNear<S>,
         added: impl FnOnce(Expr<S, f64>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
-        let added = added(Expr::raw(DISTANCE)).into_fields();
+        let added = added(Expr::raw(DISTANCE))
+            .into_fields()
+            .checked(S::stored_names());
         let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
         self.stage("$geoNear", near.into_argument(distance)).then()
     }

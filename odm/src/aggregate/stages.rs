@@ -68,6 +68,17 @@ impl ShapeFields {
         parts(&mut self.0.into_iter().map(|(name, value)| (name, Some(value)))).map(Bson::Document)
     }
 
+    /// The fields, which must not have the names of fields of the documents: the shape would read their
+    /// values in both places.
+    pub(super) fn checked(mut self, existing: &[&'static str]) -> Self {
+        for (name, value) in &mut self.0 {
+            if existing.contains(name) {
+                *value = Err(replaced(name));
+            }
+        }
+        self
+    }
+
     /// The argument of `$project`, without the `_id` unless it is a field.
     pub(super) fn into_projection(self) -> Raw {
         let excludes_id = !self.0.iter().any(|(name, _)| *name == "_id");
@@ -128,12 +139,21 @@ impl ShapeFields {
     ) -> std::result::Result<&'static str, Box<Error>> {
         match &self.0[..] {
             [(name, Ok(only))] if only == value => Ok(name),
+            [(_, Err(e))] => Err(e.clone()),
             _ => Err(Box::new(Error::pipeline(
                 "",
                 format!("`{stage}` adds one field, which must be the value that its closure receives"),
             ))),
         }
     }
+}
+
+/// The error of an added field with the name of an existing one.
+pub(super) fn replaced(name: &str) -> Box<Error> {
+    Box::new(Error::pipeline(
+        name,
+        "the documents have a field of this name, which the added field would replace; rename it in the shape",
+    ))
 }
 
 /// The value of a field of `$project` and `$set`. There a number or a Boolean includes or excludes

@@ -85,10 +85,11 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         added: impl FnOnce(Fields<S>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
         let sort = sort(nav::<S>()).into_sort();
+        let added = added(nav::<S>()).into_fields().checked(S::stored_names());
         let all = [
             ("partitionBy", partition),
             ("sortBy", Some(Ok(Bson::Document(sort)))),
-            ("output", Some(added(nav::<S>()).into_fields().into_document())),
+            ("output", Some(added.into_document())),
         ];
         let argument = parts(&mut all.into_iter()).map(Bson::Document);
         self.stage("$setWindowFields", argument).then()

@@ -117,8 +117,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
         self
     }
 
-    /// The driver's action with the filter and the options: for projections, and for options
-    /// without a typed setter.
+    /// The driver's action with the filter and the options, for options without a typed setter.
     ///
     /// # Errors
     /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter

@@ -34,7 +34,7 @@
 //!
 //! Where an expression of a type is expected, a narrower one fits ([`Fits`]): `T` for an
 //! `Option<T>`, `i32` for `i64`. Arithmetic with integers gives `i64`, with an `f64` gives `f64`, and
-//! with a [`Decimal128`] gives that; `/` never gives an integer. With an `Option` on either side the
+//! with a [`Decimal128`](crate::bson::Decimal128) gives that; `/` never gives an integer. With an `Option` on either side the
 //! result is an `Option`, since the server computes null. An integer that exceeds `i64` becomes a
 //! double on the server, which is then a decode error.
 //!

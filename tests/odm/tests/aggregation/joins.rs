@@ -239,3 +239,21 @@ fn fields_of_variants_are_not_names() {
          field by `add_fields` before>"
     );
 }
+
+#[derive(Debug, Shape)]
+struct Repriced {
+    #[document(flatten)]
+    order: Order,
+    total: i64,
+}
+
+/// The shape would read the same value as `order.total` and as `total`.
+#[test]
+fn added_fields_do_not_replace_fields_of_the_documents() {
+    let repriced = Pipeline::<Order>::new().add_fields(|o| RepricedAdded { total: o.total() * 2 });
+    assert_eq!(
+        repriced.to_string(),
+        "<invalid pipeline at `total`: the documents have a field of this name, which the added field would replace; rename \
+         it in the shape>"
+    );
+}

@@ -101,3 +101,25 @@ async fn futures_can_be_sent_to_other_threads() {
     assert_eq!(loaded.unwrap(), 1);
     shop.close().await;
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, marula::Embedded)]
+struct ProductId(i64);
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "products")]
+struct Product {
+    #[serde(rename = "_id")]
+    #[document(id = manual)]
+    id: ProductId,
+}
+
+#[tokio::test]
+async fn newtypes_of_ids_are_keys() {
+    let shop = Shop::open().await;
+    let products: Collection<Product> = shop.db.collection();
+    products.insert_one(&Product { id: ProductId(5) }).await.unwrap();
+    let found = products.load([ProductId(5), ProductId(6)]).await.unwrap();
+    assert_eq!(found.keys().collect::<Vec<_>>(), [&ProductId(5)]);
+    assert_eq!(products.load(found.keys()).await.unwrap().len(), 1);
+    shop.close().await;
+}
