@@ -208,8 +208,8 @@ pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)
 }
 
-/// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation creates,
-/// and generates the structs that stages take. It includes all that `Embedded` implements.
+/// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation
+/// creates, and generates the structs that stages take. It includes all that `Embedded` implements.
 ///
 /// ```
 /// use marula::expr::*;
@@ -253,8 +253,8 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// # Flattened fields
 ///
 /// A shape that contains the documents of the stage before flattens them by `#[document(flatten)]`.
-/// The derive then implements `Deserialize`, so do not derive it: the fields of the documents and the
-/// added ones are read separately. Both types must ignore unknown fields.
+/// The derive then implements `Deserialize`, so do not derive it: the fields of the documents and
+/// the added ones are read separately. Both types must ignore unknown fields.
 ///
 /// ```
 /// use marula::expr::*;
@@ -284,8 +284,9 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 ///
 /// # Attributes
 ///
-/// The names are those that serde writes. The attributes are those of `Embedded`. With `Document` on
-/// the same struct it implements only the additions, so that results can be written by `merge_into`.
+/// The names are those that serde writes. The attributes are those of `Embedded`. With `Document`
+/// on the same struct it implements only the additions, so that results can be written by
+/// `merge_into`.
 #[proc_macro_derive(Shape, attributes(document, serde))]
 pub fn shape(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -301,8 +302,8 @@ pub fn shape(input: TokenStream) -> TokenStream {
     quote::quote!(#embedded #shape #errors).into()
 }
 
-/// Implements `marula::Projection` for a struct with named fields that is read from a part of a stored
-/// type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements.
+/// Implements `marula::Projection` for a struct with named fields that is read from a part of a
+/// stored type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements.
 ///
 /// ```
 /// use marula::expr::gt;

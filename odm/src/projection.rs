@@ -14,8 +14,8 @@ use crate::model::Fields;
 use crate::path::field::{Field, Opaque};
 use crate::path::{AsPath, Maybe, Path, RawPath, Read, to_value_path};
 
-/// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a `Vec`
-/// of a projection of its elements, or a struct with
+/// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
+/// `Vec` of a projection of its elements, or a struct with
 /// [`#[derive(Projection)]`](derive@crate::Projection).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a field of type `{S}`",
@@ -185,7 +185,8 @@ impl Selection {
 }
 
 impl Node {
-    /// Whether the names are those of the stored value at a path, so that its fields can be included.
+    /// Whether the names are those of the stored value at a path, so that its fields can be
+    /// included.
     fn is_plain(&self, at: &str) -> bool {
         match self {
             Node::Whole => true,

@@ -77,8 +77,8 @@ fn take_field(attributes: &mut Vec<Attribute>, sink: &Sink) -> Option<From> {
     from
 }
 
-/// Calls `item` for the items with these names, and removes the attributes that contain one. Such an
-/// attribute contains no other item, except `crate`.
+/// Calls `item` for the items with these names, and removes the attributes that contain one. Such
+/// an attribute contains no other item, except `crate`.
 fn take_items(
     attributes: &mut Vec<Attribute>,
     names: &[&str],

@@ -13,9 +13,9 @@ use crate::value::IntoValue;
 const KEY: &str = "$$bucket";
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
-    /// Groups the documents by ranges of a value (`$bucket`). The boundaries are ascending; the last
-    /// one is the exclusive upper limit. The second argument of the closure is the key, the lower
-    /// limit of the range: put it into the field stored as `_id`.
+    /// Groups the documents by ranges of a value (`$bucket`). The boundaries are ascending; the
+    /// last one is the exclusive upper limit. The second argument of the closure is the key, the
+    /// lower limit of the range: put it into the field stored as `_id`.
     ///
     /// A value outside of the boundaries is in the bucket of `default`, which must be less than the
     /// first boundary or not less than the last; without a default it is an error of the server.
@@ -68,9 +68,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             .then()
     }
 
-    /// Groups the documents into a number of ranges of a value with about equal numbers of documents
-    /// (`$bucketAuto`). The second argument of the closure is the key, the limits of the range: put it
-    /// into the field stored as `_id`.
+    /// Groups the documents into a number of ranges of a value with about equal numbers of
+    /// documents (`$bucketAuto`). The second argument of the closure is the key, the limits of the
+    /// range: put it into the field stored as `_id`.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::BucketRange, expr::*, prelude::*};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 use crate::bson::raw_ids::DOCUMENT_BYTES;
 use crate::bson::{DecodeError, RawDocumentBuf};
 
-/// Reads a value from the bytes of its document. The derive of a shape calls it: the flattened field
-/// and the other fields are read from the same bytes, and not from serde's buffer.
+/// Reads a value from the bytes of its document. The derive of a shape calls it: the flattened
+/// field and the other fields are read from the same bytes, and not from serde's buffer.
 ///
 /// # Errors
 /// That of `read`, and those of a value that is not a document.

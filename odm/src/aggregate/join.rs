@@ -13,8 +13,8 @@ use crate::path::field::Field;
 use crate::path::marker::Readable;
 use crate::path::{AsPath, Types, Variable, value_path};
 
-/// Types of two fields that a lookup can compare: the same type, in an array or an `Option` on either
-/// side.
+/// Types of two fields that a lookup can compare: the same type, in an array or an `Option` on
+/// either side.
 #[diagnostic::on_unimplemented(
     message = "a lookup compares a `{Self}` with a `{F}`",
     label = "the local field is a `{Self}`, the foreign field a `{F}`",
@@ -41,8 +41,8 @@ fn name<A: AsPath>(path: &A) -> Raw {
 }
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
-    /// Reads documents of another collection into an array (`$lookup`): the result is the shape `J`,
-    /// which flattens the documents and has one array. Continue with [`on`](Lookup::on) or
+    /// Reads documents of another collection into an array (`$lookup`): the result is the shape
+    /// `J`, which flattens the documents and has one array. Continue with [`on`](Lookup::on) or
     /// [`pipeline`](Lookup::pipeline).
     ///
     /// ```
@@ -80,7 +80,8 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     }
 
     /// Reads documents of another collection recursively into an array (`$graphLookup`): the result
-    /// is the shape `J`, as for [`lookup`](Pipeline::lookup). Continue with [`on`](GraphLookup::on).
+    /// is the shape `J`, as for [`lookup`](Pipeline::lookup). Continue with
+    /// [`on`](GraphLookup::on).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, prelude::*};
@@ -288,8 +289,8 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
         self
     }
 
-    /// Starts with a value, and reads the documents whose field `to` is equal to it, then those whose
-    /// field `to` is equal to the field `from` of a document that was read, and so on.
+    /// Starts with a value, and reads the documents whose field `to` is equal to it, then those
+    /// whose field `to` is equal to the field `from` of a document that was read, and so on.
     pub fn on<E, A, B>(
         self,
         start: impl FnOnce(Fields<S>) -> E,

@@ -122,8 +122,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
         self.stage("$geoNear", near.into_argument(distance)).then()
     }
 
-    /// A full-text search in an index of Atlas Search (`$search`): the first stage of a pipeline. The
-    /// argument is sent unchecked. The score is [`search_score`](crate::expr::search_score).
+    /// A full-text search in an index of Atlas Search (`$search`): the first stage of a pipeline.
+    /// The argument is sent unchecked. The score is [`search_score`](crate::expr::search_score).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, bson::doc, prelude::*};

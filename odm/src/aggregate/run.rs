@@ -74,8 +74,8 @@ impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
 }
 
 impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
-    /// Runs the pipeline and returns a stream of its documents, which requests further batches as it
-    /// is read.
+    /// Runs the pipeline and returns a stream of its documents, which requests further batches as
+    /// it is read.
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
@@ -149,7 +149,8 @@ impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
 }
 
 impl<'a, In: Model> Pipeline<In, Written, On<'a, In>> {
-    /// Runs a pipeline that ends with [`merge_into`](Pipeline::merge_into) or [`out`](Pipeline::out).
+    /// Runs a pipeline that ends with [`merge_into`](Pipeline::merge_into) or
+    /// [`out`](Pipeline::out).
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};

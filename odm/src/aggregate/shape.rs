@@ -27,8 +27,8 @@ pub trait MakeShape<R> {
     fn into_fields(self) -> ShapeFields;
 }
 
-/// A struct of a key and accumulators over `R`: the generated `…Group<R>` of a shape with a field that
-/// is stored as `_id`.
+/// A struct of a key and accumulators over `R`: the generated `…Group<R>` of a shape with a field
+/// that is stored as `_id`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group with a key over `{R}`",
     label = "expected the `…Group` struct of a shape with a key",
@@ -55,8 +55,8 @@ pub trait MakeTotal<R> {
     fn into_fields(self) -> ShapeFields;
 }
 
-/// The fields that are added to an `S`: the generated `…Added<S>` of a shape with a flattened field of
-/// type `S`.
+/// The fields that are added to an `S`: the generated `…Added<S>` of a shape with a flattened field
+/// of type `S`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not contain fields that are added to `{S}`",
     label = "expected the `…Added` struct of a shape with `#[document(flatten)]` on a field of type `{S}`"
@@ -81,8 +81,8 @@ pub trait Joined<S>: Shape {
     const AS: &'static str;
 }
 
-/// The pipelines of the facets of a shape over `S`: the generated `…Facets<S>` of a shape whose fields
-/// are all arrays.
+/// The pipelines of the facets of a shape over `S`: the generated `…Facets<S>` of a shape whose
+/// fields are all arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not contain facets over `{S}`",
     label = "expected the `…Facets` struct of a shape whose fields are all of type `Vec<_>`"

@@ -68,8 +68,8 @@ impl ShapeFields {
         parts(&mut self.0.into_iter().map(|(name, value)| (name, Some(value)))).map(Bson::Document)
     }
 
-    /// The fields, which must not have the names of fields of the documents: the shape would read their
-    /// values in both places.
+    /// The fields, which must not have the names of fields of the documents: the shape would read
+    /// their values in both places.
     pub(super) fn checked(mut self, existing: &[&'static str]) -> Self {
         for (name, value) in &mut self.0 {
             if existing.contains(name) {

@@ -23,8 +23,8 @@ pub struct Unwound<In, S, T, C, M = Read> {
 }
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
-    /// One document for each element of an array (`$unwind`). Documents with an empty, null or missing
-    /// array are left out; see [`unwind_optional`](Pipeline::unwind_optional).
+    /// One document for each element of an array (`$unwind`). Documents with an empty, null or
+    /// missing array are left out; see [`unwind_optional`](Pipeline::unwind_optional).
     ///
     /// ```
     /// # use marula::{Document, Embedded, Pipeline, Shape, expr::*, prelude::*};

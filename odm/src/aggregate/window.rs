@@ -15,8 +15,8 @@ use crate::sort::IntoSort;
 
 impl<In, S: Field, C> Pipeline<In, S, C> {
     /// Adds fields computed over the documents around each document (`$setWindowFields`, MongoDB
-    /// 5.0+): within the documents of equal `partition`, in the order of `sort`. The result is a shape
-    /// that flattens the documents; its values are [`over`](crate::expr::over),
+    /// 5.0+): within the documents of equal `partition`, in the order of `sort`. The result is a
+    /// shape that flattens the documents; its values are [`over`](crate::expr::over),
     /// [`rank`](crate::expr::rank) and the like.
     ///
     /// ```
@@ -95,9 +95,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         self.stage("$setWindowFields", argument).then()
     }
 
-    /// Adds documents where a field has gaps (`$densify`, MongoDB 5.1+). The new documents have only
-    /// this field and those of the partition: read them as a type whose other fields are optional, or
-    /// continue with [`fill`](Pipeline::fill).
+    /// Adds documents where a field has gaps (`$densify`, MongoDB 5.1+). The new documents have
+    /// only this field and those of the partition: read them as a type whose other fields are
+    /// optional, or continue with [`fill`](Pipeline::fill).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, aggregate::Densify, bson::DateTime, expr::Unit, prelude::*};

@@ -147,8 +147,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
             .then()
     }
 
-    /// Replaces the collection of the model by the documents (`$out`), which must be the last stage.
-    /// Run it by [`execute`](Pipeline::execute).
+    /// Replaces the collection of the model by the documents (`$out`), which must be the last
+    /// stage. Run it by [`execute`](Pipeline::execute).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};

@@ -148,8 +148,8 @@ pub fn sum<R, T: Summed<Sum = S>, S>(value: impl Operand<R, Value = T>) -> Acc<R
     one("$sum", T::summand(value.into_operand().into_raw()))
 }
 
-/// The average (`$avg`), as `f64` or `Decimal128`. Null is ignored; the average of an `Option` is an
-/// `Option`, since all values may be null.
+/// The average (`$avg`), as `f64` or `Decimal128`. Null is ignored; the average of an `Option` is
+/// an `Option`, since all values may be null.
 ///
 /// ```
 /// # use marula::expr::{avg, lit};

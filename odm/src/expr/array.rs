@@ -201,7 +201,8 @@ pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
     call("$sum", [values])
 }
 
-/// The average of a value computed from each element (`$avg` of a `$map`); `None` of an empty array.
+/// The average of a value computed from each element (`$avg` of a `$map`); `None` of an empty
+/// array.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
@@ -221,7 +222,8 @@ pub fn avg_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
     call("$avg", [map(array, body).into_raw()])
 }
 
-/// The least of the values computed from each element (`$min` of a `$map`); `None` of an empty array.
+/// The least of the values computed from each element (`$min` of a `$map`); `None` of an empty
+/// array.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
@@ -268,8 +270,8 @@ pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
     call("$max", [map(array, body).into_raw()])
 }
 
-/// A value computed from all elements in order (`$reduce`): the closure takes the value so far and an
-/// element.
+/// A value computed from all elements in order (`$reduce`): the closure takes the value so far and
+/// an element.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};

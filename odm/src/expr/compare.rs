@@ -33,7 +33,8 @@ comparisons! {
     gt "$gt" [Ordered];
     /// Whether `a` is greater than or equal to `b` (`$gte`).
     gte "$gte" [Ordered];
-    /// Whether `a` is less than `b` (`$lt`). Null and a missing field are less than all other values.
+    /// Whether `a` is less than `b` (`$lt`). Null and a missing field are less than all other
+    /// values.
     lt "$lt" [Ordered];
     /// Whether `a` is less than or equal to `b` (`$lte`), see [`lt`].
     lte "$lte" [Ordered];
@@ -193,8 +194,8 @@ fn branch(branches: &mut dyn Iterator<Item = (Raw, Raw)>, default: Raw) -> Raw {
 }
 
 /// The greatest of the ascending boundaries that a value is not less than. The last boundary is the
-/// exclusive upper limit of all values. As the key of a group it divides documents as `$bucket` does.
-/// A value outside of the boundaries gets the default; without a default the server fails.
+/// exclusive upper limit of all values. As the key of a group it divides documents as `$bucket`
+/// does. A value outside of the boundaries gets the default; without a default the server fails.
 ///
 /// ```
 /// # use marula::expr::{bucket, lit};

@@ -28,15 +28,15 @@
 //! # Types
 //!
 //! An expression of type `Expr<R, T>` is computed from documents of type `R` and has the value type
-//! `T`. A path has the type of its field; a path that goes through an `Option`, an enum variant or a
-//! map has an `Option` of it. A path through an array has many values and is not an expression: use
-//! [`map`], [`sum_of`] or another function on the array itself.
+//! `T`. A path has the type of its field; a path that goes through an `Option`, an enum variant or
+//! a map has an `Option` of it. A path through an array has many values and is not an expression:
+//! use [`map`], [`sum_of`] or another function on the array itself.
 //!
 //! Where an expression of a type is expected, a narrower one fits ([`Fits`]): `T` for an
-//! `Option<T>`, `i32` for `i64`. Arithmetic with integers gives `i64`, with an `f64` gives `f64`, and
-//! with a [`Decimal128`](crate::bson::Decimal128) gives that; `/` never gives an integer. With an `Option` on either side the
-//! result is an `Option`, since the server computes null. An integer that exceeds `i64` becomes a
-//! double on the server, which is then a decode error.
+//! `Option<T>`, `i32` for `i64`. Arithmetic with integers gives `i64`, with an `f64` gives `f64`,
+//! and with a [`Decimal128`](crate::bson::Decimal128) gives that; `/` never gives an integer. With
+//! an `Option` on either side the result is an `Option`, since the server computes null. An integer
+//! that exceeds `i64` becomes a double on the server, which is then a decode error.
 //!
 //! # Literals
 //!
@@ -46,13 +46,14 @@
 //!
 //! # Null
 //!
-//! The server orders null and a missing field before all other values: `lt(o.discount(), 5)` is true
-//! for an order without a discount. Filters differ: there a comparison with a number matches numbers
-//! only.
+//! The server orders null and a missing field before all other values: `lt(o.discount(), 5)` is
+//! true for an order without a discount. Filters differ: there a comparison with a number matches
+//! numbers only.
 //!
 //! # Other expressions
 //!
-//! [`Expr::raw`] takes any expression, and [`Expr::retype`] states another type. Neither is checked.
+//! [`Expr::raw`] takes any expression, and [`Expr::retype`] states another type. Neither is
+//! checked.
 
 mod accumulate;
 mod array;
@@ -163,8 +164,8 @@ pub(crate) fn print(raw: &Raw, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A value in documents of type `R`: a path, an [`Expr`], a number, a string, the `…Expr` struct of a
-/// [`Shape`](derive@crate::Shape).
+/// A value in documents of type `R`: a path, an [`Expr`], a number, a string, the `…Expr` struct of
+/// a [`Shape`](derive@crate::Shape).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an expression over `{R}`",
     label = "expected a path, an expression or a value",
@@ -277,7 +278,8 @@ pub(crate) fn reference(dotted: &str) -> String {
     }
 }
 
-/// Types whose values fit where a `T` is expected: the same type, an `Option` of it, a wider number.
+/// Types whose values fit where a `T` is expected: the same type, an `Option` of it, a wider
+/// number.
 #[diagnostic::on_unimplemented(
     message = "an expression of type `{Self}` does not fit where a `{T}` is expected",
     label = "expected `{T}`, found `{Self}`",

@@ -194,8 +194,8 @@ pub fn trunc<R, A: Operand<R, Value: Number>>(number: A, decimals: i8) -> Expr<R
     places("$trunc", number.into_operand().into_raw(), decimals)
 }
 
-/// A number raised to a power (`$pow`). An integer raised to a negative power is not an integer, which
-/// is then a decode error: convert it with [`to_double`] first.
+/// A number raised to a power (`$pow`). An integer raised to a negative power is not an integer,
+/// which is then a decode error: convert it with [`to_double`] first.
 ///
 /// ```
 /// # use marula::expr::{lit, pow};

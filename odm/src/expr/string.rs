@@ -134,7 +134,8 @@ pub fn index_of_text<R>(text: impl IntoExpr<R, String>, find: impl IntoExpr<R, S
 }
 
 /// Whether a string matches a regular expression (`$regexMatch`), with options such as `i`; see the
-/// [server's documentation](https://www.mongodb.com/docs/manual/reference/operator/aggregation/regexMatch/).
+/// [server's
+/// documentation](https://www.mongodb.com/docs/manual/reference/operator/aggregation/regexMatch/).
 /// Of null it is false.
 ///
 /// ```
