@@ -1,5 +1,20 @@
-//! Projections: structs that are read from a part of a stored type. See
+//! Projections: structs that are read from a part of a stored type, checked against its fields by
 //! [`#[derive(Projection)]`](derive@crate::Projection).
+//!
+//! `select::<P>()` reads a projection: of a [`find`](crate::collection::Find::select) and its pages,
+//! of a [`find_one`](crate::collection::FindOne::select), of a find-and-modify, and of a
+//! [`Pipeline`](crate::Pipeline::select). Only the fields of the projection are sent by the server.
+//!
+//! | type of the stored field | types of the field in a projection |
+//! |---|---|
+//! | `T` | `T`, `Option<T>`, a projection `P` of `T`, `Option<P>` |
+//! | `Option<T>`, and `T` behind an `Option` | `Option<T>`, `Option<P>` |
+//! | `Vec<T>` | `Vec<T>`, `Vec<P>` |
+//! | `#[document(opaque)] T` | `T` |
+//!
+//! Fields with their stored names are included, so that an index that contains them can answer the
+//! query. Fields with another name, from another path, or computed are expressions, which a `find`
+//! supports from MongoDB 4.4.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
