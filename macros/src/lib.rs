@@ -221,9 +221,177 @@ pub fn embedded(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), false)
 }
 
+/// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation
+/// creates, and generates the structs that stages take. It includes all that `Embedded` implements.
+///
+/// ```
+/// use marula::expr::*;
+/// use marula::{Document, Pipeline, Shape, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// # #[derive(Document, Serialize, Deserialize)]
+/// # #[document(collection = "orders")]
+/// # struct Order { _id: i64, customer: i64, total: i64 }
+/// #[derive(Shape, Serialize, Deserialize)]
+/// struct Totals {
+///     #[serde(rename = "_id")]
+///     customer: i64,
+///     revenue: i64,
+/// }
+///
+/// let totals = Pipeline::<Order>::new()
+///     .group(|o| TotalsGroup { customer: expr(o.customer()), revenue: sum(o.total()) });
+/// assert_eq!(
+///     totals.to_string(),
+///     r#"[{"$group": {"_id": "$customer", "revenue": {"$sum": "$total"}}}]"#
+/// );
+/// ```
+///
+/// For a struct `Totals` and its fields of types `T` it generates, with the same visibility:
+///
+/// | struct | for a struct with | fields | used by |
+/// |---|---|---|---|
+/// | `TotalsExpr<R>` | no flattened field | `Expr<R, T>` | `project`, inner documents |
+/// | `TotalsGroup<R>` | a field stored as `_id` | `Expr<R, T>` for `_id`, otherwise `Acc<R, T>` | `group` |
+/// | `TotalsGroup<R>` | no field stored as `_id` | `Acc<R, T>` | `group_all` |
+/// | `TotalsFacets<S>` | only fields of type `Vec<T>` | `Pipeline<S, T>` | `facet` |
+/// | `TotalsAdded<R>` | a flattened field | `Expr<R, T>` of the others | `add_fields` |
+///
+/// No other item of the module can have these names.
+///
+/// With one flattened field and one other field of type `Vec<T>` the struct is also the result of
+/// `lookup` and `graph_lookup`. `T` is the stored type: that of `#[document(as = Type)]` if it is
+/// given.
+///
+/// # Flattened fields
+///
+/// A shape that contains the documents of the stage before flattens them by `#[document(flatten)]`.
+/// The derive then implements `Deserialize`, so do not derive it: the fields of the documents and
+/// the added ones are read separately. Both types must ignore unknown fields.
+///
+/// ```
+/// use marula::expr::*;
+/// use marula::{Document, Pipeline, Shape, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "orders")]
+/// struct Order {
+///     _id: uuid::Uuid,
+///     total: i64,
+/// }
+///
+/// #[derive(Shape)]
+/// struct Taxed {
+///     #[document(flatten)]
+///     order: Order,
+///     tax: f64,
+/// }
+///
+/// let taxed = Pipeline::<Order>::new().add_fields(|o| TaxedAdded { tax: o.total() * 0.08 });
+/// # drop(taxed);
+/// ```
+///
+/// With `#[serde(flatten)]` and serde's derive, serde reads the fields from a buffer: slower, and a
+/// `uuid::Uuid` in the documents is a compile error, as for `Embedded`.
+///
+/// # Attributes
+///
+/// The names are those that serde writes. The attributes are those of `Embedded`. With `Document`
+/// on the same struct it implements only the additions, so that results can be written by
+/// `merge_into`.
+#[proc_macro_derive(Shape, attributes(document, serde))]
+pub fn shape(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    let is_root = parse::has_collection(&input.attrs);
+    let sink = diagnostics::Sink::new();
+    let parsed = parse::parse(&input, is_root, &sink);
+    let model = model::resolve(&parsed, &sink);
+    let embedded = (!is_root).then(|| expand::expand(&model));
+    let shape = expand::shape(&model, &input, &sink);
+    let errors = sink.finish();
+    // `Document` reports the errors of its attributes.
+    let errors = (!is_root).then_some(errors);
+    quote::quote!(#embedded #shape #errors).into()
+}
+
+/// Implements `marula::Projection` for a struct with named fields that is read from a part of a
+/// stored type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements.
+///
+/// ```
+/// use marula::expr::gt;
+/// use marula::{Document, Embedded, Pipeline, Projection, prelude::*};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Embedded, Serialize, Deserialize)]
+/// struct Address {
+///     city: String,
+///     street: String,
+/// }
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "people")]
+/// struct Person {
+///     _id: i64,
+///     name: String,
+///     age: i32,
+///     address: Option<Address>,
+/// }
+///
+/// #[derive(Projection, Serialize, Deserialize)]
+/// #[document(of = Person)]
+/// struct Summary {
+///     _id: i64,
+///     name: String,
+///     #[document(path = address.city)]
+///     city: Option<String>,
+///     #[document(expr = |p| gt(p.age(), 17))]
+///     is_adult: bool,
+/// }
+///
+/// let summaries = Pipeline::<Person>::new().select::<Summary>();
+/// assert_eq!(
+///     summaries.to_string(),
+///     concat!(
+///         r#"[{"$project": {"_id": 1, "name": 1, "city": "$address.city", "#,
+///         r#""is_adult": {"$gt": ["$age", 17]}}}]"#
+///     )
+/// );
+/// ```
+///
+/// # Attributes
+///
+/// | `#[document(…)]` | meaning |
+/// |---|---|
+/// | `of = Type` | on the struct: the stored type; required |
+/// | `crate = path` | on the struct: the path of `marula`, if imported under another name |
+/// | `path = a.b` | on a field: the Rust names of the stored field; default: the name of the field |
+/// | `expr = \|o\| …` | on a field: an expression; the closure takes the fields of the stored type |
+/// | `as = Type`, `opaque` | on a field: as for `Document` |
+///
+/// A field has the type of the stored field, an `Option` of it, a projection of it, or a `Vec` of
+/// projections of its elements. Behind an `Option` it must be an `Option`.
+///
+/// Fields whose names and paths are those of the stored type are included; all other fields are
+/// expressions, which in a `find` require MongoDB 4.4.
+#[proc_macro_derive(Projection, attributes(document, serde))]
+pub fn projection(input: TokenStream) -> TokenStream {
+    let mut input = parse_macro_input!(input as DeriveInput);
+    let sink = diagnostics::Sink::new();
+    let source = parse::projection::take(&mut input, &sink);
+    let parsed = parse::parse(&input, false, &sink);
+    parse::reject_flatten(&parsed, &sink);
+    let model = model::resolve(&parsed, &sink);
+    let embedded = expand::expand(&model);
+    let projection = source.map(|source| expand::projection(&model, &source));
+    let errors = sink.finish();
+    quote::quote!(#embedded #projection #errors).into()
+}
+
 fn derive(input: &DeriveInput, root: bool) -> TokenStream {
     let sink = diagnostics::Sink::new();
     let parsed = parse::parse(input, root, &sink);
+    parse::reject_flatten(&parsed, &sink);
     let model = model::resolve(&parsed, &sink);
     let code = expand::expand(&model);
     let errors = sink.finish();

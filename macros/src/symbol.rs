@@ -15,7 +15,7 @@ pub(crate) const ROOT: [&str; 9] = [
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.
-pub(crate) const FIELD: [&str; 5] = ["id", "index", "unique", "opaque", "as"];
+pub(crate) const FIELD: [&str; 6] = ["id", "index", "unique", "opaque", "as", "flatten"];
 /// Options of `index(…)` that take a value or a list.
 pub(crate) const INDEX_VALUES: [&str; 7] = [
     "name",

@@ -5,13 +5,20 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-pub use crate::bson::Bson;
+pub use serde;
+
+pub use crate::aggregate::{
+    Joined, MakeAdded, MakeFacets, MakeGroup, MakeShape, MakeTotal, Pipeline, Shape, ShapeFields, Stages,
+    read_flattened, shape_expr,
+};
 pub use crate::bson::Document as BsonDocument;
 pub use crate::bson::raw_ids::RawIdVisitor;
+pub use crate::bson::{Bson, from_slice};
 pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use crate::error::ValueError;
+pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
@@ -26,6 +33,8 @@ pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
+pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
+pub use crate::relation::{IdOf, KeyOf};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the

@@ -116,6 +116,14 @@ pub enum Error {
         /// Why it is invalid, and what to do.
         reason: String,
     },
+    /// An aggregation pipeline or a projection that the server would reject, or that would read
+    /// another value than the one it names. Nothing was sent.
+    InvalidPipeline {
+        /// The dotted path that is invalid; empty for the pipeline as a whole.
+        path: String,
+        /// Why it is invalid, and what to do.
+        reason: String,
+    },
     /// An invalid argument: a page size of 0, a keyset page sorted by a field that a document does
     /// not have, or a `distinct` of an enum variant inside an array.
     InvalidArgument {
@@ -152,6 +160,13 @@ impl Error {
 
     pub(crate) fn update(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::InvalidUpdate {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+
+    pub(crate) fn pipeline(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::InvalidPipeline {
             path: path.into(),
             reason: reason.into(),
         }
@@ -247,6 +262,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "invalid update at {}: {reason}",
+                    Location(path, "its top level")
+                )
+            }
+            Error::InvalidPipeline { path, reason } => {
+                write!(
+                    f,
+                    "invalid pipeline at {}: {reason}",
                     Location(path, "its top level")
                 )
             }

@@ -73,6 +73,8 @@
 //! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
 //! | sort orders chosen by a request | [`SortNames`] |
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
+//! | aggregate | [`aggregate`], [`expr`] |
+//! | load the documents that others refer to | [`relation`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | change indexes by commands | `cli` (feature `cli`) |
 //! | handle errors | [`Error`] |
@@ -82,6 +84,7 @@
 //! `cli` adds the commands of the module `cli`, with the crate clap. All other features are those of the
 //! [`driver`](driver#features), with the same names and defaults. The client runs on tokio.
 
+pub mod aggregate;
 pub mod bson;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -89,6 +92,7 @@ mod client;
 pub mod collection;
 mod declaration;
 pub mod error;
+pub mod expr;
 pub mod filter;
 pub mod geo;
 pub mod id;
@@ -98,6 +102,8 @@ mod json_schema;
 pub mod model;
 pub mod path;
 pub mod prelude;
+pub mod projection;
+pub mod relation;
 pub mod schema;
 pub mod sort;
 mod stored;
@@ -109,14 +115,19 @@ pub mod __private_v1;
 
 pub use marula_driver as driver;
 
+pub use aggregate::Pipeline;
+pub use aggregate::Shape;
 pub use client::{Client, Database, connect};
 pub use collection::Collection;
 pub use error::{Error, Result, SchemaError, ValueError};
+pub use expr::{Acc, Expr};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
-pub use marula_macros::{Document, Embedded};
+pub use marula_macros::{Document, Embedded, Projection, Shape};
 pub use model::{Fields, Model};
 pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
+pub use projection::Projection;
+pub use relation::{KeyOf, Ref};
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;

@@ -12,12 +12,27 @@ mod enums;
 mod fields;
 mod index;
 mod json_schema;
+mod projection;
 mod root;
+mod shape;
 mod values;
+
+pub(crate) use projection::projection;
+pub(crate) use shape::shape;
 
 /// The location of a span for messages, with the hygiene of the call site.
 fn at(span: Span) -> Span {
     Span::call_site().located_at(span)
+}
+
+/// The lints that generated code does not follow.
+fn allowed() -> TokenStream {
+    quote! {
+        #[allow(
+            unused_imports, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
+            missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
+        )]
+    }
 }
 
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -35,19 +50,24 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let contains_uuid = buffered::contains_uuid(model);
     let rest = match &model.root {
         Some(root) => root::root(model, root),
+        // It does not need to implement `Serialize`.
+        None if model.reads_itself => TokenStream::new(),
         None => values::into_value(ident),
     };
+    let is_value = model.root.is_none() && !model.reads_itself;
+    let operand = is_value.then(|| values::operand(ident));
+    let allowed = allowed();
     quote! {
         #[doc(hidden)]
-        #[allow(
-            unused_imports, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
-            missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
-        )]
+        #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
             use __m::NoUuids as _;
             #field
             #contains_uuid
+            impl __m::Projection<#ident> for #ident {}
+            impl __m::Present for #ident {}
+            #operand
             #rest
         };
     }

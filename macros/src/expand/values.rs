@@ -46,6 +46,16 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             #schema
         }
         #(#forwarded)*
+        impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for #ident {
+            fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
+                __m::KeyOf::<__D>::into_key(&self)
+            }
+        }
+        impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for &#ident {
+            fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
+                __m::IntoValue::<#ident>::into_value(self).map(::core::option::Option::Some)
+            }
+        }
     }
 }
 
@@ -61,6 +71,18 @@ pub(super) fn plain(ident: &Ident, items: &TokenStream) -> TokenStream {
         }
         impl __m::IndexKey for #ident {}
         impl __m::HashedKey for #ident {}
+    }
+}
+
+/// A value of the type as an expression.
+pub(super) fn operand(ident: &Ident) -> TokenStream {
+    quote! {
+        impl<__R> __m::Operand<__R> for #ident {
+            type Value = #ident;
+            fn into_operand(self) -> __m::Expr<__R, #ident> {
+                __m::lit(self)
+            }
+        }
     }
 }
 

@@ -64,7 +64,7 @@ fn is_option(ty: &syn::Type) -> bool {
 fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Option<Accessor> {
     let ident = field.ident.clone()?;
     let name = stored_name(field, rule)?;
-    if field.serde.flatten.is_none() {
+    if !is_flat(field) {
         let at = field.serde.rename.as_ref().map_or(ident.span(), |n| n.span);
         check_name(
             &Name {
@@ -75,16 +75,22 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         );
     }
     let kind = kind(field, sink);
-    let read = !field.serde.unread && field.serde.flatten.is_none();
+    let read = !field.serde.unread && !is_flat(field);
     Some(Accessor {
         ident,
         name,
         ty: field.ty.clone(),
         kind,
         read,
-        read_by_type: read_by_type(field),
+        // Serde buffers only what it flattens itself.
+        read_by_type: read_by_type(field) && field.attributes.flatten.is_none(),
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
     })
+}
+
+/// Whether the fields of the value are fields of the outer document.
+fn is_flat(field: &Field) -> bool {
+    field.serde.flatten.is_some() || field.attributes.flatten.is_some()
 }
 
 /// Whether the type's own `Deserialize` reads the field.
@@ -107,7 +113,7 @@ pub(super) fn stored_name(field: &Field, rule: Rule) -> Option<String> {
 
 pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
     let attributes = &field.attributes;
-    if let Some(span) = field.serde.flatten {
+    if let Some(span) = field.serde.flatten.or(attributes.flatten) {
         if attributes.opaque.is_some() || attributes.stored_as.is_some() {
             sink.at(
                 span,

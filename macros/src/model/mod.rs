@@ -32,6 +32,8 @@ pub(crate) struct Model {
     pub(crate) read_types: Vec<Type>,
     /// The additions of `Document`.
     pub(crate) root: Option<Root>,
+    /// Whether the derive implements `Deserialize`: a shape with `#[document(flatten)]`.
+    pub(crate) reads_itself: bool,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one for each derive")]
@@ -167,7 +169,12 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
         body,
         read_types: read_types(parsed),
         root,
+        reads_itself: reads_itself(parsed),
     }
+}
+
+fn reads_itself(parsed: &Parsed) -> bool {
+    matches!(&parsed.body, parse::Body::Named(fields) if fields.iter().any(|f| f.attributes.flatten.is_some()))
 }
 
 /// The types whose own `Deserialize` reads a part of a value of the type.

@@ -14,6 +14,8 @@ pub(crate) struct FieldAttributes {
     pub(crate) unique: Option<Span>,
     pub(crate) opaque: Option<Span>,
     pub(crate) stored_as: Option<Type>,
+    /// Flattened, and read by the code of the derive instead of serde's.
+    pub(crate) flatten: Option<Span>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
             "index" => out.index = Some(span),
             "unique" => out.unique = Some(span),
             "opaque" => out.opaque = Some(span),
+            "flatten" => out.flatten = Some(span),
             "as" => out.stored_as = Some(meta.value()?.parse()?),
             _ => {
                 let name = meta

@@ -9,6 +9,7 @@ pub(crate) mod collection;
 mod container;
 mod field;
 pub(crate) mod index;
+pub(crate) mod projection;
 mod serde;
 
 pub(crate) use field::{FieldAttributes, IdSource};
@@ -187,6 +188,30 @@ fn identifiers(body: &Body) -> Vec<String> {
         Body::Empty => {}
     }
     out
+}
+
+/// Reports `#[document(flatten)]`, which only a shape can have.
+pub(crate) fn reject_flatten(parsed: &Parsed, sink: &Sink) {
+    if let Body::Named(fields) = &parsed.body {
+        for span in fields.iter().filter_map(|f| f.attributes.flatten) {
+            sink.at(span, "`flatten` is for `Shape`; write `#[serde(flatten)]`");
+        }
+    }
+}
+
+/// Whether `Document` is derived too, which requires the name of a collection.
+pub(crate) fn has_collection(attributes: &[syn::Attribute]) -> bool {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("document")) {
+        // The derive that uses the attribute reports its errors.
+        attribute
+            .parse_nested_meta(|meta| {
+                found |= meta.path.is_ident("collection");
+                skip_value(&meta)
+            })
+            .ok();
+    }
+    found
 }
 
 /// Calls `item` for the items of all `#[document(…)]` attributes. `false` after a syntax error.

@@ -3,21 +3,20 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::Visitor;
+use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::bson::raw_ids::DOCUMENT_BYTES;
 use crate::bson::{Bson, DecodeError, RawDocument, from_raw, from_slice};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
-use crate::model::Model;
 
 /// Decodes a document. The error contains the collection, the `_id` and the path of the field.
-pub(super) fn decode<D: Model>(namespace: &Namespace, raw: &RawDocument) -> Result<D> {
+pub(super) fn decode<T: DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
     from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
 }
 
-/// A model that the driver decodes directly from the reply; [`decode`] would need a copy of the
+/// A document that the driver decodes directly from the reply; [`decode`] would need a copy of the
 /// document. A decode error is kept as a value, since it is not an error of the driver.
 pub(super) struct Found<D>(std::result::Result<D, Box<Undecoded>>);
 
@@ -27,7 +26,7 @@ pub(super) struct Undecoded {
     source: DecodeError,
 }
 
-impl<'de, D: Model> Deserialize<'de> for Found<D> {
+impl<'de, D: DeserializeOwned> Deserialize<'de> for Found<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
         deserializer.deserialize_newtype_struct(DOCUMENT_BYTES, FromBytes(PhantomData))
     }
@@ -36,7 +35,7 @@ impl<'de, D: Model> Deserialize<'de> for Found<D> {
 /// Decodes a model from the bytes of its document.
 struct FromBytes<D>(PhantomData<fn() -> D>);
 
-impl<'de, D: Model> Visitor<'de> for FromBytes<D> {
+impl<'de, D: DeserializeOwned> Visitor<'de> for FromBytes<D> {
     type Value = Found<D>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,11 +6,12 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::bson::RawDocumentBuf;
+use serde::de::DeserializeOwned;
+
+use crate::bson::{RawDocument, RawDocumentBuf};
 use crate::collection::decode::decode;
 use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
-use crate::model::Model;
 
 /// The documents of a cursor: a [`Stream`], also readable by [`try_next`](Documents::try_next).
 /// Created by [`Find::stream`](crate::collection::Find::stream).
@@ -25,8 +26,8 @@ pub struct Documents<D> {
     document: PhantomData<fn() -> D>,
 }
 
-impl<D: Model> Documents<D> {
-    pub(super) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace) -> Self {
+impl<D: DeserializeOwned> Documents<D> {
+    pub(crate) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace) -> Self {
         Documents {
             cursor,
             namespace,
@@ -46,6 +47,16 @@ impl<D: Model> Documents<D> {
     pub async fn try_next(&mut self) -> Result<Option<D>> {
         if self.cursor.advance().await? {
             decode(&self.namespace, self.cursor.current()?).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The next document, and its bytes.
+    pub(crate) async fn try_next_with_raw(&mut self) -> Result<Option<(D, &RawDocument)>> {
+        if self.cursor.advance().await? {
+            let raw = self.cursor.current()?;
+            Ok(Some((decode(&self.namespace, raw)?, raw)))
         } else {
             Ok(None)
         }
@@ -85,7 +96,7 @@ impl<D: Model> Documents<D> {
     }
 }
 
-impl<D: Model> Stream for Documents<D> {
+impl<D: DeserializeOwned> Stream for Documents<D> {
     type Item = Result<D>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -1,8 +1,9 @@
 //! `find`: options, and the methods that run the query.
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 
-use crate::bson::RawDocumentBuf;
+use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::action::forward_options;
 use crate::collection::documents::Documents;
@@ -13,6 +14,7 @@ use crate::driver::options::FindOptions;
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
+use crate::projection::{self, Output, Projection};
 use crate::sort::{IntoKeyset, IntoSort};
 
 /// Boxes the future of a query, so that the futures of applications do not contain the cursor and
@@ -25,12 +27,18 @@ fn boxed<'a, T>(
 
 /// A query. Awaited, it reads all documents, as [`all`](Find::all) does. See [`Collection::find`].
 ///
+/// `T` is the type in which the documents are read: the model, or a projection of it, given by
+/// [`select`](Find::select).
+///
 /// If the future of a method is dropped, the cursor on the server is closed in the background.
 #[must_use = "nothing is sent before the query, or a method such as `first`, is awaited"]
-pub struct Find<'a, D> {
+pub struct Find<'a, D, T = D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Conditions>,
     pub(super) options: FindOptions,
+    /// The fields to read. `None` for all.
+    pub(super) projection: Option<Document>,
+    pub(super) read_as: PhantomData<fn() -> T>,
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -39,6 +47,41 @@ impl<'a, D: Model> Find<'a, D> {
             collection,
             filter,
             options: FindOptions::default(),
+            projection: None,
+            read_as: PhantomData,
+        }
+    }
+}
+
+impl<'a, D: Model, T: Output> Find<'a, D, T> {
+    /// Reads only the fields of a [`Projection`](derive@crate::Projection). The filter and the sort
+    /// still use all fields.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, Projection, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// #[derive(serde::Serialize, serde::Deserialize, Projection)]
+    /// #[document(of = Person)]
+    /// struct Name {
+    ///     name: String,
+    /// }
+    /// # async fn run(people: Collection<Person>) -> marula::Result<()> {
+    /// let names: Vec<Name> = people.find(|p| p.age().gte(18)).select::<Name>().await?;
+    /// # drop(names); Ok(()) }
+    /// ```
+    pub fn select<P: Projection<D> + Output>(self) -> Find<'a, D, P> {
+        let (filter, projection) = match projection::document::<P, D>() {
+            Ok(projection) => (self.filter, Some(projection)),
+            Err(e) => (self.filter.and(Err(e)), None),
+        };
+        Find {
+            collection: self.collection,
+            filter,
+            options: self.options,
+            projection,
+            read_as: PhantomData,
         }
     }
 
@@ -74,18 +117,17 @@ impl<'a, D: Model> Find<'a, D> {
         self
     }
 
-    /// The driver's action with the filter and the options: for projections, and for options
-    /// without a typed setter.
+    /// The driver's action with the filter and the options, for options without a typed setter.
     ///
     /// # Errors
     /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
-        Ok(self
-            .collection
-            .inner
-            .find(self.filter?)
-            .with_options(self.options))
+        let options = match self.projection {
+            Some(projection) => self.options.projection(projection),
+            None => self.options,
+        };
+        Ok(self.collection.inner.find(self.filter?).with_options(options))
     }
 
     /// Sends the query and returns a stream of the documents, which requests further batches as it
@@ -93,7 +135,7 @@ impl<'a, D: Model> Find<'a, D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
-    pub fn stream(self) -> impl Future<Output = Result<Documents<D>>> + Send + use<'a, D> {
+    pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
         let namespace = self.collection.namespace().clone();
         // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
@@ -105,7 +147,7 @@ impl<'a, D: Model> Find<'a, D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
-    pub async fn all(self) -> Result<Vec<D>> {
+    pub async fn all(self) -> Result<Vec<T>> {
         boxed(async move { self.stream().await?.try_collect().await }).await
     }
 
@@ -114,7 +156,7 @@ impl<'a, D: Model> Find<'a, D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
-    pub async fn first(self) -> Result<Option<D>> {
+    pub async fn first(self) -> Result<Option<T>> {
         boxed(async move { self.limit(1).stream().await?.try_next().await }).await
     }
 
@@ -123,7 +165,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does;
     /// otherwise those of [`all`](Find::all).
-    pub async fn one(self) -> Result<D> {
+    pub async fn one(self) -> Result<T> {
         let collection = self.collection;
         let reading = boxed(async move {
             let mut found = self.limit(2).stream().await?;
@@ -149,7 +191,7 @@ impl<'a, D: Model> Find<'a, D> {
     /// # Errors
     /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`;
     /// otherwise those of [`all`](Find::all).
-    pub async fn page(self, number: u64, size: u32) -> Result<Page<D>> {
+    pub async fn page(self, number: u64, size: u32) -> Result<Page<T>> {
         boxed(Page::read(self, number, size)).await
     }
 
@@ -180,20 +222,22 @@ impl<'a, D: Model> Find<'a, D> {
     /// [`Error::InvalidPageToken`] if the token is malformed, longer than 64 KiB or belongs to
     /// another sort; [`Error::InvalidArgument`] if the size is 0 or `u32::MAX`, or if a document of
     /// the page has no value for a key; otherwise those of [`all`](Find::all).
-    pub async fn keyset<S: IntoKeyset<D>>(
+    pub fn keyset<S: IntoKeyset<D>>(
         self,
         keys: impl FnOnce(Fields<D>) -> S,
         after: Option<&str>,
         size: u32,
-    ) -> Result<KeysetPage<D>> {
+    ) -> Pin<Box<dyn Future<Output = Result<KeysetPage<T>>> + Send + 'a>> {
+        // The type of the future does not contain that of the keys: a mistake in them is one error.
         let keys = keys(D::fields()).into_sort();
-        boxed(keyset::read(self, keys, after, size)).await
+        let after = after.map(str::to_owned);
+        boxed(async move { keyset::read(self, keys, after.as_deref(), size).await })
     }
 }
 
 /// Reads all documents, as [`Find::all`] does.
-impl<'a, D: Model> IntoFuture for Find<'a, D> {
-    type Output = Result<Vec<D>>;
+impl<'a, D: Model, T: Output> IntoFuture for Find<'a, D, T> {
+    type Output = Result<Vec<T>>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {

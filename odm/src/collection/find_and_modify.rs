@@ -1,5 +1,7 @@
 //! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
 
+use std::marker::PhantomData;
+
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
@@ -11,6 +13,7 @@ use crate::driver::options::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, 
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
+use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::update::{DocumentItem, Update};
 
@@ -24,11 +27,12 @@ macro_rules! find_and_modify {
     ) => {
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
-        pub struct $name<'a, D> {
+        pub struct $name<'a, D, T = D> {
             collection: &'a Collection<D>,
             filter: Result<Conditions>,
             $($change: $Change,)?
             options: $Options,
+            read_as: PhantomData<fn() -> T>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -42,6 +46,24 @@ macro_rules! find_and_modify {
                     filter,
                     $($change,)?
                     options: $Options::default(),
+                    read_as: PhantomData,
+                }
+            }
+        }
+
+        impl<'a, D: Model, T: Output> $name<'a, D, T> {
+            /// Returns only the fields of a [`Projection`](derive@crate::Projection).
+            pub fn select<P: Projection<D> + Output>(self) -> $name<'a, D, P> {
+                let (filter, options) = match projection::document::<P, D>() {
+                    Ok(projection) => (self.filter, self.options.projection(projection)),
+                    Err(e) => (self.filter.and(Err(e)), self.options),
+                };
+                $name {
+                    collection: self.collection,
+                    filter,
+                    $($change: self.$change,)?
+                    options,
+                    read_as: PhantomData,
                 }
             }
 
@@ -64,13 +86,13 @@ macro_rules! find_and_modify {
             /// # Errors
             /// [`Error::NotFound`](crate::Error::NotFound) if no document is returned; otherwise
             /// the [errors of the action](Collection#errors).
-            pub fn required(self) -> impl Future<Output = Result<D>> + Send + use<'a, D> {
+            pub fn required(self) -> impl Future<Output = Result<T>> + Send + use<'a, D, T> {
                 let collection = self.collection;
                 let found = self.into_future();
                 async move { found.await?.ok_or_else(|| collection.not_found()) }
             }
 
-            fn run(self) -> impl Future<Output = Result<Option<D>>> + Send + use<'a, D> {
+            fn run(self) -> impl Future<Output = Result<Option<T>>> + Send + use<'a, D, T> {
                 let collection = self.collection;
                 let sending = self.action().map(IntoFuture::into_future);
                 async move {
@@ -80,7 +102,7 @@ macro_rules! find_and_modify {
             }
         }
 
-        awaitable!(['a, D: Model] $name<'a, D> => Option<D>);
+        awaitable!(['a, D: Model, T: Output] $name<'a, D, T> => Option<T>);
     };
 }
 
@@ -128,7 +150,7 @@ impl<D: Model> From<&D> for Replacement {
     }
 }
 
-impl<'a, D: Model> FindOneAndUpdate<'a, D> {
+impl<'a, D: Model, T> FindOneAndUpdate<'a, D, T> {
     /// Inserts a document if no document matches. The equality conditions of the filter become its
     /// fields. Default: false.
     ///
@@ -165,7 +187,7 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
     }
 }
 
-impl<'a, D: Model> FindOneAndReplace<'a, D> {
+impl<'a, D: Model, T> FindOneAndReplace<'a, D, T> {
     /// Inserts the replacement if no document matches. Default: false.
     ///
     /// Its id is that of the replacement or of the filter. The call fails with
@@ -188,7 +210,7 @@ impl<'a, D: Model> FindOneAndReplace<'a, D> {
     }
 }
 
-impl<'a, D: Model> FindOneAndDelete<'a, D> {
+impl<'a, D: Model, T> FindOneAndDelete<'a, D, T> {
     /// The driver's action with all options.
     fn action(self) -> Result<action::FindOneAndDelete<'a, RawDocumentBuf>> {
         let filter = checked(self.filter?)?;

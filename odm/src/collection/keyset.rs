@@ -1,13 +1,14 @@
 //! Keyset pagination: a page is selected by the sort keys of the last document of the page before
 //! it, so that the server skips no documents.
 
-use crate::bson::{Bson, Document, RawDocument, doc};
+use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, from_raw, to_raw_document};
 use crate::collection::decode::decode;
 use crate::collection::find::Find;
 use crate::collection::token::{self, Direction, Token};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
+use crate::projection::Output;
 
 /// A page of documents, with the tokens of the next and the previous page.
 #[derive(Clone, Debug)]
@@ -23,12 +24,12 @@ pub struct KeysetPage<D> {
     pub previous: Option<String>,
 }
 
-pub(super) async fn read<D: Model>(
-    find: Find<'_, D>,
+pub(super) async fn read<D: Model, T: Output>(
+    find: Find<'_, D, T>,
     mut keys: Document,
     after: Option<&str>,
     size: u32,
-) -> Result<KeysetPage<D>> {
+) -> Result<KeysetPage<T>> {
     if size == 0 || size == u32::MAX {
         return Err(Error::argument(
             "the page size must be at least 1 and less than 4294967295",
@@ -46,9 +47,11 @@ pub(super) async fn read<D: Model>(
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
+    let (projection, are_added) = with_keys(find.projection, &keys);
     let query = Find {
         filter,
         options: find.options.sort(sort).skip(0).limit(i64::from(size) + 1),
+        projection,
         ..find
     };
     let mut cursor = query.into_driver()?.await?;
@@ -62,8 +65,14 @@ pub(super) async fn read<D: Model>(
             break;
         }
         let raw = cursor.current()?;
-        items.push(decode::<D>(&namespace, raw)?);
-        key_values.push(values_of(&keys, raw)?);
+        if are_added {
+            let (document, values) = without_keys(raw)?;
+            items.push(decode::<T>(&namespace, &document)?);
+            key_values.push(values_of_added(&keys, &values)?);
+        } else {
+            items.push(decode::<T>(&namespace, raw)?);
+            key_values.push(values_of(&keys, raw)?);
+        }
     }
     if !forward {
         items.reverse();
@@ -104,6 +113,57 @@ pub(super) async fn read<D: Model>(
     })
 }
 
+/// The field of the result with the values of the sort keys, if a projection does not contain them.
+const KEYS: &str = "marulaKeys";
+
+/// Adds the sort keys to a projection. Returns whether they are in a field of their own.
+fn with_keys(projection: Option<Document>, keys: &Document) -> (Option<Document>, bool) {
+    let Some(mut projection) = projection else {
+        return (None, false);
+    };
+    let is_included = |key: &String| matches!(projection.get(key), Some(Bson::Int32(1)));
+    if keys.keys().all(is_included) {
+        return (Some(projection), false);
+    }
+    // By numbers, since the names of the keys contain dots.
+    let values = keys.keys().enumerate();
+    let values: Document = values
+        .map(|(at, key)| (at.to_string(), Bson::String(format!("${key}"))))
+        .collect();
+    projection.insert(KEYS, values);
+    (Some(projection), true)
+}
+
+/// A document without the field of [`KEYS`], and this field.
+fn without_keys(document: &RawDocument) -> Result<(RawDocumentBuf, Document)> {
+    let mut document: Document = from_raw(document).map_err(malformed)?;
+    let values = match document.remove(KEYS) {
+        Some(Bson::Document(values)) => values,
+        _ => Document::new(),
+    };
+    let document = to_raw_document(&document).map_err(|e| Error::encode("", e.into()))?;
+    Ok((document, values))
+}
+
+fn malformed(e: impl std::fmt::Display) -> Error {
+    Error::argument(format!("a document of the page is malformed: {e}"))
+}
+
+/// The values of the sort keys in the field of [`KEYS`].
+fn values_of_added(keys: &Document, values: &Document) -> Result<Vec<Bson>> {
+    let value = |(at, path): (usize, &String)| {
+        let value = values.get(at.to_string()).cloned();
+        value.filter(token::can_be_key).ok_or_else(|| no_key(path))
+    };
+    keys.keys().enumerate().map(value).collect()
+}
+
+fn no_key(path: &str) -> Error {
+    Error::argument(format!(
+        "a document of the page has no value at `{path}` that can be a sort key (missing, null, an array or a regular expression)"
+    ))
+}
+
 fn reversed(keys: &Document) -> Document {
     keys.iter()
         .map(|(key, direction)| (key.clone(), Bson::Int32(if descends(direction) { 1 } else { -1 })))
@@ -142,17 +202,13 @@ fn values_of(keys: &Document, document: &RawDocument) -> Result<Vec<Bson>> {
     keys.keys()
         .map(|path| {
             let value = lookup(document, path).filter(token::can_be_key);
-            value.ok_or_else(|| {
-                Error::argument(format!(
-                    "a document of the page has no value at `{path}` that can be a sort key (missing, null, an array or a regular \
-                     expression)"
-                ))
-            })
+            value.ok_or_else(|| no_key(path))
         })
         .collect()
 }
 
-fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
+/// The value at a path through embedded documents.
+pub(crate) fn lookup(document: &RawDocument, path: &str) -> Option<Bson> {
     match path.split_once('.') {
         None => document
             .get(path)

@@ -36,6 +36,7 @@ pub use find::Find;
 pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
 pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
+pub(crate) use keyset::lookup;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
@@ -148,7 +149,7 @@ impl<D> Collection<D> {
     }
 
     /// The driver's collection, for operations without a typed method, such as
-    /// [`aggregate`](driver::Collection::aggregate). Its documents are read and written as `D`; it
+    /// [`watch`](driver::Collection::watch). Its documents are read and written as `D`; it
     /// generates no ids with the model's id source.
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {

@@ -4,6 +4,7 @@ use crate::collection::find::Find;
 use crate::driver::options::CountDocumentsOptions;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::projection::Output;
 
 /// A page of documents, with the number of all matching documents.
 #[derive(Clone, Debug)]
@@ -20,8 +21,11 @@ pub struct Page<D> {
     pub total: u64,
 }
 
-impl<D: Model> Page<D> {
-    pub(super) async fn read(find: Find<'_, D>, number: u64, size: u32) -> Result<Self> {
+impl<T> Page<T> {
+    pub(super) async fn read<D: Model>(find: Find<'_, D, T>, number: u64, size: u32) -> Result<Self>
+    where
+        T: Output,
+    {
         let skip = number
             .checked_mul(size.into())
             .filter(|s| i64::try_from(*s).is_ok());

@@ -18,13 +18,15 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::path::{RawPath, check_path};
+use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 
 /// Finds one document. Output: the document, if one matches. See [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
-pub struct FindOne<'a, D> {
+pub struct FindOne<'a, D, T = D> {
     collection: &'a Collection<D>,
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
+    read_as: PhantomData<fn() -> T>,
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
@@ -32,6 +34,34 @@ impl<'a, D: Model> FindOne<'a, D> {
         FindOne {
             collection,
             action: filter.map(|filter| collection.inner.find_one(filter)),
+            read_as: PhantomData,
+        }
+    }
+}
+
+impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
+    /// Reads only the fields of a [`Projection`](derive@crate::Projection).
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, Projection, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, name: String, age: i32 }
+    /// #[derive(serde::Serialize, serde::Deserialize, Projection)]
+    /// #[document(of = Person)]
+    /// struct Name {
+    ///     name: String,
+    /// }
+    /// # async fn run(people: Collection<Person>) -> marula::Result<()> {
+    /// let name: Option<Name> = people.find_by_id(7).select::<Name>().await?;
+    /// # drop(name); Ok(()) }
+    /// ```
+    pub fn select<P: Projection<D> + Output>(self) -> FindOne<'a, D, P> {
+        let projection = projection::document::<P, D>();
+        FindOne {
+            collection: self.collection,
+            action: self.action.and_then(|action| Ok(action.projection(projection?))),
+            read_as: PhantomData,
         }
     }
 
@@ -59,15 +89,15 @@ impl<'a, D: Model> FindOne<'a, D> {
     /// # Errors
     /// [`Error::NotFound`] if no document matches; otherwise the
     /// [errors of the action](Collection#errors).
-    pub async fn required(self) -> Result<D> {
+    pub async fn required(self) -> Result<T> {
         let collection = self.collection;
         self.await?.ok_or_else(|| collection.not_found())
     }
 }
 
-impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
-    type Output = Result<Option<D>>;
-    type IntoFuture = FindOneFuture<'a, D>;
+impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
+    type Output = Result<Option<T>>;
+    type IntoFuture = FindOneFuture<'a, D, T>;
 
     fn into_future(self) -> Self::IntoFuture {
         FindOneFuture {
@@ -83,14 +113,14 @@ impl<'a, D: Model> IntoFuture for FindOne<'a, D> {
 /// The future of a [`FindOne`]: the driver's future, which is already boxed, and the conversion of
 /// its output.
 #[must_use = "nothing is sent before the future is awaited"]
-pub struct FindOneFuture<'a, D: Model> {
+pub struct FindOneFuture<'a, D: Model, T: Output = D> {
     collection: &'a Collection<D>,
     /// The driver's future, or the error of the filter until it is returned.
-    finding: std::result::Result<<action::FindOne<'a, Found<D>> as IntoFuture>::IntoFuture, Option<Error>>,
+    finding: std::result::Result<<action::FindOne<'a, Found<T>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
 
-impl<D: Model> Future for FindOneFuture<'_, D> {
-    type Output = Result<Option<D>>;
+impl<D: Model, T: Output> Future for FindOneFuture<'_, D, T> {
+    type Output = Result<Option<T>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let collection = self.collection;

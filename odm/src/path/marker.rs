@@ -7,18 +7,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDequ
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timestamp, Uuid as BsonUuid};
 use crate::path::field::Opaque;
-use crate::path::{Maybe, Read, Through, Write};
+use crate::path::{Indexed, Maybe, Read, Through, Write};
 
 /// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
-/// segment.
+/// segment that do not start at a variable.
 #[diagnostic::on_unimplemented(
-    message = "a positional path is only valid in an update",
-    label = "this path contains a positional segment",
-    note = "outside of updates, use the array itself or `.any()`; in a filter also `.elem_match(..)`"
+    message = "filters, sorts and indexes take paths of the document, found a path of mode `{Self}`",
+    label = "this path contains a positional segment, or starts at a variable of an expression",
+    note = "a positional path (`Write`) is only valid in an update; elsewhere use the array itself or `.any()`, in a filter also \
+            `.elem_match(..)`",
+    note = "a variable (`Variable`) is only valid in an expression: use `.match_expr(|..| eq(a, b))`"
 )]
 pub trait Readable {}
 impl Readable for Read {}
 impl Readable for Maybe {}
+impl Readable for Indexed {}
 impl Readable for Through {}
 
 /// Modes of paths that can be updated: all that select an element of each array that they go
@@ -31,6 +34,7 @@ impl Readable for Through {}
 pub trait Writable {}
 impl Writable for Read {}
 impl Writable for Maybe {}
+impl Writable for Indexed {}
 impl Writable for Write {}
 
 /// Types of fields that can be compared by order: numbers, strings, dates, ObjectIds, timestamps

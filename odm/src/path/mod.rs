@@ -26,13 +26,16 @@ mod sealed {
 
 /// The uses that a path allows. The accessors determine the mode:
 ///
-/// | mode | example | filter, sort, index | update | keyset |
-/// |---|---|---|---|---|
-/// | [`Read`] | `o.customer_id()` | yes | yes | yes |
-/// | [`Maybe`] | `o.lines().nth(0).sku()`, the fields of an `Option` | yes | yes | no |
-/// | [`Through`] | `o.lines().sku()`, `o.lines().any().sku()` | yes | no | no |
-/// | [`Write`] | `o.lines().all_positional().sku()` | no | yes | no |
-/// | [`Unpositioned`] | `o.lines().all_positional().parts().qty()` | no | no | no |
+/// | mode | example | filter, sort, index | update | keyset | expression |
+/// |---|---|---|---|---|---|
+/// | [`Read`] | `o.customer_id()` | yes | yes | yes | yes |
+/// | [`Maybe`] | `o.address().city()`, the fields of an `Option` | yes | yes | no | an `Option` |
+/// | [`Indexed`] | `o.lines().nth(0).sku()` | yes | yes | no | no |
+/// | [`Through`] | `o.lines().sku()`, `o.lines().any().sku()` | yes | no | no | no |
+/// | [`Write`] | `o.lines().all_positional().sku()` | no | yes | no | no |
+/// | [`Variable`] | `l.sku()` for the element `l` of an array in an expression | no | no | no | yes |
+/// | [`MaybeVariable`] | the fields of an `Option` in `l` | no | no | no | an `Option` |
+/// | [`Unpositioned`] | `o.lines().all_positional().parts().qty()` | no | no | no | no |
 ///
 /// A [`Through`] path can be updated after an element is selected by
 /// [`nth`](PathOps::nth), [`positional`](PathOps::positional),
@@ -42,8 +45,10 @@ pub trait Mode: sealed::Sealed {
     /// The mode of a path that continues into an array without selecting an element.
     type Element: Mode;
     /// The mode of a path that continues into a value that may be absent: the value of an `Option`
-    /// or of an enum variant, an element at an index, or an entry of a map.
+    /// or of an enum variant, or an entry of a map.
     type Optional: Mode;
+    /// The mode of a path that continues into the element of an array at an index.
+    type Nth: Mode;
 }
 
 /// A path to a value that is always present: for filters, sorts, indexes and updates.
@@ -53,6 +58,11 @@ pub struct Read(());
 /// keyset pagination.
 #[derive(Debug)]
 pub struct Maybe(());
+/// A path to an element at an index (`lines.0.sku`): for filters, sorts, indexes and updates. Not
+/// for keyset pagination, because the element may be absent, and not for expressions, in which `0`
+/// would be the name of a field.
+#[derive(Debug)]
+pub struct Indexed(());
 /// A path that goes through an array (`lines.sku`): for filters, sorts and indexes only.
 #[derive(Debug)]
 pub struct Through(());
@@ -63,22 +73,32 @@ pub struct Write(());
 /// operators: the elements of that array must be selected by a positional segment or an index, too.
 #[derive(Debug)]
 pub struct Unpositioned(());
+/// A path from a variable of an expression (`$$v0.sku`): for expressions only.
+#[derive(Debug)]
+pub struct Variable(());
+/// A path from a variable of an expression to a value that may be absent: for expressions only.
+#[derive(Debug)]
+pub struct MaybeVariable(());
 
 macro_rules! modes {
-    ($($mode:ident -> $element:ident, $optional:ident;)*) => { $(
+    ($($mode:ident -> $element:ident, $optional:ident, $nth:ident;)*) => { $(
         impl sealed::Sealed for $mode {}
         impl Mode for $mode {
             type Element = $element;
             type Optional = $optional;
+            type Nth = $nth;
         }
     )* };
 }
 modes! {
-    Read -> Through, Maybe;
-    Maybe -> Through, Maybe;
-    Through -> Through, Through;
-    Write -> Unpositioned, Write;
-    Unpositioned -> Unpositioned, Unpositioned;
+    Read -> Through, Maybe, Indexed;
+    Maybe -> Through, Maybe, Indexed;
+    Indexed -> Through, Indexed, Indexed;
+    Through -> Through, Through, Through;
+    Write -> Unpositioned, Write, Write;
+    Unpositioned -> Unpositioned, Unpositioned, Unpositioned;
+    Variable -> Unpositioned, MaybeVariable, Unpositioned;
+    MaybeVariable -> Unpositioned, MaybeVariable, Unpositioned;
 }
 
 /// A value that represents a path: a [`Path`], the fields of an embedded document, an array.
@@ -355,7 +375,7 @@ pub trait PathOps: AsPath + Sized {
     /// In a filter the server interprets the number also as a field name:
     /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
     /// is nearly always the case.
-    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Optional>
+    fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Nth>
     where
         Self::Value: Array<Element: Field>,
     {

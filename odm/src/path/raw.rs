@@ -50,6 +50,14 @@ impl Implied {
 }
 
 impl RawPath {
+    /// The path of a variable of an expression, which is sent as `$$name`.
+    pub(crate) fn variable(name: &str) -> Self {
+        RawPath {
+            dotted: Cow::Owned(format!("${name}")),
+            ..RawPath::default()
+        }
+    }
+
     /// The path as it is sent, such as `lines.0.sku`; empty for the root.
     #[must_use]
     pub fn dotted(&self) -> &str {

@@ -19,7 +19,7 @@
 
 /// The models are public in a module, as in an application.
 pub mod models {
-    use marula::{Document, Embedded};
+    use marula::{Document, Embedded, Projection, Shape};
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, Serialize, Deserialize, Embedded)]
@@ -40,6 +40,33 @@ pub mod models {
         /// Its number.
         pub number: i64,
         pub(crate) payment: Payment,
+    }
+
+    /// The number of an order.
+    #[derive(Debug, Serialize, Deserialize, Projection)]
+    #[document(of = Order)]
+    pub struct Number {
+        /// Its number.
+        pub number: i64,
+    }
+
+    /// The orders of a number.
+    #[derive(Debug, Serialize, Deserialize, Shape)]
+    pub struct Numbered {
+        #[serde(rename = "_id")]
+        pub(crate) number: i64,
+        /// The orders.
+        pub orders: Vec<Order>,
+    }
+
+    /// An order and the number of its payments.
+    #[derive(Debug, Serialize, Deserialize, Shape)]
+    pub struct Counted {
+        /// The order.
+        #[serde(flatten)]
+        pub order: Order,
+        /// The number.
+        pub payments: i64,
     }
 
     impl Order {

@@ -1,7 +1,9 @@
 //! The futures of all calls are `Send`, and handles are `Send + Sync`.
 
+use marula::aggregate::Merge;
+use marula::expr::{count, expr, sum_of};
 use marula::prelude::*;
-use marula::{Collection, Document, Embedded};
+use marula::{Collection, Document, Embedded, Projection, Shape};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Embedded)]
@@ -15,6 +17,58 @@ struct Line {
 struct Order {
     _id: i64,
     lines: Vec<Line>,
+}
+
+#[derive(Serialize, Deserialize, Projection)]
+#[document(of = Order)]
+struct Id {
+    _id: i64,
+}
+
+#[derive(Shape)]
+struct Counted {
+    #[document(flatten)]
+    order: Order,
+    pieces: i64,
+}
+
+#[derive(Serialize, Deserialize, Document, Shape)]
+#[document(collection = "numbers")]
+struct Number {
+    _id: i64,
+    orders: i64,
+}
+
+async fn reads(orders: Collection<Order>) -> marula::Result<()> {
+    orders.find_all().select::<Id>().await?;
+    orders.find_all().select::<Id>().page(0, 10).await?;
+    orders
+        .find_all()
+        .select::<Id>()
+        .keyset(|o| o._id().asc(), None, 10)
+        .await?;
+    orders.find_by_id(1).select::<Id>().required().await?;
+    orders
+        .find_one_and_delete(|o| o._id().eq(1))
+        .select::<Id>()
+        .await?;
+    orders.load([1]).await?;
+    orders.load_by(|o| o._id(), [1]).await?;
+    let counted = || {
+        orders.aggregate().add_fields(|o| CountedAdded {
+            pieces: sum_of(o.lines(), |l| l.qty()),
+        })
+    };
+    let first = counted().first().await?;
+    assert!(first.is_none_or(|c| c.order._id == c.pieces));
+    counted().all().await?;
+    counted().stream().await?.try_next().await?;
+    let numbers = orders.aggregate().group(|o| NumberGroup {
+        _id: expr(o._id()),
+        orders: count(),
+    });
+    numbers.merge_into(Merge::new()).execute().await?;
+    Ok(())
 }
 
 async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
@@ -78,7 +132,8 @@ fn futures_are_send() {
     shared::<marula::Filter<Order>>();
     shared::<marula::Update<Order>>();
     shared::<marula::Error>();
-    let run = |orders, order, db| {
+    let run = |orders: Collection<Order>, order, db| {
+        send(reads(orders.clone()));
         send(calls(orders, order));
         send(schema(db));
     };

@@ -44,3 +44,64 @@ fn operators_and_fields() {
     assert_eq!(AsPath::raw(&r.inside().r#type()).dotted(), "inside.type");
     assert_eq!(R2::indexes().len(), 2);
 }
+
+#[derive(Serialize, Deserialize, odm::Shape)]
+#[document(crate = odm)]
+struct Grouped {
+    #[serde(rename = "_id")]
+    r#type: i32,
+    all: Vec<R>,
+}
+
+#[derive(odm::Shape)]
+#[document(crate = odm)]
+#[serde(rename_all = "camelCase")]
+struct Flattened {
+    #[document(flatten)]
+    r#ref: R2,
+    r#type: Option<R>,
+    other_type: i32,
+}
+
+#[derive(Serialize, Deserialize, odm::Projection)]
+#[document(of = R2, crate = odm)]
+struct Part {
+    inside: InsidePart,
+    #[document(path = maybe.r#type)]
+    r#type: Option<i32>,
+}
+
+#[derive(Serialize, Deserialize, odm::Projection)]
+#[document(crate = odm)]
+#[document(of = R)]
+struct InsidePart {
+    r#type: i32,
+}
+
+#[test]
+fn shapes_and_projections() {
+    use odm::expr::{expr, push};
+    let grouped = odm::Pipeline::<R2>::new().group(|r| GroupedGroup {
+        r#type: expr(r.inside().r#type()),
+        all: push(r.inside()),
+    });
+    assert_eq!(
+        grouped.to_string(),
+        r#"[{"$group": {"_id": "$inside.type", "all": {"$push": "$inside"}}}]"#
+    );
+    let flattened = odm::Pipeline::<R2>::new().add_fields(|r| FlattenedAdded {
+        r#type: expr(r.maybe()),
+        other_type: expr(r.inside().any()),
+    });
+    assert_eq!(
+        flattened.to_string(),
+        r#"[{"$set": {"type": "$maybe", "otherType": "$inside.any"}}]"#
+    );
+    let part = odm::Pipeline::<R2>::new().select::<Part>();
+    assert_eq!(
+        part.to_string(),
+        r#"[{"$project": {"_id": 0, "inside": {"type": 1}, "type": "$maybe.type"}}]"#
+    );
+    let read: fn(Flattened) -> (R2, Option<R>, i32) = |f| (f.r#ref, f.r#type, f.other_type);
+    let _ = read;
+}

@@ -1,0 +1,313 @@
+//! `Shape`: the structs that stages take in order to create a struct.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, GenericArgument, PathArguments, Type};
+
+use crate::diagnostics::Sink;
+use crate::expand::allowed;
+use crate::model::{Accessor, AccessorKind, Body, Model};
+
+pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStream {
+    if !model.usable {
+        return TokenStream::new();
+    }
+    let ident = &model.ident;
+    let Body::Struct(accessors) = &model.body else {
+        sink.on(ident, "`Shape` is for structs with named fields");
+        return TokenStream::new();
+    };
+    let (flat, fields): (Vec<&Accessor>, Vec<&Accessor>) = accessors
+        .iter()
+        .partition(|a| matches!(a.kind, AccessorKind::Flat));
+    if let [_, second, ..] = flat[..] {
+        sink.on(&second.ident, "a shape can flatten one field");
+    }
+    let parts = match flat[..] {
+        [] => vec![
+            expr(model, &fields),
+            group(model, &fields),
+            facets(model, &fields),
+        ],
+        [flat, ..] => vec![added(model, flat, &fields), joined(model, flat, &fields)],
+    };
+    let (structs, impls): (Vec<TokenStream>, Vec<TokenStream>) = parts.into_iter().flatten().unzip();
+    let deserialize = flat
+        .first()
+        .filter(|_| model.reads_itself)
+        .map(|flat| deserialize(model, input, flat));
+    let (krate, allowed) = (&model.krate, allowed());
+    quote! {
+        #(#structs)*
+        #[doc(hidden)]
+        #allowed
+        const _: () = {
+            use #krate::__private_v1 as __m;
+            impl __m::Shape for #ident {}
+            #(#impls)*
+            #deserialize
+        };
+    }
+}
+
+/// `Deserialize`, which reads the flattened field and the other fields from the same bytes.
+fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStream {
+    let Data::Struct(DataStruct {
+        fields: Fields::Named(named),
+        ..
+    }) = &input.data
+    else {
+        return TokenStream::new();
+    };
+    let (ident, krate, flat_ident) = (&model.ident, &model.krate, &flat.ident);
+    let serde = quote!(#krate::__private_v1::serde).to_string().replace(' ', "");
+    let container = serde_attributes(&input.attrs);
+    let others = named
+        .named
+        .iter()
+        .filter(|f| f.ident.as_ref() != Some(flat_ident));
+    let (idents, fields): (Vec<_>, Vec<_>) = others
+        .map(|field| {
+            let (ident, ty, attributes) = (&field.ident, &field.ty, serde_attributes(&field.attrs));
+            (ident, quote!(#(#attributes)* #ident: #ty))
+        })
+        .unzip();
+    quote! {
+        impl<'de> __m::serde::Deserialize<'de> for #ident {
+            fn deserialize<__D: __m::serde::Deserializer<'de>>(
+                __deserializer: __D,
+            ) -> ::core::result::Result<Self, __D::Error> {
+                #[derive(__m::serde::Deserialize)]
+                #[serde(crate = #serde)]
+                #(#container)*
+                struct __Added {
+                    #(#fields,)*
+                }
+                __m::read_flattened(__deserializer, |__bytes| {
+                    let __added: __Added = __m::from_slice(__bytes)?;
+                    ::core::result::Result::Ok(#ident {
+                        #flat_ident: __m::from_slice(__bytes)?,
+                        #(#idents: __added.#idents,)*
+                    })
+                })
+            }
+        }
+    }
+}
+
+fn serde_attributes(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes.iter().filter(|a| a.path().is_ident("serde")).collect()
+}
+
+/// A struct beside the user's, and the code in the block of implementations.
+type Part = Option<(TokenStream, TokenStream)>;
+
+/// The type of a field in the form in which it is stored.
+fn stored(model: &Model, accessor: &Accessor) -> TokenStream {
+    let (krate, ty) = (&model.krate, &accessor.ty);
+    match &accessor.kind {
+        AccessorKind::As(stored) => quote!(#stored),
+        AccessorKind::Opaque => quote!(#krate::__private_v1::Opaque<#ty>),
+        AccessorKind::Typed | AccessorKind::Flat => quote!(#ty),
+    }
+}
+
+/// The type parameter of a generated struct, with a name that no type of a field contains.
+fn root(fields: &[&Accessor]) -> syn::Ident {
+    let contains = |ty: &Type| {
+        let text = quote!(#ty).to_string();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word == "R")
+    };
+    let is_used = fields.iter().any(|a| {
+        let stored = matches!(&a.kind, AccessorKind::As(ty) if contains(ty));
+        stored || contains(&a.ty)
+    });
+    format_ident!("{}", if is_used { "__R" } else { "R" })
+}
+
+/// A struct beside the user's, with its visibility.
+fn declaration(
+    model: &Model,
+    suffix: &str,
+    what: &str,
+    fields: &[&Accessor],
+    types: &[TokenStream],
+) -> (syn::Ident, TokenStream) {
+    let (ident, vis) = (&model.ident, &model.vis);
+    let name = format_ident!("{}{}", ident, suffix, span = ident.span());
+    let doc = format!("The fields of [`{ident}`] as {what} over documents of type `R`.");
+    let idents = fields.iter().map(|a| &a.ident);
+    let docs = fields
+        .iter()
+        .map(|a| format!("The field stored as `{}`.", a.name));
+    let allowed = allowed();
+    let root = root(fields);
+    let code = quote! {
+        #[doc = #doc]
+        #allowed
+        #vis struct #name<#root> {
+            #( #[doc = #docs] #vis #idents: #types, )*
+        }
+    };
+    (name, code)
+}
+
+fn expr(model: &Model, fields: &[&Accessor]) -> Part {
+    if fields.is_empty() {
+        return None;
+    }
+    let root = root(fields);
+    let (ident, krate) = (&model.ident, &model.krate);
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| stored(model, a))
+        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
+        .collect();
+    let (name, code) = declaration(model, "Expr", "expressions", fields, &types);
+    let (idents, names) = idents_and_names(fields);
+    let impls = quote! {
+        impl<__R> __m::MakeShape<__R> for #name<__R> {
+            type Shape = #ident;
+            fn into_fields(self) -> __m::ShapeFields {
+                <__m::ShapeFields as ::core::default::Default>::default()#(.expr(#names, self.#idents))*
+            }
+        }
+        impl<__R> __m::Operand<__R> for #name<__R> {
+            type Value = #ident;
+            fn into_operand(self) -> __m::Expr<__R, #ident> {
+                __m::shape_expr(__m::MakeShape::<__R>::into_fields(self))
+            }
+        }
+    };
+    Some((code, impls))
+}
+
+fn group(model: &Model, fields: &[&Accessor]) -> Part {
+    if fields.is_empty() {
+        return None;
+    }
+    let root = root(fields);
+    let (ident, krate) = (&model.ident, &model.krate);
+    let is_key = |a: &Accessor| a.name == "_id";
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| {
+            let ty = stored(model, a);
+            if is_key(a) {
+                quote!(#krate::__private_v1::Expr<#root, #ty>)
+            } else {
+                quote!(#krate::__private_v1::Acc<#root, #ty>)
+            }
+        })
+        .collect();
+    let (name, code) = declaration(model, "Group", "accumulators", fields, &types);
+    let has_key = fields.iter().any(|a| is_key(a));
+    let make = if has_key {
+        quote!(MakeGroup)
+    } else {
+        quote!(MakeTotal)
+    };
+    // The key is the first field of the stage.
+    let mut ordered = fields.to_vec();
+    ordered.sort_by_key(|a| !is_key(a));
+    let calls = ordered.iter().map(|a| {
+        let (ident, name) = (&a.ident, &a.name);
+        if is_key(a) {
+            quote!(.expr(#name, self.#ident))
+        } else {
+            quote!(.acc(#name, self.#ident))
+        }
+    });
+    let impls = quote! {
+        impl<__R> __m::#make<__R> for #name<__R> {
+            type Shape = #ident;
+            fn into_fields(self) -> __m::ShapeFields {
+                <__m::ShapeFields as ::core::default::Default>::default()#(#calls)*
+            }
+        }
+    };
+    Some((code, impls))
+}
+
+fn facets(model: &Model, fields: &[&Accessor]) -> Part {
+    if fields.is_empty() {
+        return None;
+    }
+    let root = root(fields);
+    let (ident, krate) = (&model.ident, &model.krate);
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| element(a).map(|ty| quote!(#krate::__private_v1::Pipeline<#root, #ty>)))
+        .collect::<Option<_>>()?;
+    let (name, code) = declaration(model, "Facets", "pipelines", fields, &types);
+    let (idents, names) = idents_and_names(fields);
+    let impls = quote! {
+        impl<__R: __m::Field> __m::MakeFacets<__R> for #name<__R> {
+            type Shape = #ident;
+            fn into_facets(self) -> ::std::vec::Vec<(&'static str, __m::Stages)> {
+                ::std::vec![#((#names, __m::Stages::from(self.#idents))),*]
+            }
+        }
+    };
+    Some((code, impls))
+}
+
+fn added(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
+    if fields.is_empty() {
+        return None;
+    }
+    let root = root(fields);
+    let (ident, krate, base) = (&model.ident, &model.krate, &flat.ty);
+    let types: Vec<_> = fields
+        .iter()
+        .map(|a| stored(model, a))
+        .map(|ty| quote!(#krate::__private_v1::Expr<#root, #ty>))
+        .collect();
+    let (name, code) = declaration(model, "Added", "expressions", fields, &types);
+    let (idents, names) = idents_and_names(fields);
+    let impls = quote! {
+        impl __m::MakeAdded<#base> for #name<#base> {
+            type Shape = #ident;
+            fn into_fields(self) -> __m::ShapeFields {
+                <__m::ShapeFields as ::core::default::Default>::default()#(.expr(#names, self.#idents))*
+            }
+        }
+    };
+    Some((code, impls))
+}
+
+fn joined(model: &Model, flat: &Accessor, fields: &[&Accessor]) -> Part {
+    let [only] = fields else { return None };
+    let foreign = element(only)?;
+    let (ident, base, name) = (&model.ident, &flat.ty, &only.name);
+    let impls = quote! {
+        impl __m::Joined<#base> for #ident {
+            type Foreign = #foreign;
+            const AS: &'static str = #name;
+        }
+    };
+    Some((TokenStream::new(), impls))
+}
+
+fn idents_and_names<'a>(fields: &'a [&Accessor]) -> (Vec<&'a syn::Ident>, Vec<&'a String>) {
+    fields.iter().map(|a| (&a.ident, &a.name)).unzip()
+}
+
+/// The type of the elements of a `Vec`.
+fn element(accessor: &Accessor) -> Option<&Type> {
+    let ty = match &accessor.kind {
+        AccessorKind::Typed => &accessor.ty,
+        AccessorKind::As(ty) => ty,
+        AccessorKind::Opaque | AccessorKind::Flat => return None,
+    };
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == "Vec")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    }
+}

@@ -1,0 +1,74 @@
+//! Groups and counts: `$group`, `$sortByCount` and `$count`.
+
+use crate::aggregate::shape::{Count, Counted, MakeGroup, MakeTotal};
+use crate::aggregate::{Pipeline, nav};
+use crate::bson::Bson;
+use crate::expr::Operand;
+use crate::model::Fields;
+use crate::path::field::Field;
+
+impl<In, S: Field, C> Pipeline<In, S, C> {
+    /// Groups the documents by the field of the shape that is stored as `_id` (`$group`). See the
+    /// [module](crate::aggregate#shapes).
+    pub fn group<G: MakeGroup<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
+        let fields = group(nav::<S>()).into_fields();
+        self.stage("$group", fields.into_group(None)).then()
+    }
+
+    /// Combines all documents into one (`$group`). Of no documents the result is empty.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// #[derive(serde::Serialize, serde::Deserialize, Shape)]
+    /// struct Revenue {
+    ///     revenue: i64,
+    /// }
+    /// let all = Pipeline::<Order>::new().group_all(|o| RevenueGroup { revenue: sum(o.total()) });
+    /// assert_eq!(
+    ///     all.to_string(),
+    ///     r#"[{"$group": {"_id": null, "revenue": {"$sum": "$total"}}}]"#
+    /// );
+    /// ```
+    pub fn group_all<G: MakeTotal<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
+        let fields = group(nav::<S>()).into_fields();
+        self.stage("$group", fields.into_group(Some(Ok(Bson::Null))))
+            .then()
+    }
+
+    /// Counts the documents of each value, the most frequent value first (`$sortByCount`).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, customer: i64 }
+    /// let frequent = Pipeline::<Order>::new().count_by(|o| o.customer()).match_(|c| c.count().gt(1));
+    /// assert_eq!(
+    ///     frequent.to_string(),
+    ///     r#"[{"$sortByCount": "$customer"}, {"$match": {"count": {"$gt": 1}}}]"#
+    /// );
+    /// ```
+    pub fn count_by<K: Operand<S, Value: Field>>(
+        self,
+        key: impl FnOnce(Fields<S>) -> K,
+    ) -> Pipeline<In, Counted<K::Value>, C> {
+        self.stage("$sortByCount", key(nav::<S>()).into_operand().into_raw())
+            .then()
+    }
+
+    /// Counts the documents (`$count`). Of no documents the result is empty.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// assert_eq!(Pipeline::<Order>::new().count().to_string(), r#"[{"$count": "count"}]"#);
+    /// ```
+    pub fn count(self) -> Pipeline<In, Count, C> {
+        self.stage("$count", Ok(Bson::from("count"))).then()
+    }
+}

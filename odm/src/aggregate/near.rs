@@ -1,0 +1,234 @@
+//! Stages that search by location or by an index of Atlas Search: `$geoNear`, `$search`,
+//! `$vectorSearch`.
+
+use crate::aggregate::shape::MakeAdded;
+use crate::aggregate::{Pipeline, nav};
+use crate::bson::{Bson, Document, doc};
+use crate::error::Error;
+use crate::expr::{Expr, Raw, field_name};
+use crate::filter::Filter;
+use crate::geo::{Geometry, Point};
+use crate::model::{Fields, Model};
+use crate::path::marker::{Geo, Readable};
+use crate::path::{AsPath, Types, value_path};
+
+/// The distance in the closure of [`Pipeline::geo_near`]. The stage computes it.
+const DISTANCE: &str = "$$distance";
+
+/// The options of [`Pipeline::geo_near`]. Distances are in metres.
+#[must_use = "options do nothing until they are given to `geo_near`"]
+pub struct GeoNear<S> {
+    near: Point,
+    options: Document,
+    filter: Option<Result<Document, Box<Error>>>,
+    root: Types<S>,
+}
+
+impl<S: Model> GeoNear<S> {
+    /// Documents near a point, nearest first.
+    pub fn new(near: Point) -> Self {
+        GeoNear {
+            near,
+            options: Document::new(),
+            filter: None,
+            root: std::marker::PhantomData,
+        }
+    }
+
+    fn set(mut self, name: &str, value: impl Into<Bson>) -> Self {
+        self.options.insert(name, value);
+        self
+    }
+
+    /// The field with the location. Default: the only field with a `2dsphere` index.
+    pub fn key<A: AsPath<Root = S, Value: Geo, Mode: Readable>>(
+        self,
+        field: impl FnOnce(Fields<S>) -> A,
+    ) -> Self {
+        let key = field(nav::<S>()).raw().dotted().to_owned();
+        self.set("key", key)
+    }
+
+    /// Maximum distance in metres. Default: none.
+    pub fn max_distance(self, metres: f64) -> Self {
+        self.set("maxDistance", metres)
+    }
+
+    /// Minimum distance in metres. Default: none.
+    pub fn min_distance(self, metres: f64) -> Self {
+        self.set("minDistance", metres)
+    }
+
+    /// A filter that the documents must match. Default: none.
+    pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
+        self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
+        self
+    }
+
+    fn into_argument(self, distance: Result<&'static str, Box<Error>>) -> Raw {
+        let mut all = doc! {
+            "near": Geometry::Point(self.near).into_document(),
+            "distanceField": distance?,
+            "spherical": true,
+        };
+        all.extend(self.options);
+        if let Some(filter) = self.filter {
+            all.insert("query", filter?);
+        }
+        Ok(all.into())
+    }
+}
+
+impl<In, S: Model, C> Pipeline<In, S, C> {
+    /// Finds documents near a point, nearest first (`$geoNear`): the first stage of a pipeline. It
+    /// requires a `2dsphere` index. The argument of the closure is the distance in metres: put it
+    /// into the only added field of the shape.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, aggregate::GeoNear, geo::Point, prelude::*};
+    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// #[document(collection = "shops", index(geo(place)))]
+    /// struct Shop {
+    ///     _id: i64,
+    ///     place: Point,
+    /// }
+    /// #[derive(Shape)]
+    /// struct NearShop {
+    ///     #[document(flatten)]
+    ///     shop: Shop,
+    ///     metres: f64,
+    /// }
+    /// let near = Pipeline::<Shop>::new().geo_near(
+    ///     GeoNear::<Shop>::new(Point::new([8.54, 47.37])).max_distance(500.0),
+    ///     |metres| NearShopAdded { metres },
+    /// );
+    /// assert_eq!(
+    ///     near.to_string(),
+    ///     concat!(
+    ///         r#"[{"$geoNear": {"near": {"type": "Point", "coordinates": [8.54, 47.37]}, "#,
+    ///         r#""distanceField": "metres", "spherical": true, "maxDistance": 500.0}}]"#
+    ///     )
+    /// );
+    /// ```
+    pub fn geo_near<P: MakeAdded<S>>(
+        self,
+        near: GeoNear<S>,
+        added: impl FnOnce(Expr<S, f64>) -> P,
+    ) -> Pipeline<In, P::Shape, C> {
+        let added = added(Expr::raw(DISTANCE))
+            .into_fields()
+            .checked(S::stored_names());
+        let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
+        self.stage("$geoNear", near.into_argument(distance)).then()
+    }
+
+    /// A full-text search in an index of Atlas Search (`$search`): the first stage of a pipeline.
+    /// The argument is sent unchecked. The score is [`search_score`](crate::expr::search_score).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, bson::doc, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "books")]
+    /// # struct Book { _id: i64, title: String }
+    /// let found = Pipeline::<Book>::new()
+    ///     .search(doc! { "text": { "query": "copper", "path": "title" } })
+    ///     .limit(10);
+    /// assert_eq!(
+    ///     found.to_string(),
+    ///     r#"[{"$search": {"text": {"query": "copper", "path": "title"}}}, {"$limit": 10}]"#
+    /// );
+    /// ```
+    pub fn search(self, search: Document) -> Self {
+        self.stage("$search", Ok(search.into()))
+    }
+
+    /// A search for the nearest vectors in an index of Atlas Vector Search (`$vectorSearch`): the
+    /// first stage of a pipeline. The score is
+    /// [`vector_search_score`](crate::expr::vector_search_score).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, aggregate::VectorSearch, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "books")]
+    /// # struct Book { _id: i64, embedding: Vec<f32>, year: i32 }
+    /// let near = Pipeline::<Book>::new().vector_search(
+    ///     VectorSearch::<Book>::new("by_meaning", |b| b.embedding(), [0.5, 0.25], 10)
+    ///         .candidates(100)
+    ///         .filter(|b| b.year().gte(2000)),
+    /// );
+    /// assert_eq!(
+    ///     near.to_string(),
+    ///     concat!(
+    ///         r#"[{"$vectorSearch": {"index": "by_meaning", "path": "embedding", "#,
+    ///         r#""queryVector": [0.5, 0.25], "limit": 10, "numCandidates": 100, "#,
+    ///         r#""filter": {"year": {"$gte": 2000}}}}]"#
+    ///     )
+    /// );
+    /// ```
+    pub fn vector_search(self, search: VectorSearch<S>) -> Self {
+        self.stage("$vectorSearch", search.into_argument())
+    }
+}
+
+/// The options of [`Pipeline::vector_search`].
+#[must_use = "options do nothing until they are given to `vector_search`"]
+pub struct VectorSearch<S> {
+    argument: Result<Document, Box<Error>>,
+    filter: Option<Result<Document, Box<Error>>>,
+    root: Types<S>,
+}
+
+impl<S: Model> VectorSearch<S> {
+    /// The `limit` documents whose vector is nearest to `vector`, by an index and its field. An
+    /// approximate search also needs [`candidates`](VectorSearch::candidates).
+    pub fn new<A: AsPath<Root = S>>(
+        index: &str,
+        field: impl FnOnce(Fields<S>) -> A,
+        vector: impl IntoIterator<Item = f64>,
+        limit: u32,
+    ) -> Self {
+        let field = field(nav::<S>());
+        let path = value_path(&field);
+        let vector: Vec<Bson> = vector.into_iter().map(Bson::Double).collect();
+        let argument = field_name(&path).map(
+            |path| doc! { "index": index, "path": path, "queryVector": vector, "limit": i64::from(limit) },
+        );
+        VectorSearch {
+            argument,
+            filter: None,
+            root: std::marker::PhantomData,
+        }
+    }
+
+    fn set(mut self, name: &str, value: impl Into<Bson>) -> Self {
+        if let Ok(argument) = &mut self.argument {
+            argument.insert(name, value);
+        }
+        self
+    }
+
+    /// Number of vectors that an approximate search compares, at most 10,000. Recommended are 20
+    /// times the limit.
+    pub fn candidates(self, count: u32) -> Self {
+        self.set("numCandidates", i64::from(count))
+    }
+
+    /// Compare all vectors. Default: an approximate search.
+    pub fn exact(self) -> Self {
+        self.set("exact", true)
+    }
+
+    /// A filter on fields of the index. Default: none.
+    pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
+        self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
+        self
+    }
+
+    fn into_argument(self) -> Raw {
+        let mut argument = self.argument?;
+        if let Some(filter) = self.filter {
+            argument.insert("filter", filter?);
+        }
+        Ok(argument.into())
+    }
+}

@@ -1,0 +1,172 @@
+//! Runs pipelines.
+
+use std::pin::Pin;
+
+use crate::aggregate::Pipeline;
+use crate::aggregate::write::Written;
+use crate::bson::RawDocumentBuf;
+use crate::collection::{Collection, Documents};
+use crate::driver::options::AggregateOptions;
+use crate::error::Result;
+use crate::model::Model;
+use crate::path::field::Field;
+use crate::projection::Output;
+
+/// The collection that a pipeline reads, and the options of the call. Created by
+/// [`Collection::aggregate`].
+#[derive(Debug)]
+pub struct On<'a, D> {
+    collection: &'a Collection<D>,
+    options: AggregateOptions,
+}
+
+impl<D> Clone for On<'_, D> {
+    fn clone(&self) -> Self {
+        On {
+            collection: self.collection,
+            options: self.options.clone(),
+        }
+    }
+}
+
+impl<D: Model> Collection<D> {
+    /// An aggregation pipeline on the documents of this collection; see
+    /// [`aggregate`](crate::aggregate). It is run by [`all`](Pipeline::all),
+    /// [`first`](Pipeline::first) or [`stream`](Pipeline::stream).
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, customer: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let by_customer = orders.aggregate().match_(|o| o.total().gt(0)).count_by(|o| o.customer());
+    /// for customer in by_customer.all().await? {
+    ///     println!("{}: {}", customer.key, customer.count);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn aggregate(&self) -> Pipeline<D, D, On<'_, D>> {
+        Pipeline::on(On {
+            collection: self,
+            options: AggregateOptions::default(),
+        })
+    }
+}
+
+impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
+    /// Sets all options of the call. Replaces those that were set before.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, driver::options::AggregateOptions, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let options = AggregateOptions::default().allow_disk_use(true).batch_size(1_000);
+    /// let sorted = orders.aggregate().sort(|o| o.total().asc()).with_options(options).all().await?;
+    /// # drop(sorted); Ok(()) }
+    /// ```
+    pub fn with_options(mut self, options: AggregateOptions) -> Self {
+        self.on.options = options;
+        self
+    }
+}
+
+impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
+    /// Runs the pipeline and returns a stream of its documents, which requests further batches as
+    /// it is read.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let mut large = orders.aggregate().match_(|o| o.total().gt(100)).stream().await?;
+    /// while let Some(order) = large.try_next().await? {
+    ///     println!("{}", order.total);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
+    /// [errors of the action](Collection#errors), except [`Error::Decode`](crate::Error::Decode).
+    pub fn stream(self) -> Pin<Box<dyn Future<Output = Result<Documents<S>>> + Send + 'a>> {
+        let On { collection, options } = self.on;
+        let stages = self.stages.into_documents();
+        Box::pin(async move {
+            let driver = collection.driver();
+            let running = driver.aggregate(stages?).with_options(options);
+            let cursor = running.with_type::<RawDocumentBuf>().await?;
+            Ok(Documents::new(cursor, collection.namespace().clone()))
+        })
+    }
+
+    /// Runs the pipeline and reads all documents into memory.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let sample: Vec<Order> = orders.aggregate().sample(10).all().await?;
+    /// # drop(sample);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
+    /// [errors of the action](Collection#errors).
+    pub fn all(self) -> Pin<Box<dyn Future<Output = Result<Vec<S>>> + Send + 'a>> {
+        let running = self.stream();
+        Box::pin(async move { running.await?.try_collect().await })
+    }
+}
+
+impl<'a, In: Model, S: Output + Field> Pipeline<In, S, On<'a, In>> {
+    /// Runs the pipeline with a limit of 1 and reads its first document; `None` if there is none.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let largest = orders.aggregate().sort(|o| o.total().desc()).first().await?;
+    /// # drop(largest);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`all`](Pipeline::all).
+    pub fn first(self) -> Pin<Box<dyn Future<Output = Result<Option<S>>> + Send + 'a>> {
+        let running = self.limit(1).stream();
+        Box::pin(async move { running.await?.try_next().await })
+    }
+}
+
+impl<'a, In: Model> Pipeline<In, Written, On<'a, In>> {
+    /// Runs a pipeline that ends with [`merge_into`](Pipeline::merge_into) or
+    /// [`out`](Pipeline::out).
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// orders.aggregate().match_(|o| o.total().lt(0)).out_to("refused").execute().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
+    /// [errors of the action](Collection#errors).
+    pub fn execute(self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>> {
+        let running = self.stream();
+        Box::pin(async move { running.await.map(drop) })
+    }
+}

@@ -1,0 +1,178 @@
+//! Stages that write the results: `$merge` and `$out`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::aggregate::Pipeline;
+use crate::bson::{Bson, Document, doc};
+use crate::model::Model;
+
+/// The type of the documents after [`merge_into`](Pipeline::merge_into) and [`out`](Pipeline::out):
+/// there are none. Run the pipeline by [`execute`](Pipeline::execute).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written(());
+
+/// What `$merge` does with a document that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenMatched {
+    /// Replace it.
+    #[default]
+    Replace,
+    /// Keep it as it is.
+    KeepExisting,
+    /// Replace the fields that the new document has.
+    Merge,
+    /// Fail. Documents that were written before stay.
+    Fail,
+}
+
+/// What `$merge` does with a document that does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenNotMatched {
+    /// Insert it.
+    #[default]
+    Insert,
+    /// Leave it out.
+    Discard,
+    /// Fail. Documents that were written before stay.
+    Fail,
+}
+
+/// The options of [`merge_into`](Pipeline::merge_into).
+///
+/// ```
+/// use marula::aggregate::{Merge, WhenMatched};
+/// let merge = Merge::new().collection("archive").when_matched(WhenMatched::KeepExisting);
+/// # drop(merge);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Merge {
+    collection: Option<String>,
+    on: Vec<String>,
+    when_matched: WhenMatched,
+    when_not_matched: WhenNotMatched,
+}
+
+impl Merge {
+    /// The default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The collection to write to. Default: that of the model.
+    #[must_use]
+    pub fn collection(mut self, name: impl Into<String>) -> Self {
+        self.collection = Some(name.into());
+        self
+    }
+
+    /// The stored names of the fields that identify a document. They need a unique index. Default:
+    /// `_id`.
+    #[must_use]
+    pub fn on<N: Into<String>>(mut self, fields: impl IntoIterator<Item = N>) -> Self {
+        self.on = fields.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What to do with a document that exists. Default: replace it.
+    #[must_use]
+    pub fn when_matched(mut self, action: WhenMatched) -> Self {
+        self.when_matched = action;
+        self
+    }
+
+    /// What to do with a document that does not exist. Default: insert it.
+    #[must_use]
+    pub fn when_not_matched(mut self, action: WhenNotMatched) -> Self {
+        self.when_not_matched = action;
+        self
+    }
+
+    fn into_document(self, own: &str) -> Document {
+        let mut merge = doc! { "into": self.collection.as_deref().unwrap_or(own) };
+        if !self.on.is_empty() {
+            merge.insert("on", self.on);
+        }
+        merge.insert(
+            "whenMatched",
+            match self.when_matched {
+                WhenMatched::Replace => "replace",
+                WhenMatched::KeepExisting => "keepExisting",
+                WhenMatched::Merge => "merge",
+                WhenMatched::Fail => "fail",
+            },
+        );
+        merge.insert(
+            "whenNotMatched",
+            match self.when_not_matched {
+                WhenNotMatched::Insert => "insert",
+                WhenNotMatched::Discard => "discard",
+                WhenNotMatched::Fail => "fail",
+            },
+        );
+        merge
+    }
+}
+
+impl<In, S: Model, C> Pipeline<In, S, C> {
+    /// Writes the documents into the collection of their model (`$merge`), which must be the last
+    /// stage. Run it by [`execute`](Pipeline::execute).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, aggregate::Merge, expr::*, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, customer: i64, total: i64 }
+    /// #[derive(serde::Serialize, serde::Deserialize, Document, Shape)]
+    /// #[document(collection = "revenues")]
+    /// struct Revenue {
+    ///     #[serde(rename = "_id")]
+    ///     customer: i64,
+    ///     revenue: i64,
+    /// }
+    /// let revenues = Pipeline::<Order>::new()
+    ///     .group(|o| RevenueGroup { customer: expr(o.customer()), revenue: sum(o.total()) })
+    ///     .merge_into(Merge::new());
+    /// assert_eq!(
+    ///     revenues.to_string(),
+    ///     concat!(
+    ///         r#"[{"$group": {"_id": "$customer", "revenue": {"$sum": "$total"}}}, "#,
+    ///         r#"{"$merge": {"into": "revenues", "whenMatched": "replace", "#,
+    ///         r#""whenNotMatched": "insert"}}]"#
+    ///     )
+    /// );
+    /// ```
+    pub fn merge_into(self, merge: Merge) -> Pipeline<In, Written, C> {
+        self.stage("$merge", Ok(merge.into_document(S::COLLECTION).into()))
+            .then()
+    }
+
+    /// Replaces the collection of the model by the documents (`$out`), which must be the last
+    /// stage. Run it by [`execute`](Pipeline::execute).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// let sorted = Pipeline::<Order>::new().sort(|o| o.total().asc()).out();
+    /// assert_eq!(sorted.to_string(), r#"[{"$sort": {"total": 1}}, {"$out": "orders"}]"#);
+    /// ```
+    pub fn out(self) -> Pipeline<In, Written, C> {
+        self.out_to(S::COLLECTION)
+    }
+
+    /// The same as [`out`](Pipeline::out), with a collection of another name than the model's.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64 }
+    /// let copy = Pipeline::<Order>::new().out_to("copies");
+    /// assert_eq!(copy.to_string(), r#"[{"$out": "copies"}]"#);
+    /// ```
+    pub fn out_to(self, collection: &str) -> Pipeline<In, Written, C> {
+        self.stage("$out", Ok(Bson::from(collection))).then()
+    }
+}

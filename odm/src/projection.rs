@@ -1,0 +1,289 @@
+//! Projections: structs that are read from a part of a stored type, checked against its fields by
+//! [`#[derive(Projection)]`](derive@crate::Projection).
+//!
+//! `select::<P>()` reads a projection: of a [`find`](crate::collection::Find::select) and its pages,
+//! of a [`find_one`](crate::collection::FindOne::select), of a find-and-modify, and of a
+//! [`Pipeline`](crate::Pipeline::select). Only the fields of the projection are sent by the server.
+//!
+//! | type of the stored field | types of the field in a projection |
+//! |---|---|
+//! | `T` | `T`, `Option<T>`, a projection `P` of `T`, `Option<P>` |
+//! | `Option<T>`, and `T` behind an `Option` | `Option<T>`, `Option<P>` |
+//! | `Vec<T>` | `Vec<T>`, `Vec<P>` |
+//! | `#[document(opaque)] T` | `T` |
+//!
+//! Fields with their stored names are included, so that an index that contains them can answer the
+//! query. Fields with another name, from another path, or computed are expressions, which a `find`
+//! supports from MongoDB 4.4.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
+
+use serde::de::DeserializeOwned;
+
+use crate::bson::{
+    Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
+};
+use crate::error::{Error, Result};
+use crate::expr::{IntoExpr, Raw, field_path, reference, with_variable};
+use crate::model::Fields;
+use crate::path::field::{Field, Opaque};
+use crate::path::{AsPath, Maybe, Path, RawPath, Read, to_value_path};
+
+/// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
+/// `Vec` of a projection of its elements, or a struct with
+/// [`#[derive(Projection)]`](derive@crate::Projection).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a field of type `{S}`",
+    label = "the field is stored as `{S}`",
+    note = "expected the same type, an `Option` of it, or a struct with `#[derive(Projection)] #[document(of = {S})]`"
+)]
+pub trait Projection<S> {
+    /// The part of a value at a path that is read.
+    #[doc(hidden)]
+    #[must_use]
+    fn node(_path: RawPath) -> Node {
+        Node::Whole
+    }
+}
+
+/// Types in which results can be read. Implemented for all that satisfy the bounds.
+pub trait Output: DeserializeOwned + Send + Sync + 'static {}
+impl<T: DeserializeOwned + Send + Sync + 'static> Output for T {}
+
+/// Types of fields that are not an `Option`. Implemented by the derives.
+pub trait Present {}
+
+macro_rules! whole {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<$($generics)*> Projection<$t> for $t {}
+        impl<$($generics)*> Present for $t {}
+    )* };
+}
+whole! {
+    [] i8; [] i16; [] i32; [] i64; [] u8; [] u16; [] u32; [] u64; [] usize; [] f32; [] f64; [] bool; [] char; [] String;
+    [] ObjectId; [] DateTime; [] Decimal128; [] Timestamp; [] Binary; [] Regex; [] BsonUuid; [] uuid::Uuid;
+    [] Bson; [] Document;
+    [V, S] HashMap<String, V, S>; [V] BTreeMap<String, V>;
+    [T] VecDeque<T>; [T] LinkedList<T>; [T] BTreeSet<T>; [T, S] HashSet<T, S>; [T] Box<[T]>; [T, const N: usize] [T; N];
+}
+
+impl<T> Present for Vec<T> {}
+impl<T> Projection<Opaque<T>> for T {}
+
+impl<S: Present, P: Projection<S>> Projection<S> for Option<P> {
+    fn node(path: RawPath) -> Node {
+        P::node(path)
+    }
+}
+
+impl<S, P: Projection<S>> Projection<Option<S>> for Option<P> {
+    fn node(path: RawPath) -> Node {
+        Node::Optional(Box::new(P::node(path)))
+    }
+}
+
+impl<S: Present, P: Projection<S>> Projection<S> for Box<P> {
+    fn node(path: RawPath) -> Node {
+        P::node(path)
+    }
+}
+
+impl<S, P: Projection<S>> Projection<Vec<S>> for Vec<P> {
+    fn node(path: RawPath) -> Node {
+        with_variable("v", |name| Node::Each {
+            plain: Box::new(P::node(path)),
+            mapped: Box::new(P::node(RawPath::variable(name))),
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// Modes of paths to a value that is present in every document.
+#[diagnostic::on_unimplemented(
+    message = "a path through an `Option` may have no value, and a path through an array has many",
+    label = "the path goes through an `Option` or an array",
+    note = "read an `Option` of the value behind an `Option`; for the elements of an array read a `Vec` of a projection"
+)]
+pub trait Direct {}
+impl Direct for Read {}
+
+/// A type that can be read from a stored `S` at a path of mode `M`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a field of type `{S}`",
+    label = "the field is stored as `{S}`",
+    note = "expected the same type, an `Option` of it, or a struct with `#[derive(Projection)] #[document(of = {S})]`"
+)]
+pub trait ReadAt<S, M> {
+    /// See [`Projection::node`].
+    #[doc(hidden)]
+    fn node_at(path: RawPath) -> Node;
+}
+
+impl<S, M: Direct, P: Projection<S>> ReadAt<S, M> for P {
+    fn node_at(path: RawPath) -> Node {
+        P::node(path)
+    }
+}
+
+impl<S, P> ReadAt<S, Maybe> for Option<P>
+where
+    Option<P>: Projection<S>,
+{
+    fn node_at(path: RawPath) -> Node {
+        <Self as Projection<S>>::node(path)
+    }
+}
+
+/// The part of a value that is read.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Node {
+    /// The whole value.
+    Whole,
+    /// Some fields: their names in the result, their values, and the parts of these.
+    Fields(Vec<(&'static str, Raw, Node)>),
+    /// A part of a value that can be null.
+    Optional(Box<Node>),
+    /// A part of each element of an array, by inclusion or as the body of a `$map` with a variable.
+    Each {
+        /// The part of an element at the path of the array.
+        plain: Box<Node>,
+        /// The part of the variable.
+        mapped: Box<Node>,
+        /// The name of the variable.
+        name: String,
+    },
+}
+
+/// The accessors of a stored type at a path. The derive calls it.
+#[doc(hidden)]
+pub fn stored<S: Field>(path: &RawPath) -> Fields<S> {
+    S::nav(Path::from_raw(path.clone()))
+}
+
+/// The result of the closure of a computed field. The derive calls it.
+#[doc(hidden)]
+pub fn computed<S: Field, E>(path: &RawPath, value: impl FnOnce(Fields<S>) -> E) -> E {
+    value(stored::<S>(path))
+}
+
+/// The fields of a projection. The derive fills it.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Selection(Vec<(&'static str, Raw, Node)>);
+
+impl Selection {
+    /// Adds a field of type `P` that is read from a path.
+    #[must_use]
+    pub fn field<P: ReadAt<A::Value, A::Mode>, A: AsPath>(mut self, name: &'static str, path: &A) -> Self {
+        let path = to_value_path(path);
+        self.0.push((name, field_path(&path), P::node_at(path)));
+        self
+    }
+
+    /// Adds a computed field.
+    #[must_use]
+    pub fn computed<P, R>(mut self, name: &'static str, value: impl IntoExpr<R, P>) -> Self {
+        let value = value.into_expr().into_raw().map(|value| match value {
+            value @ (Bson::Document(_) | Bson::String(_)) => value,
+            plain => doc! { "$literal": plain }.into(),
+        });
+        self.0.push((name, value, Node::Whole));
+        self
+    }
+
+    /// The fields.
+    #[must_use]
+    pub fn finish(self) -> Node {
+        Node::Fields(self.0)
+    }
+}
+
+impl Node {
+    /// Whether the names are those of the stored value at a path, so that its fields can be
+    /// included.
+    fn is_plain(&self, at: &str) -> bool {
+        match self {
+            Node::Whole => true,
+            Node::Fields(fields) => fields.iter().all(|(name, from, node)| {
+                let here = if at.is_empty() {
+                    (*name).to_owned()
+                } else {
+                    format!("{at}.{name}")
+                };
+                matches!(from, Ok(Bson::String(path)) if *path == reference(&here)) && node.is_plain(&here)
+            }),
+            Node::Optional(inner) => inner.is_plain(at),
+            Node::Each { plain, .. } => plain.is_plain(at),
+        }
+    }
+
+    fn into_inclusion(self) -> Bson {
+        match self {
+            Node::Whole => Bson::Int32(1),
+            Node::Fields(fields) => {
+                let fields = fields.into_iter();
+                let included = fields.map(|(name, _, node)| (name.to_owned(), node.into_inclusion()));
+                Bson::Document(included.collect())
+            }
+            Node::Optional(inner) | Node::Each { plain: inner, .. } => inner.into_inclusion(),
+        }
+    }
+
+    fn into_expression(self, from: Raw) -> Raw {
+        match self {
+            Node::Whole => from,
+            Node::Fields(fields) => {
+                let fields = fields.into_iter();
+                let all = fields.map(|(name, from, node)| Ok((name.to_owned(), node.into_expression(from)?)));
+                all.collect::<std::result::Result<Document, _>>()
+                    .map(Bson::Document)
+            }
+            Node::Optional(inner) => match *inner {
+                Node::Whole => from,
+                inner => {
+                    let from = from?;
+                    let present = inner.into_expression(Ok(from.clone()))?;
+                    let is_null = doc! { "$eq": [{ "$ifNull": [from, Bson::Null] }, Bson::Null] };
+                    Ok(doc! { "$cond": [is_null, Bson::Null, present] }.into())
+                }
+            },
+            Node::Each { mapped, name, .. } => match *mapped {
+                Node::Whole => from,
+                mapped => {
+                    let element = mapped.into_expression(Ok(Bson::String(format!("$${name}"))))?;
+                    Ok(doc! { "$map": { "input": from?, "as": name, "in": element } }.into())
+                }
+            },
+        }
+    }
+}
+
+/// The projection document of `P`, for `find` and `$project`.
+///
+/// # Errors
+/// [`Error::InvalidPipeline`] for a path that has no form in an expression; [`Error::Encode`] for a
+/// value of a computed field.
+pub(crate) fn document<P: Projection<S>, S>() -> Result<Document> {
+    build(P::node(RawPath::default())).map_err(|e| *e)
+}
+
+fn build(node: Node) -> std::result::Result<Document, Box<Error>> {
+    let Node::Fields(fields) = node else {
+        return Ok(Document::new());
+    };
+    let mut out = Document::new();
+    if !fields.iter().any(|(name, ..)| *name == "_id") {
+        out.insert("_id", 0);
+    }
+    for (name, from, node) in fields {
+        let is_same = matches!(&from, Ok(Bson::String(path)) if *path == reference(name));
+        let value = if is_same && node.is_plain(name) {
+            node.into_inclusion()
+        } else {
+            node.into_expression(from)?
+        };
+        out.insert(name, value);
+    }
+    Ok(out)
+}

@@ -1,0 +1,409 @@
+//! Relations between collections: the documents that many keys refer to, loaded by one query.
+//!
+//! A field refers to a document of another collection by its id, as a plain id or as a [`Ref`].
+//! [`Collection::load`] reads the documents that a list of keys refers to, and
+//! [`Collection::load_by`] those that refer to a list of values. Both are methods of a collection:
+//! no document loads another one, so that a loop does not send one query for each document.
+//!
+//! ```no_run
+//! # use marula::{Collection, Document, Ref, prelude::*};
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "customers")]
+//! # struct Customer { _id: i64, name: String }
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "orders")]
+//! # struct Order { _id: i64, customer: Ref<Customer> }
+//! # async fn run(orders: Collection<Order>, customers: Collection<Customer>) -> marula::Result<()> {
+//! let recent = orders.find_all().limit(100).await?;
+//! let buyers = customers.load(recent.iter().map(|o| &o.customer)).await?;
+//! for order in &recent {
+//!     let name = buyers.get(order.customer.id()).map_or("(deleted)", |c| &c.name);
+//!     println!("{}: {name}", order._id);
+//! }
+//! # Ok(()) }
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, from_bson, to_vec};
+use crate::collection::{Collection, lookup};
+use crate::error::{Error, Result, ValueError};
+use crate::expr::{Expr, Operand, lit};
+use crate::filter::Filter;
+use crate::model::{Fields, Model};
+use crate::path::field::Field;
+use crate::path::marker::{HashedKey, IndexKey};
+use crate::path::{AsPath, Mode, Path, Read, check_path};
+use crate::projection::{Present, Projection};
+use crate::value::{IntoValue, serialized};
+
+/// A reference to a document of `D`, stored as its id.
+///
+/// Nothing checks that the document exists. Filters and updates take a `Ref`; a plain id becomes
+/// one by [`Ref::new`].
+///
+/// ```
+/// # use marula::{Document, Ref, prelude::*};
+/// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// # #[document(collection = "customers")]
+/// # struct Customer { _id: i64, name: String }
+/// #[derive(serde::Serialize, serde::Deserialize, Document)]
+/// #[document(collection = "orders", index(customer))]
+/// struct Order {
+///     _id: i64,
+///     customer: Ref<Customer>,
+/// }
+/// let filter = Order::fields().customer().eq(Ref::new(7));
+/// assert_eq!(filter.to_string(), r#"{"customer": {"$eq": 7}}"#);
+/// ```
+pub struct Ref<D: Model> {
+    id: D::Id,
+    model: PhantomData<fn() -> D>,
+}
+
+impl<D: Model> Ref<D> {
+    /// A reference to the document with this id.
+    ///
+    /// ```
+    /// # use marula::{Document, Ref};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "customers")]
+    /// # struct Customer { _id: i64 }
+    /// let reference = Ref::<Customer>::new(7);
+    /// assert_eq!(reference.id(), &7);
+    /// ```
+    pub fn new(id: D::Id) -> Self {
+        Ref {
+            id,
+            model: PhantomData,
+        }
+    }
+
+    /// A reference to a document.
+    ///
+    /// ```
+    /// # use marula::{Document, Ref};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "customers")]
+    /// # struct Customer { _id: i64 }
+    /// let reference = Ref::to(&Customer { _id: 7 });
+    /// assert_eq!(reference.into_id(), 7);
+    /// ```
+    pub fn to(document: &D) -> Self
+    where
+        D::Id: Clone,
+    {
+        Ref::new(document.id().clone())
+    }
+
+    /// The id of the document.
+    #[must_use]
+    pub fn id(&self) -> &D::Id {
+        &self.id
+    }
+
+    /// The id of the document, by value.
+    #[must_use]
+    pub fn into_id(self) -> D::Id {
+        self.id
+    }
+}
+
+impl<D: Model<Id: Clone>> Clone for Ref<D> {
+    fn clone(&self) -> Self {
+        Ref::new(self.id.clone())
+    }
+}
+
+impl<D: Model<Id: Copy>> Copy for Ref<D> {}
+
+impl<D: Model<Id: fmt::Debug>> fmt::Debug for Ref<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ref").field(&self.id).finish()
+    }
+}
+
+impl<D: Model<Id: PartialEq>> PartialEq for Ref<D> {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl<D: Model<Id: Eq>> Eq for Ref<D> {}
+
+impl<D: Model<Id: Hash>> Hash for Ref<D> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl<D: Model> Serialize for Ref<D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.id.serialize(serializer)
+    }
+}
+
+impl<'de, D: Model<Id: Deserialize<'de>>> Deserialize<'de> for Ref<D> {
+    fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
+        D::Id::deserialize(deserializer).map(Ref::new)
+    }
+}
+
+impl<D: Model> Field for Ref<D> {
+    type Nav<R, M: Mode> = Path<R, Ref<D>, M>;
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+        path
+    }
+}
+
+impl<D: Model> Projection<Ref<D>> for Ref<D> {}
+impl<D: Model> Present for Ref<D> {}
+
+impl<R, D: Model> Operand<R> for Ref<D> {
+    type Value = Ref<D>;
+    fn into_operand(self) -> Expr<R, Ref<D>> {
+        lit(self)
+    }
+}
+
+impl<D: Model> IndexKey for Ref<D> {}
+impl<D: Model> HashedKey for Ref<D> {}
+
+macro_rules! values {
+    ($($target:ty, $value:ty;)*) => { $(
+        impl<D: Model> IntoValue<$target> for $value {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                serialized(&self.id)
+            }
+        }
+    )* };
+}
+values! {
+    Ref<D>, Ref<D>;
+    Ref<D>, &Ref<D>;
+    Option<Ref<D>>, Ref<D>;
+    Option<Ref<D>>, &Ref<D>;
+}
+
+/// A value that refers to a document of `D`: its id, a [`Ref`], or an `Option` of one, where `None`
+/// refers to no document. Also for references to them, and for newtypes of ids that derive
+/// [`Embedded`](derive@crate::Embedded).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not refer to a `{D}`",
+    label = "expected ids of `{D}`, or values of type `Ref<{D}>`",
+    note = "for an id of your own type derive `Embedded` for a newtype, or use `Ref::<{D}>::new(id)`"
+)]
+pub trait KeyOf<D: Model> {
+    /// The id as BSON.
+    ///
+    /// # Errors
+    /// The id has no BSON form.
+    fn into_key(self) -> Result<Option<Bson>, ValueError>;
+}
+
+/// Types of ids for which a `K` is a key: the same type.
+#[diagnostic::on_unimplemented(
+    message = "the ids of this model are of type `{Self}`, found keys of type `{K}`",
+    label = "expected keys of type `{Self}`, or values of type `Ref<_>`"
+)]
+pub trait IdOf<K> {}
+impl<K> IdOf<K> for K {}
+
+macro_rules! ids {
+    ($($t:ty)*) => { $(
+        impl<D: Model<Id: IdOf<$t>>> KeyOf<D> for $t {
+            fn into_key(self) -> Result<Option<Bson>, ValueError> {
+                IntoValue::<$t>::into_value(self).map(Some)
+            }
+        }
+        impl<D: Model<Id: IdOf<$t>>> KeyOf<D> for &$t {
+            fn into_key(self) -> Result<Option<Bson>, ValueError> {
+                IntoValue::<$t>::into_value(self).map(Some)
+            }
+        }
+    )* };
+}
+ids! { uuid::Uuid BsonUuid ObjectId i32 i64 u32 u64 String Bson }
+
+impl<D: Model<Id: IdOf<String>>> KeyOf<D> for &str {
+    fn into_key(self) -> Result<Option<Bson>, ValueError> {
+        Ok(Some(Bson::from(self)))
+    }
+}
+
+impl<D: Model> KeyOf<D> for Ref<D> {
+    fn into_key(self) -> Result<Option<Bson>, ValueError> {
+        KeyOf::<D>::into_key(&self)
+    }
+}
+
+impl<D: Model> KeyOf<D> for &Ref<D> {
+    fn into_key(self) -> Result<Option<Bson>, ValueError> {
+        serialized(&self.id).map(Some)
+    }
+}
+
+impl<D: Model, K: KeyOf<D>> KeyOf<D> for Option<K> {
+    fn into_key(self) -> Result<Option<Bson>, ValueError> {
+        self.map_or(Ok(None), K::into_key)
+    }
+}
+
+impl<'a, D: Model, K> KeyOf<D> for &'a Option<K>
+where
+    &'a K: KeyOf<D>,
+{
+    fn into_key(self) -> Result<Option<Bson>, ValueError> {
+        self.as_ref().map_or(Ok(None), KeyOf::into_key)
+    }
+}
+
+/// Maximum number of keys of one query. 10,000 UUIDs in an `$in` are about 0.3 MB, and strings of
+/// 1,000 bytes are below the limit of 16 MiB for a command.
+const KEYS: usize = 10_000;
+
+/// The future of [`Collection::load`] and [`Collection::load_by`]. It contains the keys as BSON,
+/// and its type does not depend on theirs.
+pub type Loading<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// The distinct keys, divided into queries. Null is left out.
+fn divided(keys: &mut dyn Iterator<Item = Result<Option<Bson>, ValueError>>) -> Result<Vec<Vec<Bson>>> {
+    let mut seen = HashSet::new();
+    let mut queries: Vec<Vec<Bson>> = Vec::new();
+    for key in keys {
+        let key = match key.map_err(|e| Error::encode("_id", e))? {
+            None | Some(Bson::Null) => continue,
+            Some(key) => key,
+        };
+        // `Bson` does not implement `Hash`.
+        let bytes = to_vec(&doc! { "": key.clone() }).map_err(|e| Error::encode("_id", e.into()))?;
+        if !seen.insert(bytes) {
+            continue;
+        }
+        match queries.last_mut() {
+            Some(query) if query.len() < KEYS => query.push(key),
+            _ => queries.push(vec![key]),
+        }
+    }
+    Ok(queries)
+}
+
+impl<D: Model> Collection<D> {
+    /// The documents that the keys refer to, by their ids. A key whose document does not exist is
+    /// not in the map.
+    ///
+    /// Equal keys are sent once, and `None` is not sent. Up to 10,000 distinct keys are one query;
+    /// more keys are several queries, one after the other. Without keys nothing is sent.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "customers")]
+    /// # struct Customer { _id: i64, name: String }
+    /// # async fn run(customers: Collection<Customer>) -> marula::Result<()> {
+    /// let found = customers.load([1_i64, 2, 2]).await?;
+    /// let first = found.get(&1).map(|customer| &customer.name);
+    /// # drop(first); Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The [errors of the action](Collection#errors).
+    pub fn load<K: KeyOf<D>>(&self, keys: impl IntoIterator<Item = K>) -> Loading<'_, HashMap<D::Id, D>>
+    where
+        D::Id: Eq + Hash + Clone,
+    {
+        let queries = divided(&mut keys.into_iter().map(K::into_key));
+        Box::pin(async move {
+            let mut all = HashMap::new();
+            for keys in queries? {
+                let mut found = self.find(|_| in_keys("_id", keys)).stream().await?;
+                while let Some(document) = found.try_next().await? {
+                    all.insert(document.id().clone(), document);
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    /// The documents whose field has one of the values, by the value of the field: the other
+    /// direction of a relation. A value that no document has is not in the map.
+    ///
+    /// The field must be present in all documents: behind an `Option` or in an array use
+    /// [`find`](Collection::find) with `is_in`. For the number of queries see
+    /// [`load`](Collection::load). The documents of one value are in no particular order.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, customer: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let by_customer = orders.load_by(|o| o.customer(), [1_i64, 2]).await?;
+    /// let count = by_customer.get(&1).map_or(0, Vec::len);
+    /// # drop(count); Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`] for a flattened field; otherwise the
+    /// [errors of the action](Collection#errors).
+    pub fn load_by<A, V>(
+        &self,
+        field: impl FnOnce(Fields<D>) -> A,
+        values: impl IntoIterator<Item = V>,
+    ) -> Loading<'_, HashMap<A::Value, Vec<D>>>
+    where
+        A: AsPath<Root = D, Mode = Read, Value: Eq + Hash + DeserializeOwned + Send>,
+        V: IntoValue<A::Value>,
+    {
+        let path = field(D::fields()).raw().clone();
+        let field = path.dotted().to_owned();
+        let checked = check_path(&path).map_err(|reason| Error::filter(field.replace('\0', ""), reason));
+        let queries =
+            checked.and_then(|()| divided(&mut values.into_iter().map(|value| value.into_value().map(Some))));
+        Box::pin(async move {
+            let mut all: HashMap<A::Value, Vec<D>> = HashMap::new();
+            for values in queries? {
+                let mut found = self.find(|_| in_keys(&field, values)).stream().await?;
+                while let Some((document, raw)) = found.try_next_with_raw().await? {
+                    // A document without the field does not match the filter.
+                    let value = lookup(raw, &field).unwrap_or(Bson::Null);
+                    let value = from_bson(&value).map_err(|source| Error::Decode {
+                        collection: self.namespace().to_string(),
+                        id: lookup(raw, "_id").map(Box::new),
+                        path: field.clone(),
+                        source,
+                    })?;
+                    all.entry(value).or_default().push(document);
+                }
+            }
+            Ok(all)
+        })
+    }
+}
+
+fn in_keys<D>(field: &str, keys: Vec<Bson>) -> Filter<D> {
+    Filter::raw(doc! { field: { "$in": keys } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_distinct_and_divided() {
+        let keys = (0..25_000_i64).map(|n| Ok(Some(Bson::Int64(n % 20_001))));
+        let queries = divided(&mut keys.chain([Ok(None), Ok(Some(Bson::Null))])).unwrap();
+        assert_eq!(
+            queries.iter().map(Vec::len).collect::<Vec<_>>(),
+            [10_000, 10_000, 1]
+        );
+        assert!(divided(&mut std::iter::empty()).unwrap().is_empty());
+    }
+}
