@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::forward_options;
+use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
@@ -31,6 +31,7 @@ pub struct Find<'a, D> {
     pub(super) collection: &'a Collection<D>,
     pub(super) filter: Result<Conditions>,
     pub(super) options: FindOptions,
+    pub(super) session: Session<'a>,
 }
 
 impl<'a, D: Model> Find<'a, D> {
@@ -39,6 +40,7 @@ impl<'a, D: Model> Find<'a, D> {
             collection,
             filter,
             options: FindOptions::default(),
+            session: None,
         }
     }
 
@@ -81,11 +83,8 @@ impl<'a, D: Model> Find<'a, D> {
     /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
-        Ok(self
-            .collection
-            .inner
-            .find(self.filter?)
-            .with_options(self.options))
+        let finding = self.collection.inner.find(self.filter?);
+        Ok(in_session!(self.session, finding.with_options(self.options)))
     }
 
     /// Sends the query and returns a stream of the documents, which requests further batches as it

@@ -2,7 +2,7 @@
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::decode;
 use crate::collection::update::Ready;
 use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
@@ -29,6 +29,7 @@ macro_rules! find_and_modify {
             filter: Result<Conditions>,
             $($change: $Change,)?
             options: $Options,
+            session: Session<'a>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -42,6 +43,7 @@ macro_rules! find_and_modify {
                     filter,
                     $($change,)?
                     options: $Options::default(),
+                    session: None,
                 }
             }
 
@@ -159,9 +161,10 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
             options = options.add_array_filters(prepared.array_filters);
         }
         let inner = &self.collection.inner;
-        Ok(inner
+        let updating = inner
             .find_one_and_update(prepared.filter, Ready(prepared.update))
-            .with_options(options))
+            .with_options(options);
+        Ok(in_session!(self.session, updating))
     }
 }
 
@@ -182,9 +185,10 @@ impl<'a, D: Model> FindOneAndReplace<'a, D> {
             check_upsert_without_id(self.collection, &filter)?;
         }
         let inner = &self.collection.inner;
-        Ok(inner
+        let replacing = inner
             .find_one_and_replace(filter, &self.replacement.document?)
-            .with_options(self.options))
+            .with_options(self.options);
+        Ok(in_session!(self.session, replacing))
     }
 }
 
@@ -193,6 +197,7 @@ impl<'a, D: Model> FindOneAndDelete<'a, D> {
     fn action(self) -> Result<action::FindOneAndDelete<'a, RawDocumentBuf>> {
         let filter = checked(self.filter?)?;
         let inner = &self.collection.inner;
-        Ok(inner.find_one_and_delete(filter).with_options(self.options))
+        let deleting = inner.find_one_and_delete(filter).with_options(self.options);
+        Ok(in_session!(self.session, deleting))
     }
 }

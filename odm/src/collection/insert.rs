@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::write::{with_id, with_new_id};
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
@@ -18,6 +18,7 @@ pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
     document: &'a D,
     options: InsertOneOptions,
+    session: Session<'a>,
 }
 
 /// Inserts documents. Output: their ids. See [`Collection::insert_many`].
@@ -26,6 +27,7 @@ pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
     documents: &'a [D],
     options: InsertManyOptions,
+    session: Session<'a>,
 }
 
 impl<'a, D: Model> InsertOne<'a, D> {
@@ -34,6 +36,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
             collection,
             document,
             options: InsertOneOptions::default(),
+            session: None,
         }
     }
 
@@ -44,7 +47,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
                 let document = with_new_id(self.collection, self.document)?;
-                send_one(&self.collection.inner, &document, self.options).await
+                send_one(&self.collection.inner, &document, self.options, self.session).await
             })
             .await;
         }
@@ -52,6 +55,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
             &self.collection.inner.clone_with_type(),
             &Stored::new(self.document),
             self.options,
+            self.session,
         )
         .await
     }
@@ -63,11 +67,10 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     document: &'a T,
     options: InsertOneOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<InsertOneResult>> + Send {
-    let sending = collection
-        .insert_one(document)
-        .with_options(options)
-        .into_future();
+    let inserting = collection.insert_one(document).with_options(options);
+    let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }
 
@@ -77,6 +80,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
             collection,
             documents,
             options: InsertManyOptions::default(),
+            session: None,
         }
     }
 
@@ -91,12 +95,18 @@ impl<'a, D: Model> InsertMany<'a, D> {
                     .iter()
                     .map(|document| with_id(self.collection, document))
                     .collect::<Result<_>>()?;
-                send_many(&self.collection.inner, &documents, self.options).await
+                send_many(&self.collection.inner, &documents, self.options, self.session).await
             })
             .await;
         }
         let documents: Vec<Stored<'a, D>> = self.documents.iter().map(Stored::new).collect();
-        send_many(&self.collection.inner.clone_with_type(), &documents, self.options).await
+        send_many(
+            &self.collection.inner.clone_with_type(),
+            &documents,
+            self.options,
+            self.session,
+        )
+        .await
     }
 }
 
@@ -105,11 +115,10 @@ fn send_many<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     documents: &'a [T],
     options: InsertManyOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<InsertManyResult>> + Send {
-    let sending = collection
-        .insert_many(documents)
-        .with_options(options)
-        .into_future();
+    let inserting = collection.insert_many(documents).with_options(options);
+    let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }
 

@@ -27,6 +27,7 @@ mod pipeline;
 mod read;
 mod token;
 mod update;
+mod watch;
 mod write;
 
 pub use delete::Delete;
@@ -39,6 +40,7 @@ pub use keyset::KeysetPage;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use update::{Replace, UpdateMany, UpdateOne};
+pub use watch::{ChangeStream, Watch};
 
 /// A collection whose documents are `D`.
 ///
@@ -172,6 +174,13 @@ impl<D> Collection<D> {
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self::from_driver(&self.inner.with_name(name))
+    }
+
+    /// The collection with this name in another database, with the same model, concerns and read
+    /// preference: for example one database for each tenant.
+    #[must_use]
+    pub fn in_db(&self, database: &str) -> Self {
+        Self::from_driver(&self.inner.in_database(database))
     }
 
     /// The same collection with another read concern. Default: the database's.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
@@ -62,6 +62,7 @@ macro_rules! updates {
             filter: Result<Conditions>,
             update: Update<D>,
             options: $Options,
+            session: Session<'a>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -71,6 +72,7 @@ macro_rules! updates {
                     filter,
                     update,
                     options: $Options::default(),
+                    session: None,
                 }
             }
 
@@ -113,7 +115,8 @@ macro_rules! updates {
                     options = options.add_array_filters(prepared.array_filters);
                 }
                 let inner = &self.collection.inner;
-                Ok(inner.$method(prepared.filter, Ready(prepared.update)).with_options(options))
+                let updating = inner.$method(prepared.filter, Ready(prepared.update)).with_options(options);
+                Ok(in_session!(self.session, updating))
             }
 
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
@@ -149,6 +152,7 @@ pub struct Replace<'a, D> {
     filter: Result<Conditions>,
     document: &'a D,
     options: ReplaceOneOptions,
+    session: Session<'a>,
 }
 
 impl<'a, D: Model> Replace<'a, D> {
@@ -158,6 +162,7 @@ impl<'a, D: Model> Replace<'a, D> {
             filter,
             document,
             options: ReplaceOneOptions::default(),
+            session: None,
         }
     }
 
@@ -190,7 +195,14 @@ impl<'a, D: Model> Replace<'a, D> {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
                 let document = replacement(self.document)?;
-                send_replacement(&self.collection.inner, filter, &document, self.options).await
+                send_replacement(
+                    &self.collection.inner,
+                    filter,
+                    &document,
+                    self.options,
+                    self.session,
+                )
+                .await
             })
             .await;
         }
@@ -199,19 +211,21 @@ impl<'a, D: Model> Replace<'a, D> {
             filter,
             &Stored::new(self.document),
             self.options,
+            self.session,
         )
         .await
     }
 }
 
-fn send_replacement<T: Serialize>(
-    collection: &driver::Collection<T>,
+fn send_replacement<'a, T: Serialize>(
+    collection: &'a driver::Collection<T>,
     filter: Conditions,
-    document: &T,
+    document: &'a T,
     options: ReplaceOneOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
-    let action = collection.replace_one(filter, document);
-    let sending = action.with_options(options).into_future();
+    let replacing = collection.replace_one(filter, document).with_options(options);
+    let sending = in_session!(session, replacing).into_future();
     async move { Ok(sending.await?) }
 }
 
