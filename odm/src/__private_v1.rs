@@ -4,14 +4,16 @@
 use std::marker::PhantomData;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use crate::bson::Bson;
-use crate::bson::Document;
 pub use crate::bson::raw_ids::RawIdVisitor;
+use crate::bson::{Document, from_bson};
 pub use crate::error::ValueError;
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
+pub use crate::managed::Written;
 pub use crate::model::Model;
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
@@ -121,3 +123,36 @@ pub trait Always {
 }
 
 impl<T> Always for &Probe<'_, T> {}
+
+/// As [`Probe`], for a field that is changed.
+#[derive(Debug)]
+pub struct ProbeMut<'a, T>(pub &'a mut T);
+
+/// An id of type `Option`, to which a generated id can be written.
+pub trait SetId {
+    /// Writes the id.
+    ///
+    /// # Errors
+    /// The id is not one of the type.
+    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError>;
+}
+
+impl<T: DeserializeOwned> SetId for ProbeMut<'_, Option<T>> {
+    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError> {
+        *self.0 = Some(from_bson(id).map_err(|e| ValueError::new(e.message()))?);
+        Ok(())
+    }
+}
+
+/// Used where [`SetId`] is not implemented: ids that are not an `Option` are not generated.
+pub trait KeepId {
+    /// Does nothing.
+    ///
+    /// # Errors
+    /// None.
+    fn set_id(&mut self, _id: &Bson) -> Result<(), ValueError> {
+        Ok(())
+    }
+}
+
+impl<T> KeepId for &mut ProbeMut<'_, T> {}

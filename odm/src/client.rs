@@ -1,7 +1,7 @@
 //! Handles to a deployment and its databases, and through them to the collections of models.
 
 use crate::bson::RawDocumentBuf;
-use crate::collection::Collection;
+use crate::collection::{ClientBulk, Collection};
 use crate::driver::{self, options::ClientOptions};
 use crate::error::Result;
 use crate::model::Model;
@@ -172,6 +172,39 @@ impl Client {
     /// ```
     pub fn transaction(&self) -> driver::action::TransactionSettings {
         self.inner.transaction()
+    }
+
+    /// Several writes on the collections of several models, which are sent in as few commands as
+    /// possible when the action is awaited (MongoDB 8.0+). For one collection,
+    /// [`Collection::bulk`] works with all servers.
+    ///
+    /// The concerns of the collections are not used. Without writes, nothing is sent.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, sku: String }
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "stock")]
+    /// # struct Item { _id: String, left: i32 }
+    /// # async fn run(client: marula::Client, order: Order) -> marula::Result<()> {
+    /// let shop = client.database("shop");
+    /// let (orders, stock) = (shop.collection::<Order>(), shop.collection::<Item>());
+    /// let done = client
+    ///     .bulk()
+    ///     .insert(&orders, &order)
+    ///     .update_by_id(&stock, &order.sku, |i| i.left().inc(-1))
+    ///     .await?;
+    /// assert_eq!((done.inserted_count, done.matched_count), (1, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Collection::bulk`]; [`Unsupported`](driver::ErrorKind::Unsupported) if the server is
+    /// older than 8.0.
+    pub fn bulk(&self) -> ClientBulk<'_> {
+        ClientBulk::new(&self.inner)
     }
 
     /// Shuts down the client and all its clones; see

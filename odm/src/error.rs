@@ -7,11 +7,13 @@ use crate::bson::{Bson, DecodeError, Document};
 use crate::driver;
 
 mod applied;
+mod bulk;
 mod convert;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey};
+pub use bulk::{BulkOperation, FailedWrite};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -122,6 +124,21 @@ pub enum Error {
         /// Which argument is invalid, and why.
         reason: String,
     },
+    /// The server rejected writes of a bulk write. An ordered bulk write stops at the first; writes
+    /// before it were performed. See [`Collection::bulk`](crate::Collection::bulk).
+    BulkWrite {
+        /// The writes that failed, in the order of the call.
+        failed: Vec<FailedWrite>,
+        /// The error of the driver, with the results of the other writes.
+        source: driver::Error,
+    },
+    /// A write of a bulk write is invalid. Nothing was sent.
+    InvalidBulkWrite {
+        /// Which write is invalid.
+        operation: BulkOperation,
+        /// Why it is invalid.
+        source: Box<Error>,
+    },
     /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web
     /// application that receives names from its clients should reply with a client error (4xx).
     UnknownSort {
@@ -170,6 +187,7 @@ impl Error {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
+            | Error::BulkWrite { source: e, .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
@@ -250,6 +268,10 @@ impl fmt::Display for Error {
                     Location(path, "its top level")
                 )
             }
+            Error::BulkWrite { failed, .. } => bulk::list(f, failed),
+            Error::InvalidBulkWrite { operation, .. } => {
+                write!(f, "the bulk write is invalid at its {operation}")
+            }
             Error::InvalidArgument { reason } => write!(f, "invalid argument: {reason}"),
             Error::Schema(e) => write!(f, "schema: {e}"),
         }
@@ -262,7 +284,8 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } => Some(source),
+            Error::Duplicate { source, .. } | Error::BulkWrite { source, .. } => Some(source),
+            Error::InvalidBulkWrite { source, .. } => Some(source),
             Error::Decode { source, .. } => source.source(),
             Error::Encode { source, .. } => source.source(),
             Error::Schema(e) => e.source(),

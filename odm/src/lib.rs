@@ -93,6 +93,7 @@ pub mod geo;
 pub mod id;
 pub mod index;
 mod json;
+mod managed;
 pub mod model;
 pub mod path;
 pub mod prelude;

@@ -8,6 +8,7 @@ use crate::bson::Bson;
 use crate::error::ValueError;
 use crate::id::IdSource;
 use crate::index::IndexDeclaration;
+use crate::managed::Written;
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::stored::Stored;
@@ -48,6 +49,15 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     #[inline]
     fn lacks_id(&self) -> bool {
         false
+    }
+
+    /// Writes the values that a write has stored to the fields of this document.
+    ///
+    /// # Errors
+    /// A value that the field cannot have.
+    #[doc(hidden)]
+    fn write_back(&mut self, _written: &Written) -> Result<(), ValueError> {
+        Ok(())
     }
 
     /// The indexes that the model declares, for [`schema`](crate::schema).

@@ -89,6 +89,16 @@ fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
     });
     quote! {
         #generated
+        fn write_back(
+            &mut self,
+            __written: &__m::Written,
+        ) -> ::core::result::Result<(), __m::ValueError> {
+            use __m::{KeepId as _, SetId as _};
+            if let ::core::option::Option::Some(__id) = &__written.id {
+                (&mut __m::ProbeMut(&mut self.#ident)).set_id(__id)?;
+            }
+            ::core::result::Result::Ok(())
+        }
         #[inline]
         fn lacks_id(&self) -> bool {
             use __m::{Always as _, Optional as _};

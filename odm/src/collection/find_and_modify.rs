@@ -7,7 +7,9 @@ use crate::collection::decode::decode;
 use crate::collection::update::Ready;
 use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
 use crate::driver::action;
-use crate::driver::options::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions};
+use crate::driver::options::{
+    FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
+};
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
@@ -92,7 +94,7 @@ find_and_modify! {
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
-    /// document after the change with [`return_document`](Self::return_document).
+    /// document after the change with [`returning_new`](Self::returning_new).
     ///
     required
 }
@@ -103,7 +105,7 @@ find_and_modify! {
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
-    /// document after the change with [`return_document`](Self::return_document).
+    /// document after the change with [`returning_new`](Self::returning_new).
     ///
     required
 }
@@ -131,6 +133,27 @@ impl<D: Model> From<&D> for Replacement {
 }
 
 impl<'a, D: Model> FindOneAndUpdate<'a, D> {
+    /// Returns the document as it is after the change. Default: as it was before.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "counters")]
+    /// # struct Counter { _id: String, next: i64 }
+    /// # async fn run(counters: marula::Collection<Counter>) -> marula::Result<()> {
+    /// let counter = counters
+    ///     .find_one_and_update(|c| c._id().eq("invoice"), |c| c.next().inc(1))
+    ///     .upsert(true)
+    ///     .returning_new()
+    ///     .required()
+    ///     .await?;
+    /// println!("invoice {}", counter.next);
+    /// # Ok(()) }
+    /// ```
+    pub fn returning_new(self) -> Self {
+        self.return_document(ReturnDocument::After)
+    }
+
     /// Inserts a document if no document matches. The equality conditions of the filter become its
     /// fields. Default: false.
     ///
@@ -169,6 +192,11 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
 }
 
 impl<'a, D: Model> FindOneAndReplace<'a, D> {
+    /// Returns the document as it is after the change. Default: as it was before.
+    pub fn returning_new(self) -> Self {
+        self.return_document(ReturnDocument::After)
+    }
+
     /// Inserts the replacement if no document matches. Default: false.
     ///
     /// Its id is that of the replacement or of the filter. The call fails with

@@ -1,5 +1,8 @@
 //! [`Collection::insert_one`] and [`Collection::insert_many`].
 
+use std::borrow::Borrow;
+use std::pin::Pin;
+
 use serde::Serialize;
 
 use crate::bson::RawDocumentBuf;
@@ -23,9 +26,9 @@ pub struct InsertOne<'a, D> {
 
 /// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
-pub struct InsertMany<'a, D> {
+pub struct InsertMany<'a, D, B = &'a D> {
     collection: &'a Collection<D>,
-    documents: &'a [D],
+    documents: Vec<B>,
     options: InsertManyOptions,
     session: Session<'a>,
 }
@@ -74,8 +77,8 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
-impl<'a, D: Model> InsertMany<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, documents: &'a [D]) -> Self {
+impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> InsertMany<'a, D, B> {
+    pub(super) fn new(collection: &'a Collection<D>, documents: Vec<B>) -> Self {
         InsertMany {
             collection,
             documents,
@@ -87,19 +90,26 @@ impl<'a, D: Model> InsertMany<'a, D> {
     crate::driver::__insert_many_options! { forward_options { options: InsertManyOptions } }
 
     async fn run(self) -> Result<InsertManyResult> {
-        if self.documents.iter().any(Model::lacks_id) {
+        if self.documents.is_empty() {
+            return Ok(InsertManyResult::default());
+        }
+        if self.documents.iter().any(|document| document.borrow().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents
                     .iter()
-                    .map(|document| with_id(self.collection, document))
+                    .map(|document| with_id(self.collection, document.borrow()))
                     .collect::<Result<_>>()?;
                 send_many(&self.collection.inner, &documents, self.options, self.session).await
             })
             .await;
         }
-        let documents: Vec<Stored<'a, D>> = self.documents.iter().map(Stored::new).collect();
+        let documents: Vec<Stored<'_, D>> = self
+            .documents
+            .iter()
+            .map(|document| Stored::new(document.borrow()))
+            .collect();
         send_many(
             &self.collection.inner.clone_with_type(),
             &documents,
@@ -107,6 +117,15 @@ impl<'a, D: Model> InsertMany<'a, D> {
             self.session,
         )
         .await
+    }
+}
+
+impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> IntoFuture for InsertMany<'a, D, B> {
+    type Output = Result<InsertManyResult>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
     }
 }
 
@@ -123,4 +142,3 @@ fn send_many<'a, T: Serialize + Send + Sync>(
 }
 
 awaitable!(['a, D: Model] InsertOne<'a, D> => InsertOneResult);
-awaitable!(['a, D: Model] InsertMany<'a, D> => InsertManyResult);

@@ -1,5 +1,6 @@
 //! Typed collections: the CRUD operations of a model.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -14,6 +15,8 @@ use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
 mod action;
+mod bulk;
+mod client_bulk;
 mod decode;
 mod delete;
 mod documents;
@@ -25,11 +28,15 @@ mod keyset;
 mod page;
 mod pipeline;
 mod read;
+mod save;
 mod token;
 mod update;
+mod upsert;
 mod watch;
 mod write;
 
+pub use bulk::Bulk;
+pub use client_bulk::ClientBulk;
 pub use delete::Delete;
 pub use documents::Documents;
 pub use filtered::Filtered;
@@ -39,6 +46,7 @@ pub use insert::{InsertMany, InsertOne};
 pub use keyset::KeysetPage;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
+pub use save::{Save, Saved};
 pub use update::{Replace, UpdateMany, UpdateOne};
 pub use watch::{ChangeStream, Watch};
 
@@ -251,14 +259,17 @@ impl<D: Model> Collection<D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents. The output of the action contains the ids. For ids that are `None` see
-    /// [`insert_one`](Collection::insert_one).
+    /// Inserts documents from any iterator of documents or of references to them. The output of the
+    /// action contains the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
     ///
-    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered)
-    /// is set to false. Documents that were inserted before an error stay inserted. An empty slice
-    /// is rejected with [`Error::Driver`].
-    pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
-        InsertMany::new(self, documents)
+    /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
+    /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that
+    /// were inserted before an error stay inserted.
+    pub fn insert_many<'a, B: Borrow<D> + Send + Sync + 'a>(
+        &'a self,
+        documents: impl IntoIterator<Item = B>,
+    ) -> InsertMany<'a, D, B> {
+        InsertMany::new(self, documents.into_iter().collect())
     }
 
     /// Finds the documents that match. For a [`Filter`] value use
@@ -445,7 +456,7 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates one document and returns it, as it was before the update unless
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. The output of the action is
+    /// [`returning_new`](FindOneAndUpdate::returning_new) is called. The output of the action is
     /// `None` if no document matches; see [`required`](FindOneAndUpdate::required).
     ///
     /// With an unacknowledged write concern (`w: 0`) the output is always `None`.
@@ -467,7 +478,7 @@ impl<D: Model> Collection<D> {
     }
 
     /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`return_document`](FindOneAndReplace::return_document) is set. The output of the action is
+    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
     /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
     /// `document` see [`replace_one`](Collection::replace_one).
     pub fn find_one_and_replace(

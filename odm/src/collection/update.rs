@@ -217,7 +217,7 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 }
 
-fn send_replacement<'a, T: Serialize>(
+pub(super) fn send_replacement<'a, T: Serialize>(
     collection: &'a driver::Collection<T>,
     filter: Conditions,
     document: &'a T,

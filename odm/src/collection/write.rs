@@ -154,7 +154,7 @@ fn without_id<D: Model>(document: &D) -> Result<Document> {
     Ok(fields)
 }
 
-fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
+pub(super) fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
     to_raw_document(document).map_err(|e| Error::Encode {
         path: e.path().to_owned(),
         source: crate::ValueError::new(e.message()),

@@ -2,6 +2,7 @@
 //!
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
+mod bulk;
 mod cli;
 mod common;
 mod crud;
@@ -12,6 +13,7 @@ mod ids;
 mod nested_arrays;
 mod pages;
 mod queries;
+mod saves;
 mod schema;
 mod schema_changes;
 mod sessions;
