@@ -1,11 +1,20 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 3] = ["collection", "index", "crate"];
+pub(crate) const ROOT: [&str; 6] = ["collection", "index", "soft_delete", "validate", "hooks", "crate"];
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.
-pub(crate) const FIELD: [&str; 5] = ["id", "index", "unique", "opaque", "as"];
+pub(crate) const FIELD: [&str; 8] = [
+    "id",
+    "index",
+    "unique",
+    "version",
+    "created_at",
+    "updated_at",
+    "opaque",
+    "as",
+];
 /// Options of `index(…)` that take a value or a list.
 pub(crate) const INDEX_VALUES: [&str; 7] = [
     "name",

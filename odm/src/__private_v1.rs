@@ -8,12 +8,15 @@ use serde::de::DeserializeOwned;
 
 pub use crate::bson::Bson;
 pub use crate::bson::raw_ids::RawIdVisitor;
-use crate::bson::{Document, from_bson};
+use crate::bson::{DateTime, Document, from_bson};
 pub use crate::error::ValueError;
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+use crate::hooks::Hooks;
+pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
-pub use crate::managed::Written;
+pub use crate::managed::{Behavior, BoxedError, VersionField, WriteKind, Written};
+use crate::managed::{ManagedDate, SoftDeleteField};
 pub use crate::model::Model;
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
@@ -156,3 +159,63 @@ pub trait KeepId {
 }
 
 impl<T> KeepId for &mut ProbeMut<'_, T> {}
+
+/// A date that can be set.
+pub trait SetDate {
+    /// Sets the date.
+    fn set_date(&mut self, date: DateTime);
+}
+
+impl<T: ManagedDate> SetDate for ProbeMut<'_, T> {
+    fn set_date(&mut self, date: DateTime) {
+        if let Some(date) = T::from_date(date) {
+            *self.0 = date;
+        }
+    }
+}
+
+/// Used where [`SetDate`] is not implemented: dates of other crates are not written back.
+pub trait KeepDate {
+    /// Does nothing.
+    fn set_date(&mut self, _date: DateTime) {}
+}
+
+impl<T> KeepDate for &mut ProbeMut<'_, T> {}
+
+/// Fails to compile, at the span of the field's type, if the type cannot be a version.
+pub fn assert_version<T: VersionField>() {}
+
+/// Fails to compile, at the span of the field's type, if the type is not stored as a date.
+pub fn assert_managed_date<T: ManagedDate>() {}
+
+/// Fails to compile, at the span of the field's type, if the type cannot be null and a date.
+pub fn assert_soft_delete<T: SoftDeleteField>() {}
+
+/// The result of a function of `validate`, with any error type.
+///
+/// # Errors
+/// That of the function.
+pub fn validated<E: Into<BoxedError>>(result: Result<(), E>) -> Result<(), BoxedError> {
+    result.map_err(Into::into)
+}
+
+/// Runs the hook before a write on a clone of the document.
+///
+/// # Errors
+/// That of the hook.
+pub fn run_before<D: Hooks>(document: &D, write: WriteKind) -> Result<Option<D>, BoxedError> {
+    let mut document = document.clone();
+    match write {
+        WriteKind::Insert => document.before_insert()?,
+        WriteKind::Replace => document.before_replace()?,
+    }
+    Ok(Some(document))
+}
+
+/// Runs the hook after a document was decoded.
+///
+/// # Errors
+/// That of the hook.
+pub fn run_after_load<D: Hooks>(document: &mut D) -> Result<(), BoxedError> {
+    Hooks::after_load(document)
+}

@@ -2,9 +2,11 @@
 //! source.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::bson::{Bson, DecodeError, Document};
 use crate::driver;
+use crate::managed::BoxedError;
 
 mod applied;
 mod bulk;
@@ -79,6 +81,31 @@ pub enum Error {
         collection: String,
         /// Why the id is missing, and what to do.
         reason: &'static str,
+    },
+    /// The stored document has another version than the struct that replaces it: it was changed since
+    /// it was read; see [`Collection::replace`](crate::Collection::replace). Read it again, and repeat
+    /// the change.
+    VersionConflict {
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document.
+        id: Option<Box<Bson>>,
+    },
+    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent.
+    Validation {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// The error of the function.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// A hook failed; see [`Hooks`](crate::Hooks). Nothing was sent by a hook before a write.
+    Hook {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// The name of the hook, such as `before_insert`.
+        hook: &'static str,
+        /// The error of the hook.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// No document matches, and the call requires one.
     NotFound {
@@ -174,6 +201,14 @@ impl Error {
         }
     }
 
+    pub(crate) fn hook(model: &'static str, hook: &'static str, source: BoxedError) -> Self {
+        Error::Hook {
+            model,
+            hook,
+            source: source.into(),
+        }
+    }
+
     pub(crate) fn argument(reason: impl Into<String>) -> Self {
         Error::InvalidArgument {
             reason: reason.into(),
@@ -243,6 +278,15 @@ impl fmt::Display for Error {
             Error::MissingId { collection, reason } => {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
             }
+            Error::VersionConflict { collection, id } => {
+                let id = id.as_ref().map_or_else(
+                    || "with the id of the struct".to_owned(),
+                    |id| crate::json::relaxed(&**id).to_string(),
+                );
+                write!(f, "document {id} of {collection} was changed since it was read")
+            }
+            Error::Validation { model, .. } => write!(f, "the document of {model} is invalid"),
+            Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
             Error::UnknownSort { name, allowed } => {
                 write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
             }
@@ -286,6 +330,7 @@ impl std::error::Error for Error {
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } | Error::BulkWrite { source, .. } => Some(source),
             Error::InvalidBulkWrite { source, .. } => Some(source),
+            Error::Validation { source, .. } | Error::Hook { source, .. } => Some(&**source),
             Error::Decode { source, .. } => source.source(),
             Error::Encode { source, .. } => source.source(),
             Error::Schema(e) => e.source(),

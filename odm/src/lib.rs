@@ -73,6 +73,10 @@
 //! | paths through arrays, maps and options | [`PathOps`], [`path::Mode`] |
 //! | sort orders chosen by a request | [`SortNames`] |
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
+//! | write several documents | [`Collection::bulk`], [`Client::bulk`], [`Collection::save`] |
+//! | transactions | [`Client::transaction`], [`Client::start_transaction`] |
+//! | watch changes | [`Collection::watch`] |
+//! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | change indexes by commands | `cli` (feature `cli`) |
 //! | handle errors | [`Error`] |
@@ -90,10 +94,11 @@ pub mod collection;
 pub mod error;
 pub mod filter;
 pub mod geo;
+mod hooks;
 pub mod id;
 pub mod index;
 mod json;
-mod managed;
+pub mod managed;
 pub mod model;
 pub mod path;
 pub mod prelude;
@@ -112,6 +117,7 @@ pub use client::{Client, Database, connect};
 pub use collection::Collection;
 pub use error::{Error, Result, SchemaError, ValueError};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
+pub use hooks::{Hooks, SoftDelete};
 pub use marula_macros::{Document, Embedded};
 pub use model::{Fields, Model};
 pub use path::field::{Embedded, Field, Opaque};

@@ -10,6 +10,7 @@ mod buffered;
 mod enums;
 mod fields;
 mod index;
+mod managed;
 mod root;
 mod values;
 

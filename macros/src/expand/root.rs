@@ -4,11 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, index};
+use crate::expand::{at, index, managed};
 use crate::model::{Id, Model, Root};
 use crate::parse::IdSource;
 
 pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
+    let (managed_items, managed_checks) = (managed::items(root), managed::checks(model, root));
     let ident = &model.ident;
     let name = ident.to_string();
     let mut owner = ident.clone();
@@ -17,6 +18,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
         collection,
         id,
         indexes,
+        ..
     } = root;
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
@@ -40,13 +42,14 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
                 #id_body
             }
             #id_methods
+            #managed_items
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]
             }
         }
     };
-    quote!(#model #check)
+    quote!(#model #check #managed_checks)
 }
 
 fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
@@ -89,16 +92,6 @@ fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
     });
     quote! {
         #generated
-        fn write_back(
-            &mut self,
-            __written: &__m::Written,
-        ) -> ::core::result::Result<(), __m::ValueError> {
-            use __m::{KeepId as _, SetId as _};
-            if let ::core::option::Option::Some(__id) = &__written.id {
-                (&mut __m::ProbeMut(&mut self.#ident)).set_id(__id)?;
-            }
-            ::core::result::Result::Ok(())
-        }
         #[inline]
         fn lacks_id(&self) -> bool {
             use __m::{Always as _, Optional as _};

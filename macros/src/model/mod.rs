@@ -10,10 +10,12 @@ mod dates;
 mod enums;
 mod fields;
 mod index;
+mod managed;
 mod partial;
 mod root;
 
 pub(crate) use index::Index;
+pub(crate) use managed::{Managed, ManagedColumn};
 pub(crate) use partial::{Comparison, Partial};
 
 /// The input of `expand`.
@@ -128,6 +130,11 @@ pub(crate) struct Root {
     /// The id. `None` after an error.
     pub(crate) id: Option<Id>,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) managed: Managed,
+    /// The functions that validate a document.
+    pub(crate) validate: Vec<syn::Path>,
+    /// The span of `hooks`.
+    pub(crate) hooks: Option<Span>,
 }
 
 pub(crate) struct Id {

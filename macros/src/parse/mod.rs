@@ -10,7 +10,7 @@ mod field;
 pub(crate) mod index;
 mod serde;
 
-pub(crate) use field::{FieldAttributes, IdSource};
+pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
 /// A type as written.
@@ -63,6 +63,12 @@ pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
     pub(crate) krate: Option<Path>,
+    /// The field of `soft_delete`.
+    pub(crate) soft_delete: Option<Ident>,
+    /// The functions of `validate`.
+    pub(crate) validate: Vec<Path>,
+    /// The span of `hooks`.
+    pub(crate) hooks: Option<Span>,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }

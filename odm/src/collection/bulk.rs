@@ -1,8 +1,10 @@
 //! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
 
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::encoded::{for_insert, for_replacement};
+use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{checked, prepare, replacement, with_id};
+use crate::collection::write::{checked, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of};
 use crate::driver::options::BulkWriteOptions;
 use crate::driver::{self, BulkWriteResult, WriteModel};
@@ -105,7 +107,7 @@ impl<T> Writes<T> {
 }
 
 pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
-    Ok(WriteModel::insert_one(&with_id(collection, document)?))
+    Ok(WriteModel::insert_one(&for_insert(collection, document)?))
 }
 
 pub(super) fn update<D: Model>(
@@ -114,7 +116,7 @@ pub(super) fn update<D: Model>(
     update: Update<D>,
     [many, upsert]: [bool; 2],
 ) -> Result<WriteModel> {
-    let prepared = prepare(collection, filter, update, upsert)?;
+    let prepared = prepare(collection, collection.scope, filter, update, upsert)?;
     let change = Ready(prepared.update);
     let mut model = if many {
         WriteModel::update_many(prepared.filter, change)
@@ -127,11 +129,18 @@ pub(super) fn update<D: Model>(
     Ok(if upsert { model.upsert(true) } else { model })
 }
 
-pub(super) fn replace<D: Model>(filter: Result<Conditions>, document: &D) -> Result<WriteModel> {
-    Ok(WriteModel::replace_one(
-        checked(filter?)?,
-        &replacement(document)?,
-    ))
+pub(super) fn replace<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    document: &D,
+) -> Result<WriteModel> {
+    let filter = collection.scope.of::<D>(checked(filter?)?);
+    let document = for_replacement(document)?;
+    let filter = match &document.version {
+        Some(version) => version.of(filter),
+        None => filter,
+    };
+    Ok(WriteModel::replace_one(filter, &document.raw))
 }
 
 pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Conditions> {
@@ -142,7 +151,14 @@ pub(super) fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Re
     collection.id_filter(id_value(document), NULL_IN_REPLACEMENT)
 }
 
-pub(super) fn delete(filter: Result<Conditions>, many: bool) -> Result<WriteModel> {
+pub(super) fn delete<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    many: bool,
+) -> Result<WriteModel> {
+    if let Some(change) = deletion::<D>() {
+        return update(collection, filter, change, [many, false]);
+    }
     let filter = checked(filter?)?;
     Ok(if many {
         WriteModel::delete_many(filter)
@@ -217,30 +233,32 @@ impl<'a, D: Model> Bulk<'a, D> {
 
     /// Replaces one document that matches, as [`Collection::replace_one`] does.
     pub fn replace_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>, document: &D) -> Self {
-        let model = replace(filter_of(filter), document);
+        let model = replace(self.collection, filter_of(filter), document);
         self.push("replace_one", model)
     }
 
     /// Replaces the stored document with the same id, as [`Collection::replace`] does.
     pub fn replace(self, document: &D) -> Self {
-        let model = replace(by_id_of(self.collection, document), document);
+        let model = replace(self.collection, by_id_of(self.collection, document), document);
         self.push("replace", model)
     }
 
     /// Deletes one document that matches, as [`Collection::delete_one`] does.
     pub fn delete_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
-        self.push("delete_one", delete(filter_of(filter), false))
+        let model = delete(self.collection, filter_of(filter), false);
+        self.push("delete_one", model)
     }
 
     /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
     pub fn delete_by_id(self, id: impl IntoValue<D::Id>) -> Self {
-        let filter = by_id(self.collection, id);
-        self.push("delete_by_id", delete(filter, false))
+        let model = delete(self.collection, by_id(self.collection, id), false);
+        self.push("delete_by_id", model)
     }
 
     /// Deletes all documents that match, as [`Collection::delete_many`] does.
     pub fn delete_many(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
-        self.push("delete_many", delete(filter_of(filter), true))
+        let model = delete(self.collection, filter_of(filter), true);
+        self.push("delete_many", model)
     }
 
     /// Adds a write of the driver, for options without a typed method, such as `hint`. It is sent

@@ -108,13 +108,13 @@ impl<'a> ClientBulk<'a> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         document: &D,
     ) -> Self {
-        let model = bulk::replace(filter_of(filter), document);
+        let model = bulk::replace(collection, filter_of(filter), document);
         self.push(collection, "replace_one", model)
     }
 
     /// Replaces the stored document with the same id, as [`Collection::replace`] does.
     pub fn replace<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
-        let model = bulk::replace(bulk::by_id_of(collection, document), document);
+        let model = bulk::replace(collection, bulk::by_id_of(collection, document), document);
         self.push(collection, "replace", model)
     }
 
@@ -124,13 +124,13 @@ impl<'a> ClientBulk<'a> {
         collection: &Collection<D>,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Self {
-        let model = bulk::delete(filter_of(filter), false);
+        let model = bulk::delete(collection, filter_of(filter), false);
         self.push(collection, "delete_one", model)
     }
 
     /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
     pub fn delete_by_id<D: Model>(self, collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Self {
-        let model = bulk::delete(bulk::by_id(collection, id), false);
+        let model = bulk::delete(collection, bulk::by_id(collection, id), false);
         self.push(collection, "delete_by_id", model)
     }
 
@@ -140,7 +140,7 @@ impl<'a> ClientBulk<'a> {
         collection: &Collection<D>,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Self {
-        let model = bulk::delete(filter_of(filter), true);
+        let model = bulk::delete(collection, filter_of(filter), true);
         self.push(collection, "delete_many", model)
     }
 

@@ -14,7 +14,17 @@ use crate::model::Model;
 
 /// Decodes a document. The error contains the collection, the `_id` and the path of the field.
 pub(super) fn decode<D: Model>(namespace: &Namespace, raw: &RawDocument) -> Result<D> {
-    from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
+    let document = from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))?;
+    loaded(document)
+}
+
+/// Runs the hook of a document that was read.
+#[inline]
+fn loaded<D: Model>(mut document: D) -> Result<D> {
+    match document.after_load() {
+        Ok(()) => Ok(document),
+        Err(error) => Err(Error::hook(D::NAME, "after_load", error)),
+    }
 }
 
 /// A model that the driver decodes directly from the reply; [`decode`] would need a copy of the
@@ -59,10 +69,11 @@ fn undecoded(bytes: &[u8], source: DecodeError) -> Box<Undecoded> {
     })
 }
 
-impl<D> Found<D> {
+impl<D: Model> Found<D> {
     /// The model. The error contains the collection and the `_id`.
     pub(super) fn into_result(self, namespace: &Namespace) -> Result<D> {
-        self.0.map_err(|undecoded| undecoded.in_collection(namespace))
+        let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;
+        loaded(document)
     }
 }
 

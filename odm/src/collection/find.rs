@@ -38,7 +38,7 @@ impl<'a, D: Model> Find<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Find {
             collection,
-            filter,
+            filter: collection.scoped(filter),
             options: FindOptions::default(),
             session: None,
         }

@@ -1,12 +1,16 @@
 //! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
 
+use std::pin::Pin;
+
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::decode;
+use crate::collection::encoded::{Encoded, for_replacement};
+use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
-use crate::driver::action;
+use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::driver;
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
 };
@@ -15,6 +19,11 @@ use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::sort::IntoSort;
 use crate::update::{DocumentItem, Update};
+
+/// The driver's future.
+type Sending<'a> = Pin<Box<dyn Future<Output = driver::Result<Option<RawDocumentBuf>>> + Send + 'a>>;
+/// The future of a replacement, which can be followed by a check of the version.
+type Replacing<'a> = Pin<Box<dyn Future<Output = Result<Option<RawDocumentBuf>>> + Send + 'a>>;
 
 /// An action that returns one document.
 macro_rules! find_and_modify {
@@ -76,7 +85,7 @@ macro_rules! find_and_modify {
 
             fn run(self) -> impl Future<Output = Result<Option<D>>> + Send + use<'a, D> {
                 let collection = self.collection;
-                let sending = self.action().map(IntoFuture::into_future);
+                let sending = self.sending();
                 async move {
                     let found = sending?.await?;
                     found.map(|raw| decode(collection.namespace(), &raw)).transpose()
@@ -119,14 +128,14 @@ find_and_modify! {
 
 /// The document that replaces the stored one.
 pub(super) struct Replacement {
-    document: Result<RawDocumentBuf>,
+    document: Result<Encoded>,
     lacks_id: bool,
 }
 
 impl<D: Model> From<&D> for Replacement {
     fn from(document: &D) -> Self {
         Replacement {
-            document: replacement(document),
+            document: for_replacement(document),
             lacks_id: document.lacks_id(),
         }
     }
@@ -176,10 +185,16 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
         self
     }
 
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
+    /// The driver's future, with all options.
+    fn sending(self) -> Result<Sending<'a>> {
         let mut options = self.options;
-        let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
+        let prepared = prepare(
+            self.collection,
+            self.collection.scope,
+            self.filter,
+            self.update,
+            options.is_upsert(),
+        )?;
         if !prepared.array_filters.is_empty() {
             options = options.add_array_filters(prepared.array_filters);
         }
@@ -187,7 +202,7 @@ impl<'a, D: Model> FindOneAndUpdate<'a, D> {
         let updating = inner
             .find_one_and_update(prepared.filter, Ready(prepared.update))
             .with_options(options);
-        Ok(in_session!(self.session, updating))
+        Ok(in_session!(self.session, updating).into_future())
     }
 }
 
@@ -206,26 +221,54 @@ impl<'a, D: Model> FindOneAndReplace<'a, D> {
         self
     }
 
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndReplace<'a, RawDocumentBuf>> {
+    /// The driver's future with all options, and what follows it.
+    fn sending(self) -> Result<Replacing<'a>> {
         let filter = checked(self.filter?)?;
-        if self.options.is_upsert() && self.replacement.lacks_id {
+        let is_upsert = self.options.is_upsert();
+        if is_upsert && self.replacement.lacks_id {
             check_upsert_without_id(self.collection, &filter)?;
         }
-        let inner = &self.collection.inner;
-        let replacing = inner
-            .find_one_and_replace(filter, &self.replacement.document?)
-            .with_options(self.options);
-        Ok(in_session!(self.session, replacing))
+        let (collection, options, mut session) = (self.collection, self.options, self.session);
+        let filter = collection.scope.of::<D>(filter);
+        let document = self.replacement.document?;
+        let Some(version) = &document.version else {
+            let replacing = collection
+                .inner
+                .find_one_and_replace(filter, &document.raw)
+                .with_options(options);
+            let sending = in_session!(session, replacing).into_future();
+            return Ok(Box::pin(async move { Ok(sending.await?) }));
+        };
+        let versioned = version.of(filter.clone());
+        Ok(Box::pin(async move {
+            let replacing = collection
+                .inner
+                .find_one_and_replace(versioned, &document.raw)
+                .with_options(options);
+            let found = in_session!(session.as_deref_mut(), replacing)
+                .await
+                .map_err(|e| collection.conflict_of_upsert(e.into(), &document))?;
+            if found.is_none() && !is_upsert {
+                collection.check_conflict(filter, session).await?;
+            }
+            Ok(found)
+        }))
     }
 }
 
 impl<'a, D: Model> FindOneAndDelete<'a, D> {
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndDelete<'a, RawDocumentBuf>> {
-        let filter = checked(self.filter?)?;
+    /// The driver's future, with all options.
+    fn sending(self) -> Result<Sending<'a>> {
         let inner = &self.collection.inner;
+        if let Some(change) = deletion::<D>() {
+            let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
+            let deleting = inner
+                .find_one_and_update(prepared.filter, Ready(prepared.update))
+                .with_options(self.options.into());
+            return Ok(in_session!(self.session, deleting).into_future());
+        }
+        let filter = checked(self.filter?)?;
         let deleting = inner.find_one_and_delete(filter).with_options(self.options);
-        Ok(in_session!(self.session, deleting))
+        Ok(in_session!(self.session, deleting).into_future())
     }
 }

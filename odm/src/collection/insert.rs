@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::write::{with_id, with_new_id};
+use crate::collection::encoded::{for_insert, validated};
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
@@ -46,14 +46,15 @@ impl<'a, D: Model> InsertOne<'a, D> {
     crate::driver::__insert_one_options! { forward_options { options: InsertOneOptions } }
 
     async fn run(self) -> Result<InsertOneResult> {
-        if self.document.lacks_id() {
+        if self.document.lacks_id() || D::BEHAVIOR.changes_documents() {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
-                let document = with_new_id(self.collection, self.document)?;
+                let document = for_insert(self.collection, self.document)?;
                 send_one(&self.collection.inner, &document, self.options, self.session).await
             })
             .await;
         }
+        validated(self.document)?;
         send_one(
             &self.collection.inner.clone_with_type(),
             &Stored::new(self.document),
@@ -93,17 +94,20 @@ impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> InsertMany<'a, D, B> {
         if self.documents.is_empty() {
             return Ok(InsertManyResult::default());
         }
-        if self.documents.iter().any(|document| document.borrow().lacks_id()) {
+        if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.borrow().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents
                     .iter()
-                    .map(|document| with_id(self.collection, document.borrow()))
+                    .map(|document| for_insert(self.collection, document.borrow()))
                     .collect::<Result<_>>()?;
                 send_many(&self.collection.inner, &documents, self.options, self.session).await
             })
             .await;
+        }
+        for document in &self.documents {
+            validated(document.borrow())?;
         }
         let documents: Vec<Stored<'_, D>> = self
             .documents

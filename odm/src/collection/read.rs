@@ -31,7 +31,9 @@ impl<'a, D: Model> FindOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         FindOne {
             collection,
-            action: filter.map(|filter| collection.inner.find_one(filter)),
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.find_one(filter)),
         }
     }
 
@@ -117,7 +119,9 @@ pub struct Exists<'a, D> {
 impl<'a, D: Model> Exists<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Exists {
-            action: filter.map(|filter| collection.inner.find_one(filter)),
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.find_one(filter)),
             document: PhantomData,
         }
     }
@@ -143,7 +147,9 @@ pub struct Count<'a, D> {
 impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Count {
-            action: filter.map(|filter| collection.inner.count_documents(filter)),
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
         }
     }
@@ -214,7 +220,8 @@ pub struct Distinct<'a, D, T> {
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
     pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
-        let action = filter
+        let action = collection
+            .scoped(filter)
             .and_then(|filter| of_variants(field, filter))
             .map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {

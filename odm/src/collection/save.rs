@@ -3,17 +3,16 @@
 use std::fmt;
 use std::pin::Pin;
 
-use crate::bson::{Bson, RawDocumentBuf};
-use crate::collection::action::{Session, forward_options};
-use crate::collection::update::send_replacement;
-use crate::collection::write::{to_raw, with_new_id};
+use crate::bson::{DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::collection::action::{Session, forward_options, in_session};
+use crate::collection::encoded::for_save;
+use crate::collection::update::replace;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
 use crate::driver::UpdateResult;
 use crate::driver::options::ReplaceOneOptions;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ValueError};
 use crate::managed::Written;
 use crate::model::{Model, id_value};
-use crate::stored::Stored;
 
 impl<D: Model> Collection<D> {
     /// Replaces the stored document with the same id, or inserts the document if there is none.
@@ -21,6 +20,11 @@ impl<D: Model> Collection<D> {
     /// Takes `&document` or `&mut document`. If the id is `None`, a document with a new id from the
     /// model's id source is inserted, and the id is written to `&mut document`. The call fails with
     /// [`Error::MissingId`] if the model has no source.
+    ///
+    /// Maintained fields are written to `&mut document` as they are stored: the
+    /// [version](derive@crate::Document#maintained-fields), the time of the update, and, if the
+    /// document was inserted, the time of the insert. A save of another version than the stored one
+    /// fails with [`Error::VersionConflict`].
     ///
     /// All fields are replaced, also those that another client has changed since the document was
     /// read. To change single fields use [`update_by_id`](Collection::update_by_id).
@@ -109,32 +113,46 @@ impl<'a, D: Model, S: Saved<D> + 'a> Save<'a, D, S> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
     async fn run(mut self) -> Result<UpdateResult> {
-        let (raw, written) = encode(self.collection, self.document.document())?;
-        let id = match &written.id {
+        let collection = self.collection;
+        let encoded = for_save(collection, self.document.document())?;
+        let id = match &encoded.written.id {
             Some(id) => Ok(id.clone()),
             None => id_value(self.document.document()),
         };
-        let filter = self.collection.id_filter(id, NULL_IN_REPLACEMENT)?;
-        let inner = &self.collection.inner;
+        let filter = collection.id_filter(id, NULL_IN_REPLACEMENT)?;
+        let filter = collection.scope.of::<D>(filter);
         let options = self.options.upsert(true);
-        let result = send_replacement(inner, filter, &raw, options, self.session).await?;
+        let mut written = encoded.written.clone();
+        let result = match D::BEHAVIOR.created_at {
+            None => replace(collection, filter, &encoded, options, self.session).await?,
+            Some(field) => {
+                let now = written.updated_at.unwrap_or_else(DateTime::now);
+                let stored = keeping(field, now, &encoded.raw)?;
+                let filter = match &encoded.version {
+                    Some(version) => version.of(filter),
+                    None => filter,
+                };
+                let saving = collection
+                    .inner
+                    .update_one(filter, vec![stored])
+                    .with_options(options.into());
+                let result = in_session!(self.session, saving)
+                    .await
+                    .map_err(|e| collection.conflict_of_upsert(e.into(), &encoded))?;
+                written.created_at = result.upserted_id.as_ref().map(|_| now);
+                result
+            }
+        };
         self.document.write_back(written)?;
         Ok(result)
     }
 }
 
-/// The document in its stored form, with a new id if its own is `None`.
-fn encode<D: Model>(collection: &Collection<D>, document: &D) -> Result<(RawDocumentBuf, Written)> {
-    let mut written = Written::default();
-    let raw = if document.lacks_id() {
-        let raw = with_new_id(collection, document)?;
-        let id = raw.get("_id").ok().flatten();
-        written.id = id.and_then(|id| Bson::try_from(id).ok());
-        raw
-    } else {
-        to_raw(&Stored::new(document))?
-    };
-    Ok((raw, written))
+/// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.
+fn keeping(field: &str, now: DateTime, raw: &RawDocumentBuf) -> Result<Document> {
+    let document: Document = from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
+    let created = doc! { field: { "$ifNull": [format!("${field}"), now] } };
+    Ok(doc! { "$replaceWith": { "$mergeObjects": [{ "$literal": document }, created] } })
 }
 
 impl<'a, D: Model, S: Saved<D> + 'a> IntoFuture for Save<'a, D, S> {

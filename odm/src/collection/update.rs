@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
+use crate::collection::encoded::{Encoded, for_replacement, validated};
+use crate::collection::soft_delete::Scope;
+use crate::collection::write::{check_upsert_without_id, checked, prepare};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::Result;
@@ -61,6 +63,7 @@ macro_rules! updates {
             collection: &'a Collection<D>,
             filter: Result<Conditions>,
             update: Update<D>,
+            scope: Scope,
             options: $Options,
             session: Session<'a>,
         }
@@ -71,6 +74,7 @@ macro_rules! updates {
                     collection,
                     filter,
                     update,
+                    scope: collection.scope,
                     options: $Options::default(),
                     session: None,
                 }
@@ -110,7 +114,7 @@ macro_rules! updates {
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let mut options = self.options;
-                let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
+                let prepared = prepare(self.collection, self.scope, self.filter, self.update, options.is_upsert())?;
                 if !prepared.array_filters.is_empty() {
                     options = options.add_array_filters(prepared.array_filters);
                 }
@@ -134,6 +138,13 @@ updates! {
     UpdateOne, UpdateOneOptions, __update_one_options, update_one;
     /// Updates documents. Output: the counts. See [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
+}
+
+impl<D> UpdateMany<'_, D> {
+    pub(super) fn in_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
 }
 
 impl<D: Model> UpdateOne<'_, D> {
@@ -188,24 +199,20 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
-        if self.document.lacks_id() {
+        let behavior = D::BEHAVIOR;
+        if self.document.lacks_id() || behavior.changes_documents() || behavior.soft_delete.is_some() {
             // Boxed, so that the future of a replacement with an id is smaller.
             return Box::pin(async move {
-                if self.options.is_upsert() {
+                if self.options.is_upsert() && self.document.lacks_id() {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
-                let document = replacement(self.document)?;
-                send_replacement(
-                    &self.collection.inner,
-                    filter,
-                    &document,
-                    self.options,
-                    self.session,
-                )
-                .await
+                let document = for_replacement(self.document)?;
+                let filter = self.collection.scope.of::<D>(filter);
+                replace(self.collection, filter, &document, self.options, self.session).await
             })
             .await;
         }
+        validated(self.document)?;
         send_replacement(
             &self.collection.inner.clone_with_type(),
             filter,
@@ -215,6 +222,28 @@ impl<'a, D: Model> Replace<'a, D> {
         )
         .await
     }
+}
+
+/// Replaces a document of the version that `document` requires.
+pub(super) async fn replace<D: Model>(
+    collection: &Collection<D>,
+    filter: Conditions,
+    document: &Encoded,
+    options: ReplaceOneOptions,
+    mut session: Session<'_>,
+) -> Result<UpdateResult> {
+    let (inner, raw) = (&collection.inner, &document.raw);
+    let Some(version) = &document.version else {
+        return send_replacement(inner, filter, raw, options, session).await;
+    };
+    let versioned = version.of(filter.clone());
+    let result = send_replacement(inner, versioned, raw, options, session.as_deref_mut())
+        .await
+        .map_err(|e| collection.conflict_of_upsert(e, document))?;
+    if result.matched_count == 0 && result.upserted_id.is_none() {
+        collection.check_conflict(filter, session).await?;
+    }
+    Ok(result)
 }
 
 pub(super) fn send_replacement<'a, T: Serialize>(

@@ -1,7 +1,8 @@
 //! [`Collection::upsert_with`], and writes to all documents of a collection.
 
 use crate::bson::{Bson, Document, doc, from_raw};
-use crate::collection::write::{to_raw, with_id};
+use crate::collection::encoded::for_insert;
+use crate::collection::write::to_raw;
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of};
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
@@ -104,12 +105,17 @@ fn on_insert<D: Model>(
     let raw = if has_id && initial.lacks_id() {
         to_raw(&Stored::new(initial))?
     } else {
-        with_id(collection, initial)?
+        for_insert(collection, initial)?
     };
     let mut fields: Document =
         from_raw(&raw).map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
     if has_id {
         fields.remove("_id");
+    }
+    // These are maintained by the update itself.
+    let behavior = D::BEHAVIOR;
+    for field in [behavior.version, behavior.created_at, behavior.updated_at] {
+        field.map(|field| fields.remove(field));
     }
     let changed = changed_paths(update)?;
     let mut inserted = Document::new();
