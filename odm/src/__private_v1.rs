@@ -15,8 +15,8 @@ use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
-pub use crate::managed::{Behavior, BoxedError, VersionField, WriteKind, Written};
-use crate::managed::{ManagedDate, SoftDeleteField};
+pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
+use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
 pub use crate::model::Model;
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
@@ -181,6 +181,27 @@ pub trait KeepDate {
 }
 
 impl<T> KeepDate for &mut ProbeMut<'_, T> {}
+
+/// A version that can be set.
+pub trait SetVersion {
+    /// Sets the version.
+    fn set_version(&mut self, version: i64);
+}
+
+impl<T: VersionField> SetVersion for ProbeMut<'_, T> {
+    fn set_version(&mut self, version: i64) {
+        self.0.set_version(version);
+    }
+}
+
+/// Used where [`SetVersion`] is not implemented: for a type that cannot be a version, which is a
+/// compile error at its field.
+pub trait KeepVersion {
+    /// Does nothing.
+    fn set_version(&mut self, _version: i64) {}
+}
+
+impl<T> KeepVersion for &mut ProbeMut<'_, T> {}
 
 /// Fails to compile, at the span of the field's type, if the type cannot be a version.
 pub fn assert_version<T: VersionField>() {}

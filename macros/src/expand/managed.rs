@@ -38,7 +38,8 @@ pub(super) fn items(root: &Root) -> TokenStream {
     let version = version.as_ref().map(|ManagedColumn { ident, .. }| {
         quote! {
             if let ::core::option::Option::Some(__version) = __written.version {
-                __m::VersionField::set_version(&mut self.#ident, __version);
+                use __m::{KeepVersion as _, SetVersion as _};
+                (&mut __m::ProbeMut(&mut self.#ident)).set_version(__version);
             }
         }
     });

@@ -21,7 +21,7 @@ impl<D> Collection<D> {
 
     /// The driver's collection, for operations without a typed method, such as
     /// [`aggregate`](driver::Collection::aggregate). Its documents are read and written as `D`; it
-    /// generates no ids with the model's id source.
+    /// generates no ids with the model's id source, and maintains no fields.
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {
         self.inner.clone_with_type()

@@ -1,7 +1,7 @@
 //! [`Collection::insert_one`] and [`Collection::insert_many`].
 
-use std::borrow::Borrow;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -14,6 +14,33 @@ use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
+
+/// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`.
+#[diagnostic::on_unimplemented(
+    message = "`insert_many` takes documents of `{D}` or references to them, found `{Self}`",
+    label = "`{Self}` is not a document of this collection"
+)]
+pub trait Insertable<D>: Send + Sync {
+    /// The document.
+    fn document(&self) -> &D;
+}
+
+impl<D: Model> Insertable<D> for D {
+    fn document(&self) -> &D {
+        self
+    }
+}
+
+macro_rules! pointers {
+    ($($pointer:ty),*) => { $(
+        impl<D: Model> Insertable<D> for $pointer {
+            fn document(&self) -> &D {
+                self
+            }
+        }
+    )* };
+}
+pointers!(&D, &mut D, Box<D>, Arc<D>);
 
 /// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
@@ -78,7 +105,7 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
-impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> InsertMany<'a, D, B> {
+impl<'a, D: Model, B: Insertable<D> + 'a> InsertMany<'a, D, B> {
     pub(super) fn new(collection: &'a Collection<D>, documents: Vec<B>) -> Self {
         InsertMany {
             collection,
@@ -94,25 +121,25 @@ impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> InsertMany<'a, D, B> {
         if self.documents.is_empty() {
             return Ok(InsertManyResult::default());
         }
-        if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.borrow().lacks_id()) {
+        if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents
                     .iter()
-                    .map(|document| for_insert(self.collection, document.borrow()))
+                    .map(|document| for_insert(self.collection, document.document()))
                     .collect::<Result<_>>()?;
                 send_many(&self.collection.inner, &documents, self.options, self.session).await
             })
             .await;
         }
         for document in &self.documents {
-            validated(document.borrow())?;
+            validated(document.document())?;
         }
         let documents: Vec<Stored<'_, D>> = self
             .documents
             .iter()
-            .map(|document| Stored::new(document.borrow()))
+            .map(|document| Stored::new(document.document()))
             .collect();
         send_many(
             &self.collection.inner.clone_with_type(),
@@ -124,7 +151,7 @@ impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> InsertMany<'a, D, B> {
     }
 }
 
-impl<'a, D: Model, B: Borrow<D> + Send + Sync + 'a> IntoFuture for InsertMany<'a, D, B> {
+impl<'a, D: Model, B: Insertable<D> + 'a> IntoFuture for InsertMany<'a, D, B> {
     type Output = Result<InsertManyResult>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 

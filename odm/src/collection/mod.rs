@@ -1,6 +1,5 @@
 //! Typed collections: the CRUD operations of a model.
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -46,7 +45,7 @@ pub use documents::Documents;
 pub use filtered::Filtered;
 pub use find::Find;
 pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
-pub use insert::{InsertMany, InsertOne};
+pub use insert::{InsertMany, InsertOne, Insertable};
 pub use keyset::KeysetPage;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
@@ -205,7 +204,7 @@ impl<D: Model> Collection<D> {
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that
     /// were inserted before an error stay inserted.
-    pub fn insert_many<'a, B: Borrow<D> + Send + Sync + 'a>(
+    pub fn insert_many<'a, B: Insertable<D> + 'a>(
         &'a self,
         documents: impl IntoIterator<Item = B>,
     ) -> InsertMany<'a, D, B> {

@@ -69,6 +69,10 @@ mod sealed {
 }
 
 /// What [`Collection::save`] takes: `&D`, or `&mut D`, to which the stored values are written.
+#[diagnostic::on_unimplemented(
+    message = "`save` takes `&document` or `&mut document` of `{D}`, found `{Self}`",
+    label = "expected `&{D}` or `&mut {D}`"
+)]
 pub trait Saved<D>: sealed::Sealed<D> + Send {
     /// The document.
     #[doc(hidden)]

@@ -52,7 +52,7 @@ impl<D: Model> Collection<D> {
     }
 }
 
-impl<D: SoftDelete> Collection<D> {
+impl<D: Model> Collection<D> {
     /// The same collection with the documents that were soft-deleted: reads and updates find both
     /// live and deleted documents. Default: live documents only.
     ///
@@ -74,7 +74,10 @@ impl<D: SoftDelete> Collection<D> {
     /// # Ok(()) }
     /// ```
     #[must_use]
-    pub fn with_deleted(&self) -> Self {
+    pub fn with_deleted(&self) -> Self
+    where
+        D: SoftDelete,
+    {
         self.with_scope(Scope::All)
     }
 
@@ -93,19 +96,28 @@ impl<D: SoftDelete> Collection<D> {
     /// # drop(purged); Ok(()) }
     /// ```
     #[must_use]
-    pub fn only_deleted(&self) -> Self {
+    pub fn only_deleted(&self) -> Self
+    where
+        D: SoftDelete,
+    {
         self.with_scope(Scope::Deleted)
     }
 
     /// Removes all documents that match from the collection: those that the handle finds, by default
     /// live documents. The output of the action is their number.
-    pub fn delete_permanently(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D> {
+    pub fn delete_permanently(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D>
+    where
+        D: SoftDelete,
+    {
         Delete::new(self, filter_of(filter), true).permanently()
     }
 
     /// Makes all soft-deleted documents that match live again: sets the field of `soft_delete` to
     /// null. The output of the action contains their number.
-    pub fn restore(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> UpdateMany<'_, D> {
+    pub fn restore(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> UpdateMany<'_, D>
+    where
+        D: SoftDelete,
+    {
         let field = D::BEHAVIOR.soft_delete.unwrap_or_default();
         let update = Update::raw(doc! { "$set": { field: Bson::Null } });
         UpdateMany::new(self, filter_of(filter), update).in_scope(Scope::Deleted)
