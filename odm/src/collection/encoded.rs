@@ -106,10 +106,10 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
 
 /// A document to save: inserted or replaced by its id, which is generated if it is `None`.
 pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Result<Encoded> {
+    let is_new = document.lacks_id();
     let changed = checked(document, WriteKind::Replace)?;
     let document = changed.as_ref().unwrap_or(document);
-    let is_new = document.lacks_id();
-    let raw = if is_new {
+    let raw = if document.lacks_id() {
         with_new_id(collection, document)?
     } else {
         to_raw(&Stored::new(document))?

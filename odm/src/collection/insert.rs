@@ -1,6 +1,5 @@
 //! [`Collection::insert_one`] and [`Collection::insert_many`].
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -20,27 +19,56 @@ use crate::stored::Stored;
     message = "`insert_many` takes documents of `{D}` or references to them, found `{Self}`",
     label = "`{Self}` is not a document of this collection"
 )]
-pub trait Insertable<D>: Send + Sync {
-    /// The document.
-    fn document(&self) -> &D;
+pub trait Insertable<'a, D> {
+    #[doc(hidden)]
+    fn into_item(self) -> Item<'a, D>;
 }
 
-impl<D: Model> Insertable<D> for D {
+/// A document to insert.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Item<'a, D> {
+    /// A document of the caller.
+    Borrowed(&'a D),
+    /// A document of the call.
+    Owned(Box<D>),
+    /// A document that is shared with the caller.
+    Shared(Arc<D>),
+}
+
+impl<D> Item<'_, D> {
     fn document(&self) -> &D {
-        self
+        match self {
+            Item::Borrowed(document) => document,
+            Item::Owned(document) => document,
+            Item::Shared(document) => document,
+        }
     }
 }
 
-macro_rules! pointers {
-    ($($pointer:ty),*) => { $(
-        impl<D: Model> Insertable<D> for $pointer {
-            fn document(&self) -> &D {
-                self
-            }
-        }
-    )* };
+impl<'a, D: Model> Insertable<'a, D> for D {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Owned(Box::new(self))
+    }
 }
-pointers!(&D, &mut D, Box<D>, Arc<D>);
+
+impl<'a, D: Model> Insertable<'a, D> for &'a D {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Borrowed(self)
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for Box<D> {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Owned(self)
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for Arc<D> {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Shared(self)
+    }
+}
 
 /// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
@@ -53,9 +81,9 @@ pub struct InsertOne<'a, D> {
 
 /// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
-pub struct InsertMany<'a, D, B = &'a D> {
+pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
-    documents: Vec<B>,
+    documents: Vec<Item<'a, D>>,
     options: InsertManyOptions,
     session: Session<'a>,
 }
@@ -105,8 +133,8 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     async move { Ok(sending.await?) }
 }
 
-impl<'a, D: Model, B: Insertable<D> + 'a> InsertMany<'a, D, B> {
-    pub(super) fn new(collection: &'a Collection<D>, documents: Vec<B>) -> Self {
+impl<'a, D: Model> InsertMany<'a, D> {
+    pub(super) fn new(collection: &'a Collection<D>, documents: Vec<Item<'a, D>>) -> Self {
         InsertMany {
             collection,
             documents,
@@ -151,15 +179,6 @@ impl<'a, D: Model, B: Insertable<D> + 'a> InsertMany<'a, D, B> {
     }
 }
 
-impl<'a, D: Model, B: Insertable<D> + 'a> IntoFuture for InsertMany<'a, D, B> {
-    type Output = Result<InsertManyResult>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
 /// Inserts documents in their stored form; see [`send_one`].
 fn send_many<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
@@ -173,3 +192,4 @@ fn send_many<'a, T: Serialize + Send + Sync>(
 }
 
 awaitable!(['a, D: Model] InsertOne<'a, D> => InsertOneResult);
+awaitable!(['a, D: Model] InsertMany<'a, D> => InsertManyResult);

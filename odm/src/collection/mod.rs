@@ -204,11 +204,12 @@ impl<D: Model> Collection<D> {
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that
     /// were inserted before an error stay inserted.
-    pub fn insert_many<'a, B: Insertable<D> + 'a>(
+    pub fn insert_many<'a>(
         &'a self,
-        documents: impl IntoIterator<Item = B>,
-    ) -> InsertMany<'a, D, B> {
-        InsertMany::new(self, documents.into_iter().collect())
+        documents: impl IntoIterator<Item: Insertable<'a, D>>,
+    ) -> InsertMany<'a, D> {
+        let documents = documents.into_iter().map(Insertable::into_item);
+        InsertMany::new(self, documents.collect())
     }
 
     /// Finds the documents that match. For a [`Filter`] value use

@@ -1,18 +1,14 @@
 //! [`Collection::save`]: inserts a document, or replaces the stored one.
 
-use std::fmt;
-use std::pin::Pin;
-
-use crate::bson::{DateTime, Document, RawDocumentBuf, doc, from_raw};
-use crate::collection::action::{Session, forward_options, in_session};
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::for_save;
 use crate::collection::update::replace;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
 use crate::driver::UpdateResult;
 use crate::driver::options::ReplaceOneOptions;
 use crate::error::{Error, Result, ValueError};
-use crate::managed::Written;
-use crate::model::{Model, id_value};
+use crate::model::Model;
 
 impl<D: Model> Collection<D> {
     /// Replaces the stored document with the same id, or inserts the document if there is none.
@@ -51,21 +47,14 @@ impl<D: Model> Collection<D> {
     ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
-    pub fn save<'a, S: Saved<D> + 'a>(&'a self, document: S) -> Save<'a, D, S> {
+    pub fn save<'a>(&'a self, document: impl Saved<'a, D>) -> Save<'a, D> {
         Save {
             collection: self,
-            document,
+            document: document.into_reference(),
             options: ReplaceOneOptions::default(),
             session: None,
         }
     }
-}
-
-mod sealed {
-    pub trait Sealed<D> {}
-
-    impl<D> Sealed<D> for &D {}
-    impl<D> Sealed<D> for &mut D {}
 }
 
 /// What [`Collection::save`] takes: `&D`, or `&mut D`, to which the stored values are written.
@@ -73,57 +62,61 @@ mod sealed {
     message = "`save` takes `&document` or `&mut document` of `{D}`, found `{Self}`",
     label = "expected `&{D}` or `&mut {D}`"
 )]
-pub trait Saved<D>: sealed::Sealed<D> + Send {
-    /// The document.
+pub trait Saved<'a, D> {
     #[doc(hidden)]
-    fn document(&self) -> &D;
-
-    /// Writes the stored values to the document.
-    #[doc(hidden)]
-    fn write_back(&mut self, written: Written) -> Result<()>;
+    fn into_reference(self) -> Reference<'a, D>;
 }
 
-impl<D: Model> Saved<D> for &D {
-    fn document(&self) -> &D {
-        self
-    }
+/// A document to save.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Reference<'a, D> {
+    /// A document that is not changed.
+    Shared(&'a D),
+    /// A document to which the stored values are written.
+    Exclusive(&'a mut D),
+}
 
-    fn write_back(&mut self, _written: Written) -> Result<()> {
-        Ok(())
+impl<'a, D: Model> Saved<'a, D> for &'a D {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Shared(self)
     }
 }
 
-impl<D: Model> Saved<D> for &mut D {
-    fn document(&self) -> &D {
-        self
+impl<'a, D: Model> Saved<'a, D> for &'a mut D {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Exclusive(self)
     }
+}
 
-    fn write_back(&mut self, written: Written) -> Result<()> {
-        D::write_back(self, &written).map_err(|e| Error::encode("_id", e))
+impl<D: Model> Reference<'_, D> {
+    fn document(&self) -> &D {
+        match self {
+            Reference::Shared(document) => document,
+            Reference::Exclusive(document) => document,
+        }
     }
 }
 
 /// Inserts or replaces a document. Output: the counts; `upserted_id` if it was inserted. See
 /// [`Collection::save`].
 #[must_use = "nothing is sent before the action is awaited"]
-pub struct Save<'a, D, S> {
+pub struct Save<'a, D> {
     collection: &'a Collection<D>,
-    document: S,
+    document: Reference<'a, D>,
     options: ReplaceOneOptions,
     session: Session<'a>,
 }
 
-impl<'a, D: Model, S: Saved<D> + 'a> Save<'a, D, S> {
+impl<'a, D: Model> Save<'a, D> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
-    async fn run(mut self) -> Result<UpdateResult> {
+    async fn run(self) -> Result<UpdateResult> {
         let collection = self.collection;
         let encoded = for_save(collection, self.document.document())?;
-        let id = match &encoded.written.id {
-            Some(id) => Ok(id.clone()),
-            None => id_value(self.document.document()),
-        };
-        let filter = collection.id_filter(id, NULL_IN_REPLACEMENT)?;
+        let id = encoded.raw.get("_id").ok().flatten();
+        let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
+        let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;
         let filter = collection.scope.of::<D>(filter);
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
@@ -147,7 +140,11 @@ impl<'a, D: Model, S: Saved<D> + 'a> Save<'a, D, S> {
                 result
             }
         };
-        self.document.write_back(written)?;
+        if let Reference::Exclusive(document) = self.document {
+            document
+                .write_back(&written)
+                .map_err(|e| Error::encode("_id", e))?;
+        }
         Ok(result)
     }
 }
@@ -159,17 +156,4 @@ fn keeping(field: &str, now: DateTime, raw: &RawDocumentBuf) -> Result<Document>
     Ok(doc! { "$replaceWith": { "$mergeObjects": [{ "$literal": document }, created] } })
 }
 
-impl<'a, D: Model, S: Saved<D> + 'a> IntoFuture for Save<'a, D, S> {
-    type Output = Result<UpdateResult>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
-impl<D, S> fmt::Debug for Save<'_, D, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Save").finish_non_exhaustive()
-    }
-}
+awaitable!(['a, D: Model] Save<'a, D> => UpdateResult);

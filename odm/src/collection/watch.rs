@@ -25,7 +25,8 @@ impl<D: Model> Collection<D> {
     /// cluster.
     ///
     /// Awaiting the action returns a [`ChangeStream`], which resumes by itself after network errors
-    /// and elections. It ends after the collection was dropped or renamed.
+    /// and elections. It ends after the collection was dropped or renamed. All documents are watched,
+    /// also soft-deleted ones: a soft deletion is an update event.
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};

@@ -29,13 +29,16 @@ fn person(id: i64) -> Person {
 }
 
 async fn ids(people: &Collection<Person>) -> Vec<i64> {
-    let all = people.find_all().sort(|p| p.id().asc()).await.unwrap();
+    let all = people.find_all().sort(|p| p.id().asc()).await.expect("a reply");
     all.iter().map(|p| p.id).collect()
 }
 
 async fn five(env: &Env) -> Collection<Person> {
     let people = env.db.collection::<Person>();
-    people.insert_many((1..=5).map(person)).await.unwrap();
+    people
+        .insert_many((1..=5).map(person))
+        .await
+        .expect("people are inserted");
     people
 }
 
@@ -44,7 +47,8 @@ async fn every_form_of_delete_keeps_the_document() {
     let env = Env::start_replica_set().await;
     let people = five(&env).await;
     let before = DateTime::now();
-    assert_eq!(people.delete_by_id(1).await.unwrap(), 1);
+    let deleted = people.delete_by_id(1).hint("_id_").comment("clean up").await;
+    assert_eq!(deleted.unwrap(), 1);
     assert_eq!(people.delete_one(|p| p.id().eq(2)).required().await.unwrap(), 1);
     let deleted = people
         .find_one_and_delete(|p| p.id().eq(3))

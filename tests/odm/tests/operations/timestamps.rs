@@ -34,7 +34,9 @@ fn note(id: i64) -> Note {
 async fn age(env: &Env) {
     let raw = env.db.driver().collection::<marula::bson::Document>("notes");
     let times = doc! { "createdAt": EPOCH, "updatedAt": EPOCH };
-    raw.update_many(doc! {}, doc! { "$set": times }).await.unwrap();
+    raw.update_many(doc! {}, doc! { "$set": times })
+        .await
+        .expect("notes are updated");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ fn order(id: i64) -> Order {
 }
 
 fn is_conflict<T: std::fmt::Debug>(result: Result<T, Error>) {
-    let error = result.unwrap_err();
+    let error = result.expect_err("a conflict");
     assert!(matches!(error, Error::VersionConflict { .. }), "{error}");
     assert!(
         error.to_string().contains("was changed since it was read"),
@@ -36,7 +36,7 @@ fn is_conflict<T: std::fmt::Debug>(result: Result<T, Error>) {
 }
 
 async fn stored(orders: &Collection<Order>, id: i64) -> (i64, i32) {
-    let found = orders.find_by_id(id).required().await.unwrap();
+    let found = orders.find_by_id(id).required().await.expect("an order");
     (found.total, found.lock_version)
 }
 

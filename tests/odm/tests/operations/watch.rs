@@ -12,7 +12,7 @@ use marula::{Collection, Error, Filter};
 /// A collection that exists, so that the stream begins before the first change.
 async fn orders(env: &Env) -> Collection<Order> {
     let orders = env.db.collection::<Order>();
-    orders.insert_one(&order(100)).await.unwrap();
+    orders.insert_one(&order(100)).await.expect("an insert");
     orders
 }
 
