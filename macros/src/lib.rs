@@ -145,10 +145,12 @@ mod symbol;
 /// the struct, and stores the next one. Otherwise the call fails with `Error::VersionConflict`: the
 /// document was changed since it was read. Only `save(&mut document)` writes the new version, and the
 /// times, to the struct. Updates by operators increment the version and do not compare it. A write
-/// concern of `w: 0` does not report conflicts reliably. In a bulk write, a conflict is a write that
-/// matches no document, visible in the counts.
+/// concern of `w: 0` does not report conflicts reliably. In a bulk write, a conflict of a replacement
+/// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
+/// of `_id`.
 ///
-/// Crates such as garde and validator need no further support: `validate = garde::Validate::validate`.
+/// The derives of the crates garde and validator are called by `validate = garde::Validate::validate`
+/// and `validate = validator::Validate::validate`.
 ///
 /// # Indexes
 ///

@@ -5,7 +5,7 @@ use crate::collection::encoded::{for_insert, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{checked, prepare};
-use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of};
+use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, save};
 use crate::driver::options::BulkWriteOptions;
 use crate::driver::{self, BulkWriteResult, WriteModel};
 use crate::error::{BulkOperation, Error, Result};
@@ -241,6 +241,14 @@ impl<'a, D: Model> Bulk<'a, D> {
     pub fn replace(self, document: &D) -> Self {
         let model = replace(self.collection, by_id_of(self.collection, document), document);
         self.push("replace", model)
+    }
+
+    /// Replaces the stored document with the same id, or inserts the document, as
+    /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
+    /// fails with a duplicate key of `_id`.
+    pub fn save(self, document: &D) -> Self {
+        let model = save::model(self.collection, document);
+        self.push("save", model)
     }
 
     /// Deletes one document that matches, as [`Collection::delete_one`] does.

@@ -2,7 +2,7 @@
 
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk::{self, Writes};
-use crate::collection::{Collection, filter_of};
+use crate::collection::{Collection, filter_of, save};
 use crate::driver::options::ClientBulkWriteOptions;
 use crate::driver::{self, ClientBulkWriteResult, ClientWriteModel, WriteModel};
 use crate::error::{BulkOperation, Result};
@@ -116,6 +116,14 @@ impl<'a> ClientBulk<'a> {
     pub fn replace<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
         let model = bulk::replace(collection, bulk::by_id_of(collection, document), document);
         self.push(collection, "replace", model)
+    }
+
+    /// Replaces the stored document with the same id, or inserts the document, as
+    /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
+    /// fails with a duplicate key of `_id`.
+    pub fn save<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
+        let model = save::model(collection, document);
+        self.push(collection, "save", model)
     }
 
     /// Deletes one document that matches, as [`Collection::delete_one`] does.

@@ -2,12 +2,13 @@
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::encoded::for_save;
+use crate::collection::encoded::{Encoded, for_save};
 use crate::collection::update::replace;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
-use crate::driver::UpdateResult;
 use crate::driver::options::ReplaceOneOptions;
+use crate::driver::{UpdateResult, WriteModel};
 use crate::error::{Error, Result, ValueError};
+use crate::filter::Conditions;
 use crate::model::Model;
 
 impl<D: Model> Collection<D> {
@@ -114,10 +115,7 @@ impl<'a, D: Model> Save<'a, D> {
     async fn run(self) -> Result<UpdateResult> {
         let collection = self.collection;
         let encoded = for_save(collection, self.document.document())?;
-        let id = encoded.raw.get("_id").ok().flatten();
-        let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
-        let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;
-        let filter = collection.scope.of::<D>(filter);
+        let filter = of_saved(collection, &encoded)?;
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
         let result = match D::BEHAVIOR.created_at {
@@ -147,6 +145,32 @@ impl<'a, D: Model> Save<'a, D> {
         }
         Ok(result)
     }
+}
+
+/// A save in a bulk write.
+pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
+    let encoded = for_save(collection, document)?;
+    let filter = of_saved(collection, &encoded)?;
+    let filter = match &encoded.version {
+        Some(version) => version.of(filter),
+        None => filter,
+    };
+    let model = match D::BEHAVIOR.created_at {
+        None => WriteModel::replace_one(filter, &encoded.raw),
+        Some(field) => {
+            let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
+            WriteModel::update_one(filter, vec![keeping(field, now, &encoded.raw)?])
+        }
+    };
+    Ok(model.upsert(true))
+}
+
+/// The filter of the stored document with the same id.
+fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<Conditions> {
+    let id = document.raw.get("_id").ok().flatten();
+    let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
+    let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;
+    Ok(collection.scope.of::<D>(filter))
 }
 
 /// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.

@@ -57,6 +57,7 @@ async fn inserts_set_both_times() {
         .await
         .unwrap();
     notes.save(&note(7)).await.unwrap();
+    notes.bulk().save(&note(9)).await.unwrap();
     notes
         .update_by_id(8, |_| {
             Update::<Note>::pipeline([doc! { "$set": { "text": "x" } }])
@@ -65,7 +66,7 @@ async fn inserts_set_both_times() {
         .await
         .unwrap();
     let all = notes.find_all().await.unwrap();
-    assert_eq!(all.len(), 8);
+    assert_eq!(all.len(), 9);
     for note in all {
         assert!(note.created_at >= before, "{note:?}");
         assert_eq!(note.updated_at, Some(note.created_at), "{note:?}");
@@ -77,7 +78,7 @@ async fn inserts_set_both_times() {
 async fn changes_set_the_time_of_the_update_only() {
     let env = Env::start().await;
     let notes = env.db.collection::<Note>();
-    notes.insert_many((1..=8).map(note)).await.unwrap();
+    notes.insert_many((1..=9).map(note)).await.unwrap();
     age(&env).await;
     let text = |n: marula::Fields<Note>| n.text().set("b");
     notes.update_by_id(1, text).await.unwrap();
@@ -93,7 +94,7 @@ async fn changes_set_the_time_of_the_update_only() {
         .await
         .unwrap();
     notes.save(&note(6)).await.unwrap();
-    notes.bulk().replace(&note(7)).await.unwrap();
+    notes.bulk().replace(&note(7)).save(&note(9)).await.unwrap();
     notes
         .update_by_id(8, |_| {
             Update::<Note>::pipeline([doc! { "$set": { "text": "x" } }])

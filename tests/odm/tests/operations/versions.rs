@@ -104,6 +104,31 @@ async fn a_saved_struct_has_the_new_version() {
 }
 
 #[tokio::test]
+async fn a_conflict_of_a_save_in_a_bulk_write_is_a_failed_write() {
+    let env = Env::start_replica_set().await;
+    let orders = env.db.collection::<Order>();
+    orders.save(&order(1)).await.unwrap();
+    let failed = orders.bulk().save(&order(2)).save(&order(1)).await.unwrap_err();
+    assert_eq!(
+        failed.to_string(),
+        "a write of the bulk write failed: save of Order at index 1 (code 11000)"
+    );
+    let current = Order {
+        lock_version: 1,
+        ..order(1)
+    };
+    env.client().bulk().save(&orders, &current).await.unwrap();
+    assert_eq!(
+        (stored(&orders, 1).await, stored(&orders, 2).await),
+        ((10, 2), (10, 1))
+    );
+    // A conflict of a replacement is visible in the counts.
+    let result = orders.bulk().replace(&current).await.unwrap();
+    assert_eq!(result.matched_count, 0);
+    env.stop().await;
+}
+
+#[tokio::test]
 async fn every_update_increments_the_version() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
