@@ -119,7 +119,8 @@ impl<'a, D: Model> Save<'a, D> {
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
         let result = match D::BEHAVIOR.created_at {
-            None => replace(collection, filter, &encoded, options, self.session).await?,
+            // Boxed, so that the future of a save is smaller.
+            None => Box::pin(replace(collection, filter, &encoded, options, self.session)).await?,
             Some(field) => {
                 let now = written.updated_at.unwrap_or_else(DateTime::now);
                 let stored = keeping(field, now, &encoded.raw)?;
