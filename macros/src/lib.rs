@@ -43,6 +43,9 @@ mod symbol;
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
 /// | `index(…)` | an index, see below; may be repeated |
+/// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
+/// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves; may be repeated |
+/// | `hooks` | the type implements `marula::Hooks` |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
 ///
 /// # Attributes of fields
@@ -54,6 +57,9 @@ mod symbol;
 /// | `id = uuid_v7`, `id = uuid_v4` | new ids are UUIDs; default for UUIDs: version 7 |
 /// | `id = manual` | the application sets ids; the default for other types |
 /// | `index`, `unique` | an ascending index on this field, without options or with `unique` |
+/// | `version` | every write increments this field (`i32`, `i64`, `u32`), see below |
+/// | `created_at` | inserts set this date to the current time |
+/// | `updated_at` | inserts, updates, replacements and saves set this date to the current time |
 /// | `as = Type` | the field is stored in the form of `Type`, and has its operators and values |
 /// | `opaque` | the field has no typed paths: its operators take `Bson` values |
 ///
@@ -114,6 +120,50 @@ mod symbol;
 /// | `clustered`, `clustered(ttl = "1h")` | documents in the order of `_id` (MongoDB 5.3+) |
 /// | `collation(locale = "en", strength = 2)` | the default collation of queries and indexes |
 /// | `pre_and_post_images` | change streams can contain documents before and after changes (MongoDB 6.0+) |
+///
+/// # Maintained fields
+///
+/// ```
+/// use marula::{Document, bson::DateTime};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "articles", soft_delete = deleted_at, validate = Article::check)]
+/// struct Article {
+///     _id: i64,
+///     title: String,
+///     #[document(version)]
+///     version: i64,
+///     #[document(created_at)]
+///     created_at: DateTime,
+///     #[document(updated_at)]
+///     updated_at: DateTime,
+///     deleted_at: Option<DateTime>,
+/// }
+///
+/// impl Article {
+///     fn check(&self) -> Result<(), &'static str> {
+///         if self.title.is_empty() { Err("the title is empty") } else { Ok(()) }
+///     }
+/// }
+/// ```
+///
+/// The times are those of the client's clock, in milliseconds. An insert stores them in place of the
+/// values of the struct. An upsert sets `created_at` by `$setOnInsert`. A replacement stores
+/// `created_at` as the struct has it; a save keeps the stored one. An update that changes a maintained
+/// field itself is sent as it is. The types are `DateTime` and `Option<DateTime>`; dates of other
+/// crates need `as = DateTime`.
+///
+/// With `version`, a replacement or save is performed only if the stored document has the version of
+/// the struct, and stores the next one. Otherwise the call fails with `Error::VersionConflict`: the
+/// document was changed since it was read. Only `save(&mut document)` writes the new version, and the
+/// times, to the struct. Updates by operators increment the version and do not compare it. A write
+/// concern of `w: 0` does not report conflicts reliably. In a bulk write, a conflict of a replacement
+/// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
+/// of `_id`.
+///
+/// The derives of the crates garde and validator are called by `validate = garde::Validate::validate`
+/// and `validate = validator::Validate::validate`.
 ///
 /// # Indexes
 ///

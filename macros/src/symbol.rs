@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 9] = [
+pub(crate) const ROOT: [&str; 12] = [
     "collection",
     "index",
     "crate",
@@ -11,11 +11,24 @@ pub(crate) const ROOT: [&str; 9] = [
     "collation",
     "pre_and_post_images",
     "json_schema",
+    "soft_delete",
+    "validate",
+    "hooks",
 ];
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.
-pub(crate) const FIELD: [&str; 6] = ["id", "index", "unique", "opaque", "as", "flatten"];
+pub(crate) const FIELD: [&str; 9] = [
+    "id",
+    "index",
+    "unique",
+    "version",
+    "created_at",
+    "updated_at",
+    "opaque",
+    "as",
+    "flatten",
+];
 /// Options of `index(…)` that take a value or a list.
 pub(crate) const INDEX_VALUES: [&str; 7] = [
     "name",

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 pub use serde;
 
@@ -14,15 +15,20 @@ pub use crate::aggregate::{
 pub use crate::bson::Document as BsonDocument;
 pub use crate::bson::raw_ids::RawIdVisitor;
 pub use crate::bson::{Bson, from_slice};
+use crate::bson::{DateTime, from_bson};
 pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+use crate::hooks::Hooks;
+pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
 pub use crate::index::IndexDeclaration;
 pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
+pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
+use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
 pub use crate::model::Model;
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
@@ -174,3 +180,117 @@ pub trait Always {
 }
 
 impl<T> Always for &Probe<'_, T> {}
+
+/// As [`Probe`], for a field that is changed.
+#[derive(Debug)]
+pub struct ProbeMut<'a, T>(pub &'a mut T);
+
+/// An id of type `Option`, to which a generated id can be written.
+pub trait SetId {
+    /// Writes the id.
+    ///
+    /// # Errors
+    /// The id is not one of the type.
+    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError>;
+}
+
+impl<T: DeserializeOwned> SetId for ProbeMut<'_, Option<T>> {
+    fn set_id(&mut self, id: &Bson) -> Result<(), ValueError> {
+        *self.0 = Some(from_bson(id).map_err(|e| ValueError::new(e.message()))?);
+        Ok(())
+    }
+}
+
+/// Used where [`SetId`] is not implemented: ids that are not an `Option` are not generated.
+pub trait KeepId {
+    /// Does nothing.
+    ///
+    /// # Errors
+    /// None.
+    fn set_id(&mut self, _id: &Bson) -> Result<(), ValueError> {
+        Ok(())
+    }
+}
+
+impl<T> KeepId for &mut ProbeMut<'_, T> {}
+
+/// A date that can be set.
+pub trait SetDate {
+    /// Sets the date.
+    fn set_date(&mut self, date: DateTime);
+}
+
+impl<T: ManagedDate> SetDate for ProbeMut<'_, T> {
+    fn set_date(&mut self, date: DateTime) {
+        if let Some(date) = T::from_date(date) {
+            *self.0 = date;
+        }
+    }
+}
+
+/// Used where [`SetDate`] is not implemented: dates of other crates are not written back.
+pub trait KeepDate {
+    /// Does nothing.
+    fn set_date(&mut self, _date: DateTime) {}
+}
+
+impl<T> KeepDate for &mut ProbeMut<'_, T> {}
+
+/// A version that can be set.
+pub trait SetVersion {
+    /// Sets the version.
+    fn set_version(&mut self, version: i64);
+}
+
+impl<T: VersionField> SetVersion for ProbeMut<'_, T> {
+    fn set_version(&mut self, version: i64) {
+        self.0.set_version(version);
+    }
+}
+
+/// Used where [`SetVersion`] is not implemented: for a type that cannot be a version, which is a
+/// compile error at its field.
+pub trait KeepVersion {
+    /// Does nothing.
+    fn set_version(&mut self, _version: i64) {}
+}
+
+impl<T> KeepVersion for &mut ProbeMut<'_, T> {}
+
+/// Fails to compile, at the span of the field's type, if the type cannot be a version.
+pub fn assert_version<T: VersionField>() {}
+
+/// Fails to compile, at the span of the field's type, if the type is not stored as a date.
+pub fn assert_managed_date<T: ManagedDate>() {}
+
+/// Fails to compile, at the span of the field's type, if the type cannot be null and a date.
+pub fn assert_soft_delete<T: SoftDeleteField>() {}
+
+/// The result of a function of `validate`, with any error type.
+///
+/// # Errors
+/// That of the function.
+pub fn validated<E: Into<BoxedError>>(result: Result<(), E>) -> Result<(), BoxedError> {
+    result.map_err(Into::into)
+}
+
+/// Runs the hook before a write on a clone of the document.
+///
+/// # Errors
+/// That of the hook.
+pub fn run_before<D: Hooks>(document: &D, write: WriteKind) -> Result<Option<D>, BoxedError> {
+    let mut document = document.clone();
+    match write {
+        WriteKind::Insert => document.before_insert()?,
+        WriteKind::Replace => document.before_replace()?,
+    }
+    Ok(Some(document))
+}
+
+/// Runs the hook after a document was decoded.
+///
+/// # Errors
+/// That of the hook.
+pub fn run_after_load<D: Hooks>(document: &mut D) -> Result<(), BoxedError> {
+    Hooks::after_load(document)
+}

@@ -1,7 +1,7 @@
 //! Handles to a deployment and its databases, and through them to the collections of models.
 
 use crate::bson::RawDocumentBuf;
-use crate::collection::Collection;
+use crate::collection::{ClientBulk, Collection};
 use crate::driver::{self, options::ClientOptions};
 use crate::error::Result;
 use crate::model::Model;
@@ -56,7 +56,7 @@ impl Client {
         Client { inner: client }
     }
 
-    /// The client of the driver, for operations that the ODM does not have, such as sessions and
+    /// The client of the driver, for operations that the ODM does not have, such as
     /// [`list_database_names`](driver::Client::list_database_names).
     #[must_use]
     pub fn driver(&self) -> &driver::Client {
@@ -92,6 +92,119 @@ impl Client {
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
         self.inner.default_database().map(Database::new)
+    }
+
+    /// Starts a session for causally consistent operations, snapshot reads or transactions; pass it to
+    /// actions with `.session(&mut session)`. Awaiting the action sends nothing. See
+    /// [`driver::Client::start_session`](driver::Client::start_session).
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(client: marula::Client, ada: Person) -> marula::Result<()> {
+    /// let people = client.database("town").collection::<Person>();
+    /// let mut session = client.start_session().await?;
+    /// people.insert_one(&ada).session(&mut session).await?;
+    /// // This read observes the insert, also on a secondary.
+    /// let found = people.find_by_id(ada._id).session(&mut session).await?;
+    /// # drop(found); Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](driver::ErrorKind::InvalidArgument) if the options contradict each other.
+    pub fn start_session(&self) -> driver::action::StartSession<'_> {
+        self.inner.start_session()
+    }
+
+    /// Starts a transaction in a session of its own. Pass the scope to actions with
+    /// `.session(&mut tx)`; it is aborted when it is dropped without
+    /// [`commit`](driver::TransactionScope::commit). Errors and repetitions are left to the caller;
+    /// [`transaction`](Client::transaction) handles them.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(client: marula::Client, people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let mut tx = client.start_transaction().await?;
+    /// people.update_by_id(1, |p| p.age().inc(1)).session(&mut tx).await?;
+    /// people.delete_by_id(2).session(&mut tx).required().await?;
+    /// tx.commit().await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](driver::ErrorKind::InvalidArgument) if the write concern is
+    /// unacknowledged. A deployment without transactions is reported by the first operation.
+    pub fn start_transaction(&self) -> driver::action::StartTransactionScope<'_> {
+        self.inner.start_transaction()
+    }
+
+    /// A transaction that [`run`](driver::action::TransactionSettings::run) runs in a session of its
+    /// own, commits, and runs again after errors that another attempt can resolve.
+    ///
+    /// The body passes `tx` to each action. It can run several times. It must return the errors of
+    /// its actions: [`Error`](crate::Error), or a type that both it and the driver's errors convert
+    /// to.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "accounts")]
+    /// # struct Account { _id: i64, balance: i64 }
+    /// # async fn run(client: marula::Client) -> marula::Result<()> {
+    /// let accounts = client.database("bank").collection::<Account>();
+    /// client
+    ///     .transaction()
+    ///     .run(async |tx| {
+    ///         let from = accounts.update_one(
+    ///             |a| a._id().eq(1) & a.balance().gte(50),
+    ///             |a| a.balance().inc(-50),
+    ///         );
+    ///         from.session(tx).required().await?;
+    ///         accounts.update_by_id(2, |a| a.balance().inc(50)).session(tx).required().await
+    ///     })
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn transaction(&self) -> driver::action::TransactionSettings {
+        self.inner.transaction()
+    }
+
+    /// Several writes on the collections of several models, which are sent in as few commands as
+    /// possible when the action is awaited (MongoDB 8.0+). For one collection,
+    /// [`Collection::bulk`] works with all servers.
+    ///
+    /// The concerns of the collections are not used. Without writes, nothing is sent.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, sku: String }
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "stock")]
+    /// # struct Item { _id: String, left: i32 }
+    /// # async fn run(client: marula::Client, order: Order) -> marula::Result<()> {
+    /// let shop = client.database("shop");
+    /// let (orders, stock) = (shop.collection::<Order>(), shop.collection::<Item>());
+    /// let done = client
+    ///     .bulk()
+    ///     .insert(&orders, &order)
+    ///     .update_by_id(&stock, &order.sku, |i| i.left().inc(-1))
+    ///     .await?;
+    /// assert_eq!((done.inserted_count, done.matched_count), (1, 1));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Collection::bulk`]; [`Unsupported`](driver::ErrorKind::Unsupported) if the server is
+    /// older than 8.0.
+    pub fn bulk(&self) -> ClientBulk<'_> {
+        ClientBulk::new(&self.inner)
     }
 
     /// Shuts down the client and all its clones; see
@@ -146,6 +259,13 @@ impl Database {
     #[must_use]
     pub fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    /// The database with this name, with the same concerns and read preference: for example one
+    /// database for each tenant.
+    #[must_use]
+    pub fn in_db(&self, name: &str) -> Self {
+        Database::new(self.inner.with_name(name))
     }
 
     /// A handle to the collection of a model, with the concerns and the read preference of the

@@ -2,16 +2,20 @@
 //! source.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::bson::{Bson, DecodeError, Document};
 use crate::driver;
+use crate::managed::BoxedError;
 
 mod applied;
+mod bulk;
 mod convert;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey};
+pub use bulk::{BulkOperation, FailedWrite};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -78,6 +82,31 @@ pub enum Error {
         /// Why the id is missing, and what to do.
         reason: &'static str,
     },
+    /// The stored document has another version than the struct that replaces it: it was changed since
+    /// it was read; see [`Collection::replace`](crate::Collection::replace). Read it again, and repeat
+    /// the change.
+    VersionConflict {
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document.
+        id: Option<Box<Bson>>,
+    },
+    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent.
+    Validation {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// The error of the function.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// A hook failed; see [`Hooks`](crate::Hooks). Nothing was sent by a hook before a write.
+    Hook {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// The name of the hook, such as `before_insert`.
+        hook: &'static str,
+        /// The error of the hook.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// No document matches, and the call requires one.
     NotFound {
         /// `database.collection`.
@@ -130,6 +159,21 @@ pub enum Error {
         /// Which argument is invalid, and why.
         reason: String,
     },
+    /// The server rejected writes of a bulk write. An ordered bulk write stops at the first; writes
+    /// before it were performed. See [`Collection::bulk`](crate::Collection::bulk).
+    BulkWrite {
+        /// The writes that failed, in the order of the call.
+        failed: Vec<FailedWrite>,
+        /// The error of the driver, with the results of the other writes.
+        source: driver::Error,
+    },
+    /// A write of a bulk write is invalid. Nothing was sent.
+    InvalidBulkWrite {
+        /// Which write is invalid.
+        operation: BulkOperation,
+        /// Why it is invalid.
+        source: Box<Error>,
+    },
     /// A sort name is not in the list of allowed names, see [`SortNames`](crate::SortNames). A web
     /// application that receives names from its clients should reply with a client error (4xx).
     UnknownSort {
@@ -172,6 +216,14 @@ impl Error {
         }
     }
 
+    pub(crate) fn hook(model: &'static str, hook: &'static str, source: BoxedError) -> Self {
+        Error::Hook {
+            model,
+            hook,
+            source: source.into(),
+        }
+    }
+
     pub(crate) fn argument(reason: impl Into<String>) -> Self {
         Error::InvalidArgument {
             reason: reason.into(),
@@ -185,6 +237,7 @@ impl Error {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
+            | Error::BulkWrite { source: e, .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
@@ -240,6 +293,15 @@ impl fmt::Display for Error {
             Error::MissingId { collection, reason } => {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
             }
+            Error::VersionConflict { collection, id } => {
+                let id = id.as_ref().map_or_else(
+                    || "with the id of the struct".to_owned(),
+                    |id| crate::json::relaxed(&**id).to_string(),
+                );
+                write!(f, "document {id} of {collection} was changed since it was read")
+            }
+            Error::Validation { model, .. } => write!(f, "the document of {model} is invalid"),
+            Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
             Error::UnknownSort { name, allowed } => {
                 write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
             }
@@ -272,6 +334,10 @@ impl fmt::Display for Error {
                     Location(path, "its top level")
                 )
             }
+            Error::BulkWrite { failed, .. } => bulk::list(f, failed),
+            Error::InvalidBulkWrite { operation, .. } => {
+                write!(f, "the bulk write is invalid at its {operation}")
+            }
             Error::InvalidArgument { reason } => write!(f, "invalid argument: {reason}"),
             Error::Schema(e) => write!(f, "schema: {e}"),
         }
@@ -284,7 +350,9 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } => Some(source),
+            Error::Duplicate { source, .. } | Error::BulkWrite { source, .. } => Some(source),
+            Error::InvalidBulkWrite { source, .. } => Some(source),
+            Error::Validation { source, .. } | Error::Hook { source, .. } => Some(&**source),
             Error::Decode { source, .. } => source.source(),
             Error::Encode { source, .. } => source.source(),
             Error::Schema(e) => e.source(),

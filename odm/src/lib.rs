@@ -75,6 +75,10 @@
 //! | pages | [`Find::keyset`](collection::Find::keyset), [`Find::page`](collection::Find::page) |
 //! | aggregate | [`aggregate`], [`expr`] |
 //! | load the documents that others refer to | [`relation`] |
+//! | write several documents | [`Collection::bulk`], [`Client::bulk`], [`Collection::save`] |
+//! | transactions | [`Client::transaction`], [`Client::start_transaction`] |
+//! | watch changes | [`Collection::watch`] |
+//! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | change indexes by commands | `cli` (feature `cli`) |
 //! | handle errors | [`Error`] |
@@ -95,10 +99,12 @@ pub mod error;
 pub mod expr;
 pub mod filter;
 pub mod geo;
+mod hooks;
 pub mod id;
 pub mod index;
 mod json;
 mod json_schema;
+pub mod managed;
 pub mod model;
 pub mod path;
 pub mod prelude;
@@ -122,6 +128,7 @@ pub use collection::Collection;
 pub use error::{Error, Result, SchemaError, ValueError};
 pub use expr::{Acc, Expr};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
+pub use hooks::{Hooks, SoftDelete};
 pub use marula_macros::{Document, Embedded, Projection, Shape};
 pub use model::{Fields, Model};
 pub use path::field::{Embedded, Field, Opaque};

@@ -10,6 +10,7 @@ use crate::error::ValueError;
 use crate::id::IdSource;
 use crate::index::IndexDeclaration;
 use crate::json_schema::OuterTypes;
+use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::stored::Stored;
@@ -56,6 +57,48 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// none.
     fn collection() -> CollectionDeclaration {
         CollectionDeclaration::new()
+    }
+
+    /// The maintained fields, and whether there are hooks.
+    #[doc(hidden)]
+    const BEHAVIOR: Behavior = Behavior::NONE;
+
+    /// Writes the values that a write has stored to the fields of this document.
+    ///
+    /// # Errors
+    /// A value that the field cannot have.
+    #[doc(hidden)]
+    fn write_back(&mut self, _written: &Written) -> Result<(), ValueError> {
+        Ok(())
+    }
+
+    /// Runs the functions of `validate`.
+    ///
+    /// # Errors
+    /// The document must not be written.
+    #[doc(hidden)]
+    #[inline]
+    fn validate_document(&self) -> Result<(), BoxedError> {
+        Ok(())
+    }
+
+    /// Runs the hook before a write. Returns the changed document, if there are hooks.
+    ///
+    /// # Errors
+    /// That of the hook.
+    #[doc(hidden)]
+    fn before_write(&self, _write: WriteKind) -> Result<Option<Self>, BoxedError> {
+        Ok(None)
+    }
+
+    /// Runs the hook after a document was decoded.
+    ///
+    /// # Errors
+    /// That of the hook.
+    #[doc(hidden)]
+    #[inline]
+    fn after_load(&mut self) -> Result<(), BoxedError> {
+        Ok(())
     }
 
     /// The indexes that the model declares, for [`schema`](crate::schema).

@@ -195,6 +195,16 @@ impl<T> Collection<T> {
         Self::from_inner(inner)
     }
 
+    /// A handle to the collection with the same name in the database with this name, with the same
+    /// concerns, read preference and timeout.
+    #[must_use]
+    pub fn in_database(&self, name: &str) -> Self {
+        let mut inner = CollectionInner::clone(&self.inner);
+        inner.database = inner.database.with_name(name);
+        name.clone_into(&mut Arc::make_mut(&mut inner.namespace).database);
+        Self::from_inner(inner)
+    }
+
     fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
         let mut inner = CollectionInner::clone(&self.inner);
         change(&mut inner.concerns);

@@ -117,6 +117,17 @@ impl Database {
         Collection::new(self, name)
     }
 
+    /// A handle to the database with this name of the same client, with the same concerns, read
+    /// preference and timeout.
+    #[must_use]
+    pub fn with_name(&self, name: &str) -> Self {
+        let mut inner = DatabaseInner::clone(&self.inner);
+        name.clone_into(&mut inner.name);
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
     fn with(&self, change: impl FnOnce(&mut Concerns)) -> Self {
         let mut inner = DatabaseInner::clone(&self.inner);
         change(&mut inner.concerns);

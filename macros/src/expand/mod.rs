@@ -12,6 +12,7 @@ mod enums;
 mod fields;
 mod index;
 mod json_schema;
+mod managed;
 mod projection;
 mod root;
 mod shape;

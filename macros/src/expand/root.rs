@@ -4,11 +4,12 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, collection as declared, index};
+use crate::expand::{at, collection as declared, index, managed};
 use crate::model::{Id, Model, Root};
 use crate::parse::IdSource;
 
 pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
+    let (managed_items, managed_checks) = (managed::items(root), managed::checks(model, root));
     let ident = &model.ident;
     let name = ident.to_string();
     let mut owner = ident.clone();
@@ -18,6 +19,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
         id,
         indexes,
         options,
+        ..
     } = root;
     let options = declared::declaration(options);
     let indexes = indexes.iter().map(index::declaration);
@@ -43,13 +45,14 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
             }
             #id_methods
             #options
+            #managed_items
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]
             }
         }
     };
-    quote!(#model #check)
+    quote!(#model #check #managed_checks)
 }
 
 fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {

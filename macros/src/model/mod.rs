@@ -11,11 +11,13 @@ mod dates;
 mod enums;
 mod fields;
 mod index;
+mod managed;
 mod partial;
 mod root;
 
 pub(crate) use collection::CollectionOption;
 pub(crate) use index::Index;
+pub(crate) use managed::{Managed, ManagedColumn};
 pub(crate) use partial::{Comparison, Partial};
 
 /// The input of `expand`.
@@ -138,6 +140,11 @@ pub(crate) struct Root {
     pub(crate) indexes: Vec<Index>,
     /// The options of the collection.
     pub(crate) options: Vec<CollectionOption>,
+    pub(crate) managed: Managed,
+    /// The functions that validate a document.
+    pub(crate) validate: Vec<syn::Path>,
+    /// The span of `hooks`.
+    pub(crate) hooks: Option<Span>,
 }
 
 pub(crate) struct Id {

@@ -4,7 +4,7 @@ use syn::Ident;
 
 use crate::diagnostics::Sink;
 use crate::model::index::{self, Index};
-use crate::model::{Accessor, Id, Root, collection, fields};
+use crate::model::{Accessor, Id, Managed, Root, collection, fields, managed};
 use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
@@ -28,21 +28,30 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
         .collection
         .as_ref()
         .map_or_else(String::new, syn::LitStr::value);
-    let (accessors, id, indexes, options) = match &parsed.body {
+    let (accessors, id, indexes, options, managed) = match &parsed.body {
         parse::Body::Named(named) => {
             fields::check_unwritten(named, parsed.serde.default, sink);
             let accessors = fields::resolve(named, &parsed.serde, parsed.serde.rename_all, sink);
             let id = id(named, &parsed.ident, parsed, sink);
             let indexes = index::resolve(parsed, named, sink);
             let options = collection::resolve(parsed, named, sink);
-            (accessors, id, indexes, options)
+            let managed = managed::resolve(parsed, named, sink);
+            (accessors, id, indexes, options, managed)
         }
         parse::Body::Tuple(_) => {
             sink.on(&parsed.ident, "`Document` is for structs with named fields");
-            (Vec::new(), None, Vec::<Index>::new(), Vec::new())
+            (
+                Vec::new(),
+                None,
+                Vec::<Index>::new(),
+                Vec::new(),
+                Managed::default(),
+            )
         }
         // An enum or a union, reported already.
-        parse::Body::Enum(_) | parse::Body::Empty => (Vec::new(), None, Vec::new(), Vec::new()),
+        parse::Body::Enum(_) | parse::Body::Empty => {
+            (Vec::new(), None, Vec::new(), Vec::new(), Managed::default())
+        }
     };
     (
         accessors,
@@ -51,6 +60,9 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
             id,
             indexes,
             options,
+            managed,
+            validate: parsed.attributes.validate.clone(),
+            hooks: parsed.attributes.hooks,
         },
     )
 }

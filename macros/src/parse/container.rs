@@ -28,7 +28,22 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 }
             }
             name if root && collection::parse(name, meta, span, &mut out.options, sink)? => {}
+            "soft_delete" if root => {
+                if out.soft_delete.is_some() {
+                    sink.at(span, "`soft_delete` is given twice");
+                }
+                out.soft_delete = Some(meta.value()?.parse()?);
+            }
+            "validate" if root => out.validate.push(meta.value()?.parse()?),
+            "hooks" if root => out.hooks = Some(span),
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
+            "soft_delete" | "validate" | "hooks" => {
+                sink.at(
+                    span,
+                    format!("`{name}` is for `Document`: an `Embedded` type is written with its document"),
+                );
+                skip_value(meta)?;
+            }
             "collection"
             | "index"
             | "capped"

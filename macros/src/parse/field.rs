@@ -16,6 +16,27 @@ pub(crate) struct FieldAttributes {
     pub(crate) stored_as: Option<Type>,
     /// Flattened, and read by the code of the derive instead of serde's.
     pub(crate) flatten: Option<Span>,
+    /// The spans of `version`, `created_at` and `updated_at`.
+    pub(crate) managed: Vec<(ManagedField, Span)>,
+}
+
+/// A field that the ODM maintains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ManagedField {
+    Version,
+    CreatedAt,
+    UpdatedAt,
+}
+
+impl ManagedField {
+    /// The attribute.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ManagedField::Version => "version",
+            ManagedField::CreatedAt => "created_at",
+            ManagedField::UpdatedAt => "updated_at",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +53,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
     document_items(attributes, sink, |meta| {
         let (name, span) = key(meta);
         match name.as_str() {
-            "id" | "index" | "unique" if !root => {
+            "id" | "index" | "unique" | "version" | "created_at" | "updated_at" if !root => {
                 sink.at(span, format!("`{name}` is for the fields of a `Document`"));
                 skip_value(meta)?;
             }
@@ -46,6 +67,9 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
             }
             "index" => out.index = Some(span),
             "unique" => out.unique = Some(span),
+            "version" => out.managed.push((ManagedField::Version, span)),
+            "created_at" => out.managed.push((ManagedField::CreatedAt, span)),
+            "updated_at" => out.managed.push((ManagedField::UpdatedAt, span)),
             "opaque" => out.opaque = Some(span),
             "flatten" => out.flatten = Some(span),
             "as" => out.stored_as = Some(meta.value()?.parse()?),

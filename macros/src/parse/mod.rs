@@ -12,7 +12,7 @@ pub(crate) mod index;
 pub(crate) mod projection;
 mod serde;
 
-pub(crate) use field::{FieldAttributes, IdSource};
+pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
 /// A type as written.
@@ -69,6 +69,12 @@ pub(crate) struct ContainerAttributes {
     pub(crate) indexes: Vec<index::IndexAttribute>,
     pub(crate) options: collection::OptionAttributes,
     pub(crate) krate: Option<Path>,
+    /// The field of `soft_delete`.
+    pub(crate) soft_delete: Option<Ident>,
+    /// The functions of `validate`.
+    pub(crate) validate: Vec<Path>,
+    /// The span of `hooks`.
+    pub(crate) hooks: Option<Span>,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }

@@ -5,7 +5,10 @@ use std::pin::Pin;
 use crate::aggregate::Pipeline;
 use crate::aggregate::write::Written;
 use crate::bson::RawDocumentBuf;
+use crate::collection::action::{Session, in_session};
+use crate::collection::decode::ReadAs;
 use crate::collection::{Collection, Documents};
+use crate::driver::ClientSession;
 use crate::driver::options::AggregateOptions;
 use crate::error::Result;
 use crate::model::Model;
@@ -18,21 +21,16 @@ use crate::projection::Output;
 pub struct On<'a, D> {
     collection: &'a Collection<D>,
     options: AggregateOptions,
-}
-
-impl<D> Clone for On<'_, D> {
-    fn clone(&self) -> Self {
-        On {
-            collection: self.collection,
-            options: self.options.clone(),
-        }
-    }
+    session: Session<'a>,
 }
 
 impl<D: Model> Collection<D> {
     /// An aggregation pipeline on the documents of this collection; see
     /// [`aggregate`](crate::aggregate). It is run by [`all`](Pipeline::all),
-    /// [`first`](Pipeline::first) or [`stream`](Pipeline::stream).
+    /// [`first`](Pipeline::first) or [`stream`](Pipeline::stream). The documents that were
+    /// soft-deleted are left out, unless the handle is [`with_deleted`](Collection::with_deleted); those
+    /// of other collections, in lookups and unions, are not. The hook
+    /// [`after_load`](crate::Hooks::after_load) does not run on results.
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};
@@ -50,6 +48,7 @@ impl<D: Model> Collection<D> {
         Pipeline::on(On {
             collection: self,
             options: AggregateOptions::default(),
+            session: None,
         })
     }
 }
@@ -69,6 +68,24 @@ impl<'a, In: Model, S> Pipeline<In, S, On<'a, In>> {
     /// ```
     pub fn with_options(mut self, options: AggregateOptions) -> Self {
         self.on.options = options;
+        self
+    }
+
+    /// Runs the pipeline in this session, and in its transaction if one is in progress. Default: an
+    /// implicit session.
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(client: marula::Client, orders: Collection<Order>) -> marula::Result<()> {
+    /// let mut session = client.start_session().await?;
+    /// let sample = orders.aggregate().sample(10).session(&mut session).all().await?;
+    /// # drop(sample); Ok(()) }
+    /// ```
+    pub fn session(mut self, session: &'a mut ClientSession) -> Self {
+        self.on.session = Some(session);
         self
     }
 }
@@ -94,13 +111,19 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
     /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline) and the
     /// [errors of the action](Collection#errors), except [`Error::Decode`](crate::Error::Decode).
     pub fn stream(self) -> Pin<Box<dyn Future<Output = Result<Documents<S>>> + Send + 'a>> {
-        let On { collection, options } = self.on;
+        let On {
+            collection,
+            options,
+            session,
+        } = self.on;
         let stages = self.stages.into_documents();
         Box::pin(async move {
             let driver = collection.driver();
-            let running = driver.aggregate(stages?).with_options(options);
-            let cursor = running.with_type::<RawDocumentBuf>().await?;
-            Ok(Documents::new(cursor, collection.namespace().clone()))
+            let stages = collection.scoped_stages(stages?);
+            let running = driver.aggregate(stages).with_options(options);
+            let running = in_session!(session, running.with_type::<RawDocumentBuf>());
+            let namespace = collection.namespace().clone();
+            Ok(Documents::new(running.await?, namespace, ReadAs::value()))
         })
     }
 

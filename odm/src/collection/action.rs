@@ -4,8 +4,8 @@
 /// `driver::__find_options! { forward_options { options: FindOptions } }`. Options with the mark
 /// `driver` have no setter here, those with the mark `cursor` none with `without cursor`.
 ///
-/// The field `options` holds the options, or the field `action` holds the driver's action in a
-/// `Result`.
+/// The field `options` holds the options, and the field `session` the session; or the field `action`
+/// holds the driver's action in a `Result`. The lifetime of the action is `'a`.
 macro_rules! forward_options {
     ({ $field:ident: $Options:path $(, without $without:ident)? }
         $(
@@ -20,6 +20,25 @@ macro_rules! forward_options {
         }
         forward_options! { @filter $field [$($without)?]
             $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? })*
+        }
+        forward_options! { @session $field
+            /// Runs the action in this session, and in its transaction if one is in progress.
+            /// Awaiting the action fails if the session has ended or belongs to another client, and
+            /// if the write concern is unacknowledged. Default: an implicit session.
+        }
+    };
+    (@session options $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn session(mut self, session: &'a mut $crate::driver::ClientSession) -> Self {
+            self.session = Some(session);
+            self
+        }
+    };
+    (@session action $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn session(mut self, session: &'a mut $crate::driver::ClientSession) -> Self {
+            self.action = self.action.map(|action| action.session(session));
+            self
         }
     };
     (@filter $field:ident $without:tt) => {};
@@ -62,6 +81,20 @@ macro_rules! forward_options {
     };
 }
 pub(super) use forward_options;
+
+/// The session that an action of the driver runs in, if any.
+pub(crate) type Session<'a> = Option<&'a mut crate::driver::ClientSession>;
+
+/// Passes a [`Session`] to an action of the driver.
+macro_rules! in_session {
+    ($session:expr, $action:expr) => {
+        match ($session, $action) {
+            (Some(session), action) => action.session(session),
+            (None, action) => action,
+        }
+    };
+}
+pub(crate) use in_session;
 
 /// `IntoFuture` of an action that has `async fn run(self)`, or a function `run` that returns a
 /// future.

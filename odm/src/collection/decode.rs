@@ -10,10 +10,52 @@ use crate::bson::raw_ids::DOCUMENT_BYTES;
 use crate::bson::{Bson, DecodeError, RawDocument, from_raw, from_slice};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
+use crate::model::Model;
 
 /// Decodes a document. The error contains the collection, the `_id` and the path of the field.
-pub(super) fn decode<T: DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
+fn decode<T: DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
     from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
+}
+
+/// The type in which documents are read: a model, whose hook runs after a document was decoded, or
+/// another type.
+pub(crate) struct ReadAs<T>(fn(T) -> Result<T>);
+
+impl<T> Clone for ReadAs<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ReadAs<T> {}
+
+impl<D: Model> ReadAs<D> {
+    /// Documents of the collection.
+    pub(crate) fn model() -> Self {
+        ReadAs(loaded)
+    }
+}
+
+impl<T: DeserializeOwned> ReadAs<T> {
+    /// A projection, or the result of a pipeline.
+    pub(crate) fn value() -> Self {
+        ReadAs(Ok)
+    }
+
+    /// Decodes a document.
+    #[inline]
+    pub(crate) fn decode(self, namespace: &Namespace, raw: &RawDocument) -> Result<T> {
+        (self.0)(decode(namespace, raw)?)
+    }
+}
+
+/// Runs the hook of a document that was read.
+#[inline]
+fn loaded<D: Model>(mut document: D) -> Result<D> {
+    match document.after_load() {
+        Ok(()) => Ok(document),
+        Err(error) => Err(Error::hook(D::NAME, "after_load", error)),
+    }
 }
 
 /// A document that the driver decodes directly from the reply; [`decode`] would need a copy of the
@@ -58,10 +100,11 @@ fn undecoded(bytes: &[u8], source: DecodeError) -> Box<Undecoded> {
     })
 }
 
-impl<D> Found<D> {
-    /// The model. The error contains the collection and the `_id`.
-    pub(super) fn into_result(self, namespace: &Namespace) -> Result<D> {
-        self.0.map_err(|undecoded| undecoded.in_collection(namespace))
+impl<T> Found<T> {
+    /// The document. The error contains the collection and the `_id`.
+    pub(super) fn into_result(self, namespace: &Namespace, read_as: ReadAs<T>) -> Result<T> {
+        let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;
+        (read_as.0)(document)
     }
 }
 

@@ -1,9 +1,12 @@
 //! `delete_one`, `delete_by_id` and `delete_many`.
 
+use std::pin::Pin;
+
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
-use crate::collection::write::checked;
-use crate::driver::action;
+use crate::collection::action::{Session, forward_options, in_session};
+use crate::collection::soft_delete::deletion;
+use crate::collection::update::Ready;
+use crate::collection::write::{checked, prepare};
 use crate::driver::options::DeleteOptions;
 use crate::error::Result;
 use crate::filter::Conditions;
@@ -11,26 +14,37 @@ use crate::model::Model;
 
 /// Deletes one document, or all that match. Output: the number of deleted documents. See
 /// [`Collection::delete_one`] and [`Collection::delete_many`].
+///
+/// If the model has `#[document(soft_delete = field)]`, the documents stay in the collection: the time
+/// of the deletion is written to the field. [`Collection::delete_permanently`] removes documents.
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Delete<'a, D> {
     collection: &'a Collection<D>,
-    action: Result<action::Delete<'a>>,
+    filter: Result<Conditions>,
+    many: bool,
+    permanently: bool,
+    options: DeleteOptions,
+    session: Session<'a>,
 }
 
 impl<'a, D: Model> Delete<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, many: bool) -> Self {
-        let inner = &collection.inner;
-        let action = filter.and_then(checked).map(|filter| {
-            if many {
-                inner.delete_many(filter)
-            } else {
-                inner.delete_one(filter)
-            }
-        });
-        Delete { collection, action }
+        Delete {
+            collection,
+            filter,
+            many,
+            permanently: false,
+            options: DeleteOptions::default(),
+            session: None,
+        }
     }
 
-    crate::driver::__delete_options! { forward_options { action: DeleteOptions } }
+    pub(super) fn permanently(mut self) -> Self {
+        self.permanently = true;
+        self
+    }
+
+    crate::driver::__delete_options! { forward_options { options: DeleteOptions } }
 
     /// Runs the action, which must delete a document. Output: the number of deleted documents, at
     /// least 1.
@@ -54,10 +68,47 @@ impl<'a, D: Model> Delete<'a, D> {
         }
     }
 
-    fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
-        let sending = self.action.map(IntoFuture::into_future);
-        async move { Ok(sending?.await?.deleted_count) }
+    /// The driver's future, and the count.
+    fn sending(self) -> Result<Counting<'a>> {
+        let inner = &self.collection.inner;
+        if !self.permanently
+            && let Some(change) = deletion::<D>()
+        {
+            let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
+            let (filter, update) = (prepared.filter, Ready(prepared.update));
+            let sending = if self.many {
+                let updating = inner
+                    .update_many(filter, update)
+                    .with_options(self.options.into());
+                in_session!(self.session, updating).into_future()
+            } else {
+                let updating = inner.update_one(filter, update).with_options(self.options.into());
+                in_session!(self.session, updating).into_future()
+            };
+            return Ok(Box::pin(async move { Ok(sending.await?.matched_count) }));
+        }
+        let filter = self.collection.scope.of::<D>(checked(self.filter?)?);
+        let deleting = if self.many {
+            inner.delete_many(filter)
+        } else {
+            inner.delete_one(filter)
+        };
+        let sending = in_session!(self.session, deleting.with_options(self.options)).into_future();
+        Ok(Box::pin(async move { Ok(sending.await?.deleted_count) }))
     }
 }
 
-awaitable!(['a, D: Model] Delete<'a, D> => u64);
+/// A delete that is sent, and its count.
+type Counting<'a> = Pin<Box<dyn Future<Output = Result<u64>> + Send + 'a>>;
+
+impl<'a, D: Model> IntoFuture for Delete<'a, D> {
+    type Output = Result<u64>;
+    type IntoFuture = Counting<'a>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        match self.sending() {
+            Ok(sending) => sending,
+            Err(error) => Box::pin(async move { Err(error) }),
+        }
+    }
+}

@@ -1,6 +1,5 @@
 //! A stream of models.
 
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -9,7 +8,7 @@ use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
 use crate::bson::{RawDocument, RawDocumentBuf};
-use crate::collection::decode::decode;
+use crate::collection::decode::ReadAs;
 use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
 
@@ -23,15 +22,15 @@ use crate::error::Result;
 pub struct Documents<D> {
     cursor: Cursor<RawDocumentBuf>,
     namespace: Namespace,
-    document: PhantomData<fn() -> D>,
+    read_as: ReadAs<D>,
 }
 
 impl<D: DeserializeOwned> Documents<D> {
-    pub(crate) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace) -> Self {
+    pub(crate) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace, read_as: ReadAs<D>) -> Self {
         Documents {
             cursor,
             namespace,
-            document: PhantomData,
+            read_as,
         }
     }
 
@@ -46,7 +45,9 @@ impl<D: DeserializeOwned> Documents<D> {
     /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded.
     pub async fn try_next(&mut self) -> Result<Option<D>> {
         if self.cursor.advance().await? {
-            decode(&self.namespace, self.cursor.current()?).map(Some)
+            self.read_as
+                .decode(&self.namespace, self.cursor.current()?)
+                .map(Some)
         } else {
             Ok(None)
         }
@@ -56,7 +57,7 @@ impl<D: DeserializeOwned> Documents<D> {
     pub(crate) async fn try_next_with_raw(&mut self) -> Result<Option<(D, &RawDocument)>> {
         if self.cursor.advance().await? {
             let raw = self.cursor.current()?;
-            Ok(Some((decode(&self.namespace, raw)?, raw)))
+            Ok(Some((self.read_as.decode(&self.namespace, raw)?, raw)))
         } else {
             Ok(None)
         }
@@ -72,7 +73,9 @@ impl<D: DeserializeOwned> Documents<D> {
     /// Those of [`try_next`](Documents::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<D>> {
         if self.cursor.advance_if_any().await? {
-            decode(&self.namespace, self.cursor.current()?).map(Some)
+            self.read_as
+                .decode(&self.namespace, self.cursor.current()?)
+                .map(Some)
         } else {
             Ok(None)
         }
@@ -101,6 +104,6 @@ impl<D: DeserializeOwned> Stream for Documents<D> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = ready!(Pin::new(&mut self.cursor).poll_next(context));
-        Poll::Ready(next.map(|raw| decode(&self.namespace, &raw?)))
+        Poll::Ready(next.map(|raw| self.read_as.decode(&self.namespace, &raw?)))
     }
 }

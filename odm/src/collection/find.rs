@@ -1,11 +1,11 @@
 //! `find`: options, and the methods that run the query.
 
-use std::marker::PhantomData;
 use std::pin::Pin;
 
 use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
-use crate::collection::action::forward_options;
+use crate::collection::action::{Session, forward_options, in_session};
+use crate::collection::decode::ReadAs;
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
 use crate::collection::page::Page;
@@ -38,17 +38,19 @@ pub struct Find<'a, D, T = D> {
     pub(super) options: FindOptions,
     /// The fields to read. `None` for all.
     pub(super) projection: Option<Document>,
-    pub(super) read_as: PhantomData<fn() -> T>,
+    pub(super) read_as: ReadAs<T>,
+    pub(super) session: Session<'a>,
 }
 
 impl<'a, D: Model> Find<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Find {
             collection,
-            filter,
+            filter: collection.scoped(filter),
             options: FindOptions::default(),
             projection: None,
-            read_as: PhantomData,
+            read_as: ReadAs::model(),
+            session: None,
         }
     }
 }
@@ -81,7 +83,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
             filter,
             options: self.options,
             projection,
-            read_as: PhantomData,
+            read_as: ReadAs::value(),
+            session: self.session,
         }
     }
 
@@ -127,7 +130,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
             Some(projection) => self.options.projection(projection),
             None => self.options,
         };
-        Ok(self.collection.inner.find(self.filter?).with_options(options))
+        let finding = self.collection.inner.find(self.filter?);
+        Ok(in_session!(self.session, finding.with_options(options)))
     }
 
     /// Sends the query and returns a stream of the documents, which requests further batches as it
@@ -137,9 +141,10 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
         let namespace = self.collection.namespace().clone();
+        let read_as = self.read_as;
         // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
-        async move { Ok(Documents::new(finding?.await?, namespace)) }
+        async move { Ok(Documents::new(finding?.await?, namespace, read_as)) }
     }
 
     /// Reads all documents into memory. For results of unknown size use [`stream`](Find::stream) or

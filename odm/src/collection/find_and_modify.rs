@@ -1,21 +1,30 @@
 //! `find_one_and_update`, `find_one_and_replace` and `find_one_and_delete`.
 
-use std::marker::PhantomData;
+use std::pin::Pin;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
-use crate::collection::decode::decode;
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::decode::ReadAs;
+use crate::collection::encoded::{Encoded, for_replacement};
+use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
-use crate::driver::action;
-use crate::driver::options::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions};
+use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::driver;
+use crate::driver::options::{
+    FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
+};
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::update::{DocumentItem, Update};
+
+/// The driver's future.
+type Sending<'a> = Pin<Box<dyn Future<Output = driver::Result<Option<RawDocumentBuf>>> + Send + 'a>>;
+/// The future of a replacement, which can be followed by a check of the version.
+type Replacing<'a> = Pin<Box<dyn Future<Output = Result<Option<RawDocumentBuf>>> + Send + 'a>>;
 
 /// An action that returns one document.
 macro_rules! find_and_modify {
@@ -32,7 +41,8 @@ macro_rules! find_and_modify {
             filter: Result<Conditions>,
             $($change: $Change,)?
             options: $Options,
-            read_as: PhantomData<fn() -> T>,
+            read_as: ReadAs<T>,
+            session: Session<'a>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -46,7 +56,8 @@ macro_rules! find_and_modify {
                     filter,
                     $($change,)?
                     options: $Options::default(),
-                    read_as: PhantomData,
+                    read_as: ReadAs::model(),
+                    session: None,
                 }
             }
         }
@@ -63,7 +74,8 @@ macro_rules! find_and_modify {
                     filter,
                     $($change: self.$change,)?
                     options,
-                    read_as: PhantomData,
+                    read_as: ReadAs::value(),
+                    session: self.session,
                 }
             }
 
@@ -94,10 +106,11 @@ macro_rules! find_and_modify {
 
             fn run(self) -> impl Future<Output = Result<Option<T>>> + Send + use<'a, D, T> {
                 let collection = self.collection;
-                let sending = self.action().map(IntoFuture::into_future);
+                let read_as = self.read_as;
+                let sending = self.sending();
                 async move {
                     let found = sending?.await?;
-                    found.map(|raw| decode(collection.namespace(), &raw)).transpose()
+                    found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }
         }
@@ -112,7 +125,7 @@ find_and_modify! {
     FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
-    /// document after the change with [`return_document`](Self::return_document).
+    /// document after the change with [`returning_new`](Self::returning_new).
     ///
     required
 }
@@ -123,7 +136,7 @@ find_and_modify! {
     FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
-    /// document after the change with [`return_document`](Self::return_document).
+    /// document after the change with [`returning_new`](Self::returning_new).
     ///
     required
 }
@@ -137,20 +150,41 @@ find_and_modify! {
 
 /// The document that replaces the stored one.
 pub(super) struct Replacement {
-    document: Result<RawDocumentBuf>,
+    document: Result<Encoded>,
     lacks_id: bool,
 }
 
 impl<D: Model> From<&D> for Replacement {
     fn from(document: &D) -> Self {
         Replacement {
-            document: replacement(document),
+            document: for_replacement(document),
             lacks_id: document.lacks_id(),
         }
     }
 }
 
-impl<'a, D: Model, T> FindOneAndUpdate<'a, D, T> {
+impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
+    /// Returns the document as it is after the change. Default: as it was before.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "counters")]
+    /// # struct Counter { _id: String, next: i64 }
+    /// # async fn run(counters: marula::Collection<Counter>) -> marula::Result<()> {
+    /// let counter = counters
+    ///     .find_one_and_update(|c| c._id().eq("invoice"), |c| c.next().inc(1))
+    ///     .upsert(true)
+    ///     .returning_new()
+    ///     .required()
+    ///     .await?;
+    /// println!("invoice {}", counter.next);
+    /// # Ok(()) }
+    /// ```
+    pub fn returning_new(self) -> Self {
+        self.return_document(ReturnDocument::After)
+    }
+
     /// Inserts a document if no document matches. The equality conditions of the filter become its
     /// fields. Default: false.
     ///
@@ -173,21 +207,33 @@ impl<'a, D: Model, T> FindOneAndUpdate<'a, D, T> {
         self
     }
 
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
+    /// The driver's future, with all options.
+    fn sending(self) -> Result<Sending<'a>> {
         let mut options = self.options;
-        let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
+        let prepared = prepare(
+            self.collection,
+            self.collection.scope,
+            self.filter,
+            self.update,
+            options.is_upsert(),
+        )?;
         if !prepared.array_filters.is_empty() {
             options = options.add_array_filters(prepared.array_filters);
         }
         let inner = &self.collection.inner;
-        Ok(inner
+        let updating = inner
             .find_one_and_update(prepared.filter, Ready(prepared.update))
-            .with_options(options))
+            .with_options(options);
+        Ok(in_session!(self.session, updating).into_future())
     }
 }
 
-impl<'a, D: Model, T> FindOneAndReplace<'a, D, T> {
+impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
+    /// Returns the document as it is after the change. Default: as it was before.
+    pub fn returning_new(self) -> Self {
+        self.return_document(ReturnDocument::After)
+    }
+
     /// Inserts the replacement if no document matches. Default: false.
     ///
     /// Its id is that of the replacement or of the filter. The call fails with
@@ -197,24 +243,54 @@ impl<'a, D: Model, T> FindOneAndReplace<'a, D, T> {
         self
     }
 
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndReplace<'a, RawDocumentBuf>> {
+    /// The driver's future with all options, and what follows it.
+    fn sending(self) -> Result<Replacing<'a>> {
         let filter = checked(self.filter?)?;
-        if self.options.is_upsert() && self.replacement.lacks_id {
+        let is_upsert = self.options.is_upsert();
+        if is_upsert && self.replacement.lacks_id {
             check_upsert_without_id(self.collection, &filter)?;
         }
-        let inner = &self.collection.inner;
-        Ok(inner
-            .find_one_and_replace(filter, &self.replacement.document?)
-            .with_options(self.options))
+        let (collection, options, mut session) = (self.collection, self.options, self.session);
+        let filter = collection.scope.of::<D>(filter);
+        let document = self.replacement.document?;
+        let Some(version) = &document.version else {
+            let replacing = collection
+                .inner
+                .find_one_and_replace(filter, &document.raw)
+                .with_options(options);
+            let sending = in_session!(session, replacing).into_future();
+            return Ok(Box::pin(async move { Ok(sending.await?) }));
+        };
+        let versioned = version.of(filter.clone());
+        Ok(Box::pin(async move {
+            let replacing = collection
+                .inner
+                .find_one_and_replace(versioned, &document.raw)
+                .with_options(options);
+            let found = in_session!(session.as_deref_mut(), replacing)
+                .await
+                .map_err(|e| collection.conflict_of_upsert(e.into(), &document))?;
+            if found.is_none() && !is_upsert {
+                collection.check_conflict(filter, session).await?;
+            }
+            Ok(found)
+        }))
     }
 }
 
-impl<'a, D: Model, T> FindOneAndDelete<'a, D, T> {
-    /// The driver's action with all options.
-    fn action(self) -> Result<action::FindOneAndDelete<'a, RawDocumentBuf>> {
-        let filter = checked(self.filter?)?;
+impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
+    /// The driver's future, with all options.
+    fn sending(self) -> Result<Sending<'a>> {
         let inner = &self.collection.inner;
-        Ok(inner.find_one_and_delete(filter).with_options(self.options))
+        if let Some(change) = deletion::<D>() {
+            let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
+            let deleting = inner
+                .find_one_and_update(prepared.filter, Ready(prepared.update))
+                .with_options(self.options.into());
+            return Ok(in_session!(self.session, deleting).into_future());
+        }
+        let filter = checked(self.filter?)?;
+        let deleting = inner.find_one_and_delete(filter).with_options(self.options);
+        Ok(in_session!(self.session, deleting).into_future())
     }
 }

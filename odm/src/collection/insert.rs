@@ -1,16 +1,74 @@
 //! [`Collection::insert_one`] and [`Collection::insert_many`].
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::bson::RawDocumentBuf;
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
-use crate::collection::write::{with_id, with_new_id};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::encoded::{for_insert, validated};
 use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
 use crate::model::Model;
 use crate::stored::Stored;
+
+/// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`.
+#[diagnostic::on_unimplemented(
+    message = "`insert_many` takes documents of `{D}` or references to them, found `{Self}`",
+    label = "`{Self}` is not a document of this collection"
+)]
+pub trait Insertable<'a, D> {
+    #[doc(hidden)]
+    fn into_item(self) -> Item<'a, D>;
+}
+
+/// A document to insert.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Item<'a, D> {
+    /// A document of the caller.
+    Borrowed(&'a D),
+    /// A document of the call.
+    Owned(Box<D>),
+    /// A document that is shared with the caller.
+    Shared(Arc<D>),
+}
+
+impl<D> Item<'_, D> {
+    fn document(&self) -> &D {
+        match self {
+            Item::Borrowed(document) => document,
+            Item::Owned(document) => document,
+            Item::Shared(document) => document,
+        }
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for D {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Owned(Box::new(self))
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for &'a D {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Borrowed(self)
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for Box<D> {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Owned(self)
+    }
+}
+
+impl<'a, D: Model> Insertable<'a, D> for Arc<D> {
+    fn into_item(self) -> Item<'a, D> {
+        Item::Shared(self)
+    }
+}
 
 /// Inserts a document. Output: its id. See [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
@@ -18,14 +76,16 @@ pub struct InsertOne<'a, D> {
     collection: &'a Collection<D>,
     document: &'a D,
     options: InsertOneOptions,
+    session: Session<'a>,
 }
 
 /// Inserts documents. Output: their ids. See [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct InsertMany<'a, D> {
     collection: &'a Collection<D>,
-    documents: &'a [D],
+    documents: Vec<Item<'a, D>>,
     options: InsertManyOptions,
+    session: Session<'a>,
 }
 
 impl<'a, D: Model> InsertOne<'a, D> {
@@ -34,24 +94,27 @@ impl<'a, D: Model> InsertOne<'a, D> {
             collection,
             document,
             options: InsertOneOptions::default(),
+            session: None,
         }
     }
 
     crate::driver::__insert_one_options! { forward_options { options: InsertOneOptions } }
 
     async fn run(self) -> Result<InsertOneResult> {
-        if self.document.lacks_id() {
+        if self.document.lacks_id() || D::BEHAVIOR.changes_documents() {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
-                let document = with_new_id(self.collection, self.document)?;
-                send_one(&self.collection.inner, &document, self.options).await
+                let document = for_insert(self.collection, self.document)?;
+                send_one(&self.collection.inner, &document, self.options, self.session).await
             })
             .await;
         }
+        validated(self.document)?;
         send_one(
             &self.collection.inner.clone_with_type(),
             &Stored::new(self.document),
             self.options,
+            self.session,
         )
         .await
     }
@@ -63,40 +126,56 @@ fn send_one<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     document: &'a T,
     options: InsertOneOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<InsertOneResult>> + Send {
-    let sending = collection
-        .insert_one(document)
-        .with_options(options)
-        .into_future();
+    let inserting = collection.insert_one(document).with_options(options);
+    let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }
 
 impl<'a, D: Model> InsertMany<'a, D> {
-    pub(super) fn new(collection: &'a Collection<D>, documents: &'a [D]) -> Self {
+    pub(super) fn new(collection: &'a Collection<D>, documents: Vec<Item<'a, D>>) -> Self {
         InsertMany {
             collection,
             documents,
             options: InsertManyOptions::default(),
+            session: None,
         }
     }
 
     crate::driver::__insert_many_options! { forward_options { options: InsertManyOptions } }
 
     async fn run(self) -> Result<InsertManyResult> {
-        if self.documents.iter().any(Model::lacks_id) {
+        if self.documents.is_empty() {
+            return Ok(InsertManyResult::default());
+        }
+        if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self
                     .documents
                     .iter()
-                    .map(|document| with_id(self.collection, document))
+                    .map(|document| for_insert(self.collection, document.document()))
                     .collect::<Result<_>>()?;
-                send_many(&self.collection.inner, &documents, self.options).await
+                send_many(&self.collection.inner, &documents, self.options, self.session).await
             })
             .await;
         }
-        let documents: Vec<Stored<'a, D>> = self.documents.iter().map(Stored::new).collect();
-        send_many(&self.collection.inner.clone_with_type(), &documents, self.options).await
+        for document in &self.documents {
+            validated(document.document())?;
+        }
+        let documents: Vec<Stored<'_, D>> = self
+            .documents
+            .iter()
+            .map(|document| Stored::new(document.document()))
+            .collect();
+        send_many(
+            &self.collection.inner.clone_with_type(),
+            &documents,
+            self.options,
+            self.session,
+        )
+        .await
     }
 }
 
@@ -105,11 +184,10 @@ fn send_many<'a, T: Serialize + Send + Sync>(
     collection: &'a driver::Collection<T>,
     documents: &'a [T],
     options: InsertManyOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<InsertManyResult>> + Send {
-    let sending = collection
-        .insert_many(documents)
-        .with_options(options)
-        .into_future();
+    let inserting = collection.insert_many(documents).with_options(options);
+    let sending = in_session!(session, inserting).into_future();
     async move { Ok(sending.await?) }
 }
 

@@ -2,7 +2,6 @@
 //! it, so that the server skips no documents.
 
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, from_raw, to_raw_document};
-use crate::collection::decode::decode;
 use crate::collection::find::Find;
 use crate::collection::token::{self, Direction, Token};
 use crate::error::{Error, Result};
@@ -47,6 +46,7 @@ pub(super) async fn read<D: Model, T: Output>(
     });
     let sort = if forward { keys.clone() } else { reversed(&keys) };
     let namespace = find.collection.namespace().clone();
+    let read_as = find.read_as;
     let (projection, are_added) = with_keys(find.projection, &keys);
     let query = Find {
         filter,
@@ -67,10 +67,10 @@ pub(super) async fn read<D: Model, T: Output>(
         let raw = cursor.current()?;
         if are_added {
             let (document, values) = without_keys(raw)?;
-            items.push(decode::<T>(&namespace, &document)?);
+            items.push(read_as.decode(&namespace, &document)?);
             key_values.push(values_of_added(&keys, &values)?);
         } else {
-            items.push(decode::<T>(&namespace, raw)?);
+            items.push(read_as.decode(&namespace, raw)?);
             key_values.push(values_of(&keys, raw)?);
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::bson::{Bson, RawDocumentBuf};
-use crate::driver::{self, Namespace, options};
+use crate::driver;
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
@@ -13,33 +13,47 @@ use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
-mod action;
-mod decode;
+pub(crate) mod action;
+mod bulk;
+mod client_bulk;
+pub(crate) mod decode;
 mod delete;
 mod documents;
+mod encoded;
 mod filtered;
 mod find;
 mod find_and_modify;
+mod handle;
 mod insert;
 mod keyset;
+mod maintained;
 mod page;
 mod pipeline;
 mod read;
+mod save;
+mod soft_delete;
 mod token;
 mod update;
+mod upsert;
+mod watch;
 mod write;
 
+pub use bulk::Bulk;
+pub use client_bulk::ClientBulk;
 pub use delete::Delete;
 pub use documents::Documents;
 pub use filtered::Filtered;
 pub use find::Find;
 pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate};
-pub use insert::{InsertMany, InsertOne};
+pub use insert::{InsertMany, InsertOne, Insertable};
 pub use keyset::KeysetPage;
 pub(crate) use keyset::lookup;
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
+pub use save::{Save, Saved};
+use soft_delete::Scope;
 pub use update::{Replace, UpdateMany, UpdateOne};
+pub use watch::{ChangeStream, Watch};
 
 /// A collection whose documents are `D`.
 ///
@@ -120,12 +134,14 @@ pub use update::{Replace, UpdateMany, UpdateOne};
 /// ```
 pub struct Collection<D> {
     inner: driver::Collection<RawDocumentBuf>,
+    /// Which documents of a model with soft deletion the operations find.
+    scope: Scope,
     document: PhantomData<fn() -> D>,
 }
 
 impl<D> Clone for Collection<D> {
     fn clone(&self) -> Self {
-        Self::from_driver(&self.inner)
+        self.with_inner(self.inner.clone())
     }
 }
 
@@ -138,68 +154,6 @@ impl<D> fmt::Debug for Collection<D> {
 }
 
 impl<D> Collection<D> {
-    /// The typed view of a collection of the driver, with its name, concerns and read preference.
-    /// The type `T` of its documents is replaced by `D`.
-    #[must_use]
-    pub fn from_driver<T>(collection: &driver::Collection<T>) -> Self {
-        Collection {
-            inner: collection.clone_with_type(),
-            document: PhantomData,
-        }
-    }
-
-    /// The driver's collection, for operations without a typed method, such as
-    /// [`watch`](driver::Collection::watch). Its documents are read and written as `D`; it
-    /// generates no ids with the model's id source.
-    #[must_use]
-    pub fn driver(&self) -> driver::Collection<D> {
-        self.inner.clone_with_type()
-    }
-
-    /// The name of the collection.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    /// The names of the database and the collection; `Display` prints `database.collection`.
-    #[must_use]
-    pub fn namespace(&self) -> &Namespace {
-        self.inner.namespace()
-    }
-
-    /// The collection of this name with the same model, concerns and read preference: for example
-    /// one collection for each tenant.
-    #[must_use]
-    pub fn named(&self, name: &str) -> Self {
-        Self::from_driver(&self.inner.with_name(name))
-    }
-
-    /// The same collection with another read concern. Default: the database's.
-    #[must_use]
-    pub fn with_read_concern(&self, concern: options::ReadConcern) -> Self {
-        Self::from_driver(&self.inner.with_read_concern(concern))
-    }
-
-    /// The same collection with another write concern. Default: the database's.
-    #[must_use]
-    pub fn with_write_concern(&self, concern: options::WriteConcern) -> Self {
-        Self::from_driver(&self.inner.with_write_concern(concern))
-    }
-
-    /// The same collection with another read preference. Default: the database's.
-    #[must_use]
-    pub fn with_read_preference(&self, preference: options::ReadPreference) -> Self {
-        Self::from_driver(&self.inner.with_read_preference(preference))
-    }
-
-    /// The same collection with another timeout (`timeoutMS`) of each operation, which includes
-    /// server selection and retries. Zero means no limit. Default: the database's.
-    #[must_use]
-    pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
-        Self::from_driver(&self.inner.with_timeout(timeout))
-    }
-
     fn not_found(&self) -> Error {
         Error::NotFound {
             collection: self.inner.namespace().to_string(),
@@ -239,18 +193,24 @@ impl<D: Model> Collection<D> {
     /// id is an `Option` that is `None`, the inserted document has a new id from the model's id
     /// source, returned as [`inserted_id`](crate::driver::InsertOneResult::inserted_id); `document`
     /// is not changed. The call fails with [`Error::MissingId`] if the model has no source.
+    ///
+    /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
 
-    /// Inserts documents. The output of the action contains the ids. For ids that are `None` see
-    /// [`insert_one`](Collection::insert_one).
+    /// Inserts documents from any iterator of documents or of references to them. The output of the
+    /// action contains the ids. For ids that are `None` see [`insert_one`](Collection::insert_one).
     ///
-    /// The documents are inserted in order until one fails, unless [`ordered`](InsertMany::ordered)
-    /// is set to false. Documents that were inserted before an error stay inserted. An empty slice
-    /// is rejected with [`Error::Driver`].
-    pub fn insert_many<'a>(&'a self, documents: &'a [D]) -> InsertMany<'a, D> {
-        InsertMany::new(self, documents)
+    /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
+    /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that
+    /// were inserted before an error stay inserted.
+    pub fn insert_many<'a>(
+        &'a self,
+        documents: impl IntoIterator<Item: Insertable<'a, D>>,
+    ) -> InsertMany<'a, D> {
+        let documents = documents.into_iter().map(Insertable::into_item);
+        InsertMany::new(self, documents.collect())
     }
 
     /// Finds the documents that match. For a [`Filter`] value use
@@ -304,8 +264,8 @@ impl<D: Model> Collection<D> {
         Count::new(self, filter_of(filter))
     }
 
-    /// Counts all documents from the metadata of the collection. Fast; inexact after an unclean
-    /// shutdown, and on a sharded cluster with orphaned documents.
+    /// Counts all documents from the metadata of the collection, also soft-deleted ones. Fast; inexact
+    /// after an unclean shutdown, and on a sharded cluster with orphaned documents.
     pub fn estimated_count(&self) -> EstimatedCount<'_> {
         EstimatedCount::new(self)
     }
@@ -390,7 +350,9 @@ impl<D: Model> Collection<D> {
     /// `None`.
     ///
     /// If it does not exist, nothing is written and `matched_count` is 0; with
-    /// [`required`](Replace::required) this is an error.
+    /// [`required`](Replace::required) this is an error. If the model has a
+    /// [version](derive@crate::Document#maintained-fields) that is not that of the stored document,
+    /// the call fails with [`Error::VersionConflict`].
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
             self,
@@ -437,7 +399,7 @@ impl<D: Model> Collection<D> {
     }
 
     /// Updates one document and returns it, as it was before the update unless
-    /// [`return_document`](FindOneAndUpdate::return_document) is set. The output of the action is
+    /// [`returning_new`](FindOneAndUpdate::returning_new) is called. The output of the action is
     /// `None` if no document matches; see [`required`](FindOneAndUpdate::required).
     ///
     /// With an unacknowledged write concern (`w: 0`) the output is always `None`.
@@ -459,7 +421,7 @@ impl<D: Model> Collection<D> {
     }
 
     /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`return_document`](FindOneAndReplace::return_document) is set. The output of the action is
+    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
     /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
     /// `document` see [`replace_one`](Collection::replace_one).
     pub fn find_one_and_replace(

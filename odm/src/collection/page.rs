@@ -1,5 +1,6 @@
 //! Pagination by page number, with `skip` and `limit`.
 
+use crate::collection::action::in_session;
 use crate::collection::find::Find;
 use crate::driver::options::CountDocumentsOptions;
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ pub struct Page<D> {
 }
 
 impl<T> Page<T> {
-    pub(super) async fn read<D: Model>(find: Find<'_, D, T>, number: u64, size: u32) -> Result<Self>
+    pub(super) async fn read<D: Model>(mut find: Find<'_, D, T>, number: u64, size: u32) -> Result<Self>
     where
         T: Output,
     {
@@ -34,12 +35,12 @@ impl<T> Page<T> {
                 "the page size must be at least 1, and the number times the size at most 9223372036854775807",
             ));
         };
-        let total = find
+        let counting = find
             .collection
             .inner
             .count_documents(find.filter.clone()?)
-            .with_options(CountDocumentsOptions::from(&find.options))
-            .await?;
+            .with_options(CountDocumentsOptions::from(&find.options));
+        let total = in_session!(find.session.as_deref_mut(), counting).await?;
         let items = if skip < total {
             find.skip(skip).limit(size).all().await?
         } else {

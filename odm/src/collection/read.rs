@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::bson::{Bson, RawDocumentBuf, doc, from_bson};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
-use crate::collection::decode::Found;
+use crate::collection::decode::{Found, ReadAs};
 use crate::driver::action;
 use crate::driver::options::{
     CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
@@ -26,15 +26,17 @@ use crate::sort::IntoSort;
 pub struct FindOne<'a, D, T = D> {
     collection: &'a Collection<D>,
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
-    read_as: PhantomData<fn() -> T>,
+    read_as: ReadAs<T>,
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         FindOne {
             collection,
-            action: filter.map(|filter| collection.inner.find_one(filter)),
-            read_as: PhantomData,
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.find_one(filter)),
+            read_as: ReadAs::model(),
         }
     }
 }
@@ -61,7 +63,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
         FindOne {
             collection: self.collection,
             action: self.action.and_then(|action| Ok(action.projection(projection?))),
-            read_as: PhantomData,
+            read_as: ReadAs::value(),
         }
     }
 
@@ -102,6 +104,7 @@ impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
     fn into_future(self) -> Self::IntoFuture {
         FindOneFuture {
             collection: self.collection,
+            read_as: self.read_as,
             finding: match self.action {
                 Ok(action) => Ok(action.with_type().into_future()),
                 Err(error) => Err(Some(error)),
@@ -115,6 +118,7 @@ impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
 #[must_use = "nothing is sent before the future is awaited"]
 pub struct FindOneFuture<'a, D: Model, T: Output = D> {
     collection: &'a Collection<D>,
+    read_as: ReadAs<T>,
     /// The driver's future, or the error of the filter until it is returned.
     finding: std::result::Result<<action::FindOne<'a, Found<T>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
@@ -123,11 +127,11 @@ impl<D: Model, T: Output> Future for FindOneFuture<'_, D, T> {
     type Output = Result<Option<T>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let collection = self.collection;
+        let (collection, read_as) = (self.collection, self.read_as);
         match &mut self.finding {
             Ok(finding) => {
                 let found = ready!(finding.as_mut().poll(context))?;
-                let model = found.map(|found| found.into_result(collection.namespace()));
+                let model = found.map(|found| found.into_result(collection.namespace(), read_as));
                 Poll::Ready(model.transpose())
             }
             Err(error) => error
@@ -147,7 +151,9 @@ pub struct Exists<'a, D> {
 impl<'a, D: Model> Exists<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Exists {
-            action: filter.map(|filter| collection.inner.find_one(filter)),
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.find_one(filter)),
             document: PhantomData,
         }
     }
@@ -173,7 +179,9 @@ pub struct Count<'a, D> {
 impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         Count {
-            action: filter.map(|filter| collection.inner.count_documents(filter)),
+            action: collection
+                .scoped(filter)
+                .map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
         }
     }
@@ -244,7 +252,8 @@ pub struct Distinct<'a, D, T> {
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
     pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
-        let action = filter
+        let action = collection
+            .scoped(filter)
             .and_then(|filter| of_variants(field, filter))
             .map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {

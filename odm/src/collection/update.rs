@@ -3,8 +3,10 @@
 use serde::Serialize;
 
 use crate::collection::Collection;
-use crate::collection::action::{awaitable, forward_options};
-use crate::collection::write::{check_upsert_without_id, checked, prepare, replacement};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::encoded::{Encoded, for_replacement, validated};
+use crate::collection::soft_delete::Scope;
+use crate::collection::write::{check_upsert_without_id, checked, prepare};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::Result;
@@ -61,7 +63,9 @@ macro_rules! updates {
             collection: &'a Collection<D>,
             filter: Result<Conditions>,
             update: Update<D>,
+            scope: Scope,
             options: $Options,
+            session: Session<'a>,
         }
 
         impl<'a, D: Model> $name<'a, D> {
@@ -70,7 +74,9 @@ macro_rules! updates {
                     collection,
                     filter,
                     update,
+                    scope: collection.scope,
                     options: $Options::default(),
+                    session: None,
                 }
             }
 
@@ -108,12 +114,13 @@ macro_rules! updates {
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let mut options = self.options;
-                let prepared = prepare(self.collection, self.filter, self.update, options.is_upsert())?;
+                let prepared = prepare(self.collection, self.scope, self.filter, self.update, options.is_upsert())?;
                 if !prepared.array_filters.is_empty() {
                     options = options.add_array_filters(prepared.array_filters);
                 }
                 let inner = &self.collection.inner;
-                Ok(inner.$method(prepared.filter, Ready(prepared.update)).with_options(options))
+                let updating = inner.$method(prepared.filter, Ready(prepared.update)).with_options(options);
+                Ok(in_session!(self.session, updating))
             }
 
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
@@ -133,6 +140,13 @@ updates! {
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
 }
 
+impl<D> UpdateMany<'_, D> {
+    pub(super) fn in_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+}
+
 impl<D: Model> UpdateOne<'_, D> {
     /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default:
     /// no particular order.
@@ -149,6 +163,7 @@ pub struct Replace<'a, D> {
     filter: Result<Conditions>,
     document: &'a D,
     options: ReplaceOneOptions,
+    session: Session<'a>,
 }
 
 impl<'a, D: Model> Replace<'a, D> {
@@ -158,6 +173,7 @@ impl<'a, D: Model> Replace<'a, D> {
             filter,
             document,
             options: ReplaceOneOptions::default(),
+            session: None,
         }
     }
 
@@ -183,35 +199,62 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
-        if self.document.lacks_id() {
+        let behavior = D::BEHAVIOR;
+        if self.document.lacks_id() || behavior.changes_documents() || behavior.soft_delete.is_some() {
             // Boxed, so that the future of a replacement with an id is smaller.
             return Box::pin(async move {
-                if self.options.is_upsert() {
+                if self.options.is_upsert() && self.document.lacks_id() {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
-                let document = replacement(self.document)?;
-                send_replacement(&self.collection.inner, filter, &document, self.options).await
+                let document = for_replacement(self.document)?;
+                let filter = self.collection.scope.of::<D>(filter);
+                replace(self.collection, filter, &document, self.options, self.session).await
             })
             .await;
         }
+        validated(self.document)?;
         send_replacement(
             &self.collection.inner.clone_with_type(),
             filter,
             &Stored::new(self.document),
             self.options,
+            self.session,
         )
         .await
     }
 }
 
-fn send_replacement<T: Serialize>(
-    collection: &driver::Collection<T>,
+/// Replaces a document of the version that `document` requires.
+pub(super) async fn replace<D: Model>(
+    collection: &Collection<D>,
     filter: Conditions,
-    document: &T,
+    document: &Encoded,
     options: ReplaceOneOptions,
+    mut session: Session<'_>,
+) -> Result<UpdateResult> {
+    let (inner, raw) = (&collection.inner, &document.raw);
+    let Some(version) = &document.version else {
+        return send_replacement(inner, filter, raw, options, session).await;
+    };
+    let versioned = version.of(filter.clone());
+    let result = send_replacement(inner, versioned, raw, options, session.as_deref_mut())
+        .await
+        .map_err(|e| collection.conflict_of_upsert(e, document))?;
+    if result.matched_count == 0 && result.upserted_id.is_none() {
+        collection.check_conflict(filter, session).await?;
+    }
+    Ok(result)
+}
+
+pub(super) fn send_replacement<'a, T: Serialize>(
+    collection: &'a driver::Collection<T>,
+    filter: Conditions,
+    document: &'a T,
+    options: ReplaceOneOptions,
+    session: Session<'a>,
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
-    let action = collection.replace_one(filter, document);
-    let sending = action.with_options(options).into_future();
+    let replacing = collection.replace_one(filter, document).with_options(options);
+    let sending = in_session!(session, replacing).into_future();
     async move { Ok(sending.await?) }
 }
 

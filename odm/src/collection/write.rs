@@ -2,7 +2,8 @@
 //! may be inserted.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
-use crate::collection::{Collection, pipeline};
+use crate::collection::soft_delete::Scope;
+use crate::collection::{Collection, maintained, pipeline};
 use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
@@ -34,6 +35,7 @@ pub(super) struct Prepared {
 /// and an id for the document that an upsert may insert.
 pub(super) fn prepare<D: Model>(
     collection: &Collection<D>,
+    scope: Scope,
     filter: Result<Conditions>,
     update: Update<D>,
     upsert: bool,
@@ -44,6 +46,8 @@ pub(super) fn prepare<D: Model>(
         reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }
+    maintained::add::<D>(&mut compiled, upsert);
+    let filter = scope.of::<D>(filter);
     let filter = if variants.is_empty() {
         filter
     } else {
@@ -136,17 +140,8 @@ pub(super) fn with_new_id<D: Model>(collection: &Collection<D>, document: &D) ->
     to_raw(&stored)
 }
 
-/// A document in its stored form, with a new id if its own is `None`.
-pub(super) fn with_id<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
-    if document.lacks_id() {
-        with_new_id(collection, document)
-    } else {
-        to_raw(&Stored::new(document))
-    }
-}
-
 /// The fields of a document without its id.
-fn without_id<D: Model>(document: &D) -> Result<Document> {
+pub(super) fn without_id<D: Model>(document: &D) -> Result<Document> {
     let raw = to_raw(&Stored::new(document))?;
     let mut fields: Document =
         from_raw(&raw).map_err(|e| Error::encode("", crate::ValueError::new(e.message())))?;
@@ -154,21 +149,11 @@ fn without_id<D: Model>(document: &D) -> Result<Document> {
     Ok(fields)
 }
 
-fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
+pub(super) fn to_raw(document: &impl serde::Serialize) -> Result<RawDocumentBuf> {
     to_raw_document(document).map_err(|e| Error::Encode {
         path: e.path().to_owned(),
         source: crate::ValueError::new(e.message()),
     })
-}
-
-/// The stored form of a replacement. Without an id, so that the replaced document keeps its own, if
-/// its id is `None`.
-pub(super) fn replacement<D: Model>(document: &D) -> Result<RawDocumentBuf> {
-    if document.lacks_id() {
-        to_raw(&without_id(document)?)
-    } else {
-        to_raw(&Stored::new(document))
-    }
 }
 
 /// Rejects an upsert of a replacement without an id, unless its filter contains one.

@@ -75,6 +75,36 @@ pub struct ChangeStreamEvent<T> {
     pub split_event: Option<SplitEvent>,
 }
 
+impl<T> ChangeStreamEvent<T> {
+    /// Converts the documents of the event.
+    ///
+    /// # Errors
+    /// The first error of `convert`.
+    pub fn try_map<U, E>(
+        self,
+        mut convert: impl FnMut(T) -> Result<U, E>,
+    ) -> Result<ChangeStreamEvent<U>, E> {
+        Ok(ChangeStreamEvent {
+            full_document: self.full_document.map(&mut convert).transpose()?,
+            full_document_before_change: self.full_document_before_change.map(convert).transpose()?,
+            id: self.id,
+            operation: self.operation,
+            ns: self.ns,
+            ns_type: self.ns_type,
+            to: self.to,
+            document_key: self.document_key,
+            update_description: self.update_description,
+            operation_description: self.operation_description,
+            cluster_time: self.cluster_time,
+            wall_time: self.wall_time,
+            collection_uuid: self.collection_uuid,
+            lsid: self.lsid,
+            txn_number: self.txn_number,
+            split_event: self.split_event,
+        })
+    }
+}
+
 /// A namespace in a change event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -124,6 +124,26 @@ crate::__find_one_and_update_options! { define_options {
     pub struct FindOneAndUpdateOptions;
 } }
 
+/// An update with the options of a delete, for soft deletion in the ODM.
+impl From<FindOneAndDeleteOptions> for FindOneAndUpdateOptions {
+    fn from(options: FindOneAndDeleteOptions) -> Self {
+        Self {
+            sort: options.sort,
+            projection: options.projection,
+            hint: options.hint,
+            collation: options.collation,
+            let_vars: options.let_vars,
+            raw_data: options.raw_data,
+            max_time: options.max_time,
+            comment: options.comment,
+            timeout: options.timeout,
+            write_concern: options.write_concern,
+            deferred: options.deferred,
+            ..Self::default()
+        }
+    }
+}
+
 upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
 array_filter_options! { FindOneAndUpdateOptions }
 

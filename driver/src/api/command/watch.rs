@@ -34,26 +34,27 @@ use crate::{
 
 /// The options of `watch`. See `api/command/declare.rs`. Those without a wire name are fields of
 /// the stage `$changeStream`.
-macro_rules! change_stream_options {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __change_stream_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
             /// Whether update events contain the document after the change. Default: not sent, the
             /// events contain the changed fields only.
-            full_document: into crate::options::FullDocument;
+            full_document: into $crate::options::FullDocument;
             /// Whether update, replace and delete events contain the document before the change
             /// (MongoDB 6.0+; the collection must store pre-images). Default: not sent, they do
             /// not.
-            full_document_before_change: into crate::options::FullDocumentBeforeChange;
+            full_document_before_change: into $crate::options::FullDocumentBeforeChange;
             /// Begin after the event with this token. The token of an `invalidate` event is
             /// rejected; use [`start_after`](Self::start_after) for it. Default: begin now.
-            resume_after: boxed crate::ResumeToken;
+            resume_after: boxed $crate::ResumeToken;
             /// Begin after the event with this token, also if it is that of an `invalidate` event.
             /// Default: begin now.
-            start_after: boxed crate::ResumeToken;
-            /// Begin with the changes at or after this cluster time, e.g.
-            /// [`ClientSession::operation_time`](crate::ClientSession::operation_time). The server
-            /// rejects it together with a token. Default: begin now.
-            start_at_operation_time: plain crate::bson::Timestamp;
+            start_after: boxed $crate::ResumeToken;
+            /// Begin with the changes at or after this cluster time, e.g. the `operation_time` of a
+            /// session. The server rejects it together with a token. Default: begin now.
+            start_at_operation_time: plain $crate::bson::Timestamp;
             /// `maxTimeMS` of getMore: how long the server waits for events before it returns an
             /// empty batch, sent in whole milliseconds (at least 1). Default: the server's, 1
             /// second.
@@ -67,11 +68,11 @@ macro_rules! change_stream_options {
             show_expanded_events: plain bool;
             /// The collation of string comparisons in the pipeline. Default: simple binary
             /// comparison.
-            collation: boxed crate::options::Collation = "collation";
+            collation: boxed $crate::options::Collation = "collation";
             /// A comment that appears in the server's log, in the profiler and in `currentOp`. Any
             /// BSON type (MongoDB 4.4+, where it is sent with getMore too; MongoDB 4.2 accepts only
             /// a string). Default: none.
-            comment: boxed crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment";
             /// `timeoutMS`: the time limit for opening the stream, and for each call that waits for an
             /// event, including its resumes. It must be longer than `max_await_time`. A call that
             /// times out leaves the stream open, and the next call resumes it. If no event has been
@@ -89,7 +90,7 @@ macro_rules! change_stream_options {
     };
 }
 
-change_stream_options! { define_options {
+crate::__change_stream_options! { define_options {
     /// Options of [`Collection::watch`], [`Database::watch`] and [`Client::watch`].
     pub struct ChangeStreamOptions;
 } }
@@ -188,7 +189,7 @@ impl<'a, E> Watch<'a, E> {
         }
     }
 
-    change_stream_options! { option_setters { ChangeStreamOptions } }
+    crate::__change_stream_options! { option_setters { ChangeStreamOptions } }
 
     session_setter!();
 

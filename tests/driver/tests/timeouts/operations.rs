@@ -10,8 +10,8 @@ use super::{BLOCKED_MS, block, names, timeout_of, times_out};
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_1() {
-    let tested = recorded(standalone().await, "timeoutMS=4000");
-    block(&tested.deployment.client, &["insert"], 2, 2_500, "").await;
+    let tested = recorded(standalone().await, "timeoutMS=9000");
+    block(&tested.deployment.client, &["insert"], 2, 5_000, "").await;
     let megabyte = Bson::Binary(Binary {
         subtype: BinarySubtype::Generic,
         bytes: vec![0; 1 << 20],
@@ -41,9 +41,9 @@ async fn client_side_operations_timeout_prose_2() {
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_11() {
-    let tested = recorded(standalone().await, "timeoutMS=4000");
+    let tested = recorded(standalone().await, "timeoutMS=9000");
     let admin = &tested.deployment.client;
-    block(admin, &["bulkWrite"], 2, 2_500, "").await;
+    block(admin, &["bulkWrite"], 2, 5_000, "").await;
     let hello = admin
         .database("admin")
         .run_command(doc! { "hello": 1 })

@@ -2,7 +2,7 @@
 
 use marula::bson::{self, DateTime, Decimal128};
 use marula::{Client, Database, Document, Embedded};
-use marula_test_server::TestServer;
+use marula_test_server::{TestServer, TestServerBuilder};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -21,20 +21,31 @@ impl Env {
     /// # Panics
     /// If the server cannot be started or reached.
     pub(crate) async fn start() -> Env {
+        Env::start_with(TestServer::builder().standalone()).await
+    }
+
+    /// As [`start`](Env::start), with a replica set, for transactions and change streams.
+    ///
+    /// # Panics
+    /// If the server cannot be started or reached.
+    pub(crate) async fn start_replica_set() -> Env {
+        Env::start_with(TestServer::builder().replica_set()).await
+    }
+
+    async fn start_with(builder: TestServerBuilder) -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,
-            Err(_) => Some(
-                TestServer::builder()
-                    .standalone()
-                    .start()
-                    .await
-                    .expect("the test server starts"),
-            ),
+            Err(_) => Some(builder.start().await.expect("the test server starts")),
         };
         let uri = uri_of(server.as_ref());
         let client = marula::connect(uri).await.expect("a valid connection string");
         let db = client.database(&format!("marula_{}", Uuid::now_v7().simple()));
         Env { db, client, server }
+    }
+
+    /// The client of the database.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// The connection string of the deployment.

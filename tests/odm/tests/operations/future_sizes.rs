@@ -46,6 +46,10 @@ async fn futures_of_the_calls_are_small() {
         "update_one": orders.update_one(|o| o.number().eq(1), |o| o.note().set("x"));
         "update_many": orders.update_many(|o| o.number().eq(1), |o| o.note().set("x"));
         "replace": orders.replace(&order);
+        "save": orders.save(&order);
+        "bulk": orders.bulk().insert(&order);
+        "client bulk": env.client().bulk().insert(&orders, &order);
+        "watch": orders.watch();
         "delete_by_id": orders.delete_by_id(order.id);
         "find_one_and_update": orders.find_one_and_update(|o| o.number().eq(1), |o| o.note().set("x"));
         "find_one_and_delete": orders.find_one_and_delete(|o| o.number().eq(1));

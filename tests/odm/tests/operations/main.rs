@@ -2,6 +2,7 @@
 //!
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
+mod bulk;
 mod cli;
 mod collections;
 mod common;
@@ -9,16 +10,23 @@ mod crud;
 mod errors;
 mod future_sizes;
 mod handles;
+mod hooks;
 mod ids;
 mod nested_arrays;
 mod pages;
 mod queries;
+mod saves;
 mod schema;
 mod schema_changes;
+mod sessions;
+mod soft_delete;
 mod sorts;
 mod stored;
+mod timestamps;
 mod update_options;
 mod values;
 mod variant_paths;
 mod variants;
+mod versions;
+mod watch;
 mod writes;

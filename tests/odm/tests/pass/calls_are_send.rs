@@ -115,6 +115,39 @@ async fn calls(orders: Collection<Order>, order: Order) -> marula::Result<()> {
     Ok(())
 }
 
+async fn writes(client: marula::Client, orders: Collection<Order>, mut order: Order) -> marula::Result<()> {
+    let mut session = client.start_session().await?;
+    orders.save(&mut order).session(&mut session).await?;
+    orders.save(&order).await?;
+    orders.insert_many([order]).await?;
+    orders.bulk().delete_by_id(1).session(&mut session).await?;
+    client
+        .bulk()
+        .delete_by_id(&orders, 1)
+        .session(&mut session)
+        .await?;
+    let mut events = orders.watch().filter(|o| o._id().gt(1)).await?;
+    events.next_if_any().await?;
+    let mut tx = client.start_transaction().await?;
+    orders
+        .find_all()
+        .session(&mut tx)
+        .stream()
+        .await?
+        .try_collect()
+        .await?;
+    orders
+        .update_all(|o| o.lines().pop_last())
+        .session(&mut tx)
+        .await?;
+    tx.commit().await?;
+    client
+        .transaction()
+        .run(async |tx| orders.delete_all().session(tx).required().await)
+        .await?;
+    Ok(())
+}
+
 async fn schema(db: marula::Database) -> marula::Result<()> {
     let plan = db.schema().register::<Order>().plan().await?;
     plan.apply(marula::schema::Apply::additive()).await?;
@@ -137,5 +170,6 @@ fn futures_are_send() {
         send(calls(orders, order));
         send(schema(db));
     };
+    let _ = |client, orders, order| send(writes(client, orders, order));
     let _ = run;
 }

@@ -9,22 +9,25 @@ use marula::{BsonType, Document, Embedded};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-#[derive(Serialize, Deserialize, Embedded)]
+#[derive(Clone, Serialize, Deserialize, Embedded)]
 enum Status {
     Open,
     Done,
 }
 
-#[derive(Serialize, Deserialize, Embedded)]
+#[derive(Clone, Serialize, Deserialize, Embedded)]
 struct Line {
     sku: String,
     size: i32,
 }
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Clone, Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(
     collection = "orders",
+    soft_delete = removed_at,
+    validate = Order::check,
+    hooks,
     index(customer_id, -created_at),
     index(lines.sku, lines.size, sparse),
     index(email, unique, collation(locale = "en", strength = 2)),
@@ -43,7 +46,13 @@ struct Order {
     #[document(id = uuid_v4)]
     id: Uuid,
     customer_id: Uuid,
+    #[document(created_at)]
     created_at: DateTime,
+    #[document(updated_at)]
+    changed_at: Option<DateTime>,
+    #[document(version)]
+    version: u32,
+    removed_at: Option<DateTime>,
     expires_at: Option<DateTime>,
     due: Option<DateTime>,
     status: Status,
@@ -58,6 +67,17 @@ struct Order {
     lines: Vec<Line>,
     email: String,
 }
+
+impl Order {
+    fn check(&self) -> Result<(), marula::ValueError> {
+        if self.title.is_empty() {
+            return Err(marula::ValueError::new("the title is empty"));
+        }
+        Ok(())
+    }
+}
+
+impl marula::Hooks for Order {}
 
 #[test]
 fn index_names() {

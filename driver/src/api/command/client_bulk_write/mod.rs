@@ -24,7 +24,9 @@ pub use model::ClientWriteModel;
 use writes::Writes;
 
 /// The options of `bulk_write` of a client. See `api/command/declare.rs`.
-macro_rules! client_bulk_write_options {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __client_bulk_write_options {
     ($then:path { $($arguments:tt)* }) => {
         $then! { { $($arguments)* }
             /// Run the writes in order and stop at the first that fails. If `false`, run all writes
@@ -38,13 +40,12 @@ macro_rules! client_bulk_write_options {
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`.
             /// Default: none.
-            comment: boxed crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment";
             /// Variables for expressions in all updates and deletes, e.g. `doc! { "least": 5 }`,
             /// used as `$$least` in `$expr` and in pipelines. Default: none.
             let_vars: document = "let";
-            /// Return the result of each write in
-            /// [`verbose_results`](crate::ClientBulkWriteResult::verbose_results). Default: `false`,
-            /// which is faster.
+            /// Return the result of each write in the `verbose_results` of the result. Default:
+            /// `false`, which is faster.
             verbose_results: plain bool;
             /// `timeoutMS`: the time limit for the whole operation, including server selection, all
             /// commands and retries. It replaces all other time limits of the operation. Zero means
@@ -58,7 +59,7 @@ macro_rules! client_bulk_write_options {
     };
 }
 
-client_bulk_write_options! { define_options {
+crate::__client_bulk_write_options! { define_options {
     /// Options of [`Client::bulk_write`].
     pub struct ClientBulkWriteOptions;
 } }
@@ -137,7 +138,7 @@ pub struct ClientBulkWrite<'a> {
 }
 
 impl<'a> ClientBulkWrite<'a> {
-    client_bulk_write_options! { option_setters { ClientBulkWriteOptions } }
+    crate::__client_bulk_write_options! { option_setters { ClientBulkWriteOptions } }
 
     session_setter!();
 

@@ -12,6 +12,7 @@ use super::{
     Deferred, InSession, awaitable,
     batcher::send_single,
     declare::{define_options, option_setters},
+    delete::DeleteOptions,
     session_setter,
     wire::WriteOptions,
 };
@@ -120,6 +121,48 @@ crate::__replace_one_options! { define_options {
     /// Options of [`Collection::replace_one`].
     pub struct ReplaceOneOptions;
 } }
+
+/// Updates with the options of a delete, for soft deletion in the ODM.
+macro_rules! of_delete {
+    ($($Options:ident)*) => { $(
+        impl From<DeleteOptions> for $Options {
+            fn from(options: DeleteOptions) -> Self {
+                Self {
+                    hint: options.hint,
+                    collation: options.collation,
+                    raw_data: options.raw_data,
+                    comment: options.comment,
+                    let_vars: options.let_vars,
+                    timeout: options.timeout,
+                    write_concern: options.write_concern,
+                    deferred: options.deferred,
+                    ..Self::default()
+                }
+            }
+        }
+    )* };
+}
+of_delete! { UpdateOneOptions UpdateManyOptions }
+
+/// An update by a pipeline with the options of a replacement, for saves in the ODM.
+impl From<ReplaceOneOptions> for UpdateOneOptions {
+    fn from(options: ReplaceOneOptions) -> Self {
+        Self {
+            upsert: options.upsert,
+            hint: options.hint,
+            collation: options.collation,
+            bypass_document_validation: options.bypass_document_validation,
+            raw_data: options.raw_data,
+            comment: options.comment,
+            let_vars: options.let_vars,
+            timeout: options.timeout,
+            write_concern: options.write_concern,
+            sort: options.sort,
+            array_filters: None,
+            deferred: options.deferred,
+        }
+    }
+}
 
 /// Defines a method that returns whether `upsert` is set, for the ODM: an upsert needs an `_id`.
 macro_rules! upsert_options {

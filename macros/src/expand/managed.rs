@@ -1,0 +1,128 @@
+//! The methods of `Model` for maintained fields, validation and hooks.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::expand::at;
+use crate::model::{Managed, ManagedColumn, Model, Root};
+
+/// The constants and methods within `impl Model`.
+pub(super) fn items(root: &Root) -> TokenStream {
+    let Managed {
+        version,
+        created_at,
+        updated_at,
+        soft_delete,
+    } = &root.managed;
+    let name = |column: &Option<ManagedColumn>| match column {
+        Some(ManagedColumn { name, .. }) => quote!(::core::option::Option::Some(#name)),
+        None => quote!(::core::option::Option::None),
+    };
+    let (version_name, created, updated, deleted) = (
+        name(version),
+        name(created_at),
+        name(updated_at),
+        name(soft_delete),
+    );
+    let hooked = root.hooks.is_some();
+    let id = root.id.as_ref().map(|id| {
+        let ident = &id.ident;
+        quote! {
+            if let ::core::option::Option::Some(__id) = &__written.id {
+                use __m::{KeepId as _, SetId as _};
+                (&mut __m::ProbeMut(&mut self.#ident)).set_id(__id)?;
+            }
+        }
+    });
+    let version = version.as_ref().map(|ManagedColumn { ident, .. }| {
+        quote! {
+            if let ::core::option::Option::Some(__version) = __written.version {
+                use __m::{KeepVersion as _, SetVersion as _};
+                (&mut __m::ProbeMut(&mut self.#ident)).set_version(__version);
+            }
+        }
+    });
+    let dates = [(created_at, quote!(created_at)), (updated_at, quote!(updated_at))];
+    let dates = dates.iter().filter_map(|(column, value)| {
+        let ident = &column.as_ref()?.ident;
+        Some(quote! {
+            if let ::core::option::Option::Some(__date) = __written.#value {
+                use __m::{KeepDate as _, SetDate as _};
+                (&mut __m::ProbeMut(&mut self.#ident)).set_date(__date);
+            }
+        })
+    });
+    let validate = (!root.validate.is_empty()).then(|| {
+        let checks = root
+            .validate
+            .iter()
+            .map(|function| quote_spanned!(at(function.span())=> __m::validated(#function(self))?;));
+        quote! {
+            fn validate_document(&self) -> ::core::result::Result<(), __m::BoxedError> {
+                #(#checks)*
+                ::core::result::Result::Ok(())
+            }
+        }
+    });
+    let hooks = root.hooks.map(|span| {
+        quote_spanned! {at(span)=>
+            fn before_write(
+                &self,
+                __write: __m::WriteKind,
+            ) -> ::core::result::Result<::core::option::Option<Self>, __m::BoxedError> {
+                __m::run_before(self, __write)
+            }
+            fn after_load(&mut self) -> ::core::result::Result<(), __m::BoxedError> {
+                __m::run_after_load(self)
+            }
+        }
+    });
+    quote! {
+        const BEHAVIOR: __m::Behavior = __m::Behavior {
+            version: #version_name,
+            created_at: #created,
+            updated_at: #updated,
+            soft_delete: #deleted,
+            hooks: #hooked,
+        };
+        fn write_back(
+            &mut self,
+            __written: &__m::Written,
+        ) -> ::core::result::Result<(), __m::ValueError> {
+            #id
+            #version
+            #(#dates)*
+            ::core::result::Result::Ok(())
+        }
+        #validate
+        #hooks
+    }
+}
+
+/// The checks of the types, and the trait of models with soft deletion.
+pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
+    let Managed {
+        version,
+        created_at,
+        updated_at,
+        soft_delete,
+    } = &root.managed;
+    let version = version.iter().map(|column| {
+        let ty = &column.ty;
+        quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_version::<#ty>;)
+    });
+    let dates = created_at.iter().chain(updated_at).map(|column| {
+        let ty = &column.stored;
+        quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_managed_date::<#ty>;)
+    });
+    let deleted = soft_delete.iter().map(|column| {
+        let (owner, ty) = (&model.ident, &column.stored);
+        let check = quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_soft_delete::<#ty>;);
+        quote! {
+            #check
+            impl __m::SoftDelete for #owner {}
+        }
+    });
+    quote!(#(#version)* #(#dates)* #(#deleted)*)
+}

@@ -1,0 +1,122 @@
+//! The fields that the ODM maintains: version, timestamps, soft deletion.
+
+use proc_macro2::Span;
+use syn::{Ident, Type};
+
+use crate::diagnostics::{Sink, did_you_mean};
+use crate::model::fields;
+use crate::parse::{self, ManagedField, Parsed};
+
+/// The maintained fields.
+#[derive(Default)]
+pub(crate) struct Managed {
+    pub(crate) version: Option<ManagedColumn>,
+    pub(crate) created_at: Option<ManagedColumn>,
+    pub(crate) updated_at: Option<ManagedColumn>,
+    pub(crate) soft_delete: Option<ManagedColumn>,
+}
+
+/// A maintained field.
+pub(crate) struct ManagedColumn {
+    pub(crate) ident: Ident,
+    /// The stored name.
+    pub(crate) name: String,
+    /// The type of the field.
+    pub(crate) ty: Type,
+    /// The type in whose form it is stored.
+    pub(crate) stored: Type,
+}
+
+pub(super) fn resolve(parsed: &Parsed, named: &[parse::Field], sink: &Sink) -> Managed {
+    let mut managed = Managed::default();
+    for field in named {
+        if let [(first, _), (second, span), ..] = field.attributes.managed[..] {
+            sink.at(
+                span,
+                format!(
+                    "a field cannot be both `{}` and `{}`",
+                    first.name(),
+                    second.name()
+                ),
+            );
+            continue;
+        }
+        for &(kind, span) in &field.attributes.managed {
+            let slot = match kind {
+                ManagedField::Version => &mut managed.version,
+                ManagedField::CreatedAt => &mut managed.created_at,
+                ManagedField::UpdatedAt => &mut managed.updated_at,
+            };
+            if slot.is_some() {
+                sink.at(
+                    span,
+                    format!(
+                        "a document has one field with `{0}`; remove `{0}` from one field",
+                        kind.name()
+                    ),
+                );
+                continue;
+            }
+            *slot = column(parsed, field, kind.name(), span, sink);
+        }
+    }
+    if let Some(given) = &parsed.attributes.soft_delete {
+        managed.soft_delete = soft_delete(parsed, named, given, sink);
+    }
+    managed
+}
+
+fn soft_delete(parsed: &Parsed, named: &[parse::Field], given: &Ident, sink: &Sink) -> Option<ManagedColumn> {
+    let Some(field) = named.iter().find(|f| f.ident.as_ref() == Some(given)) else {
+        let names: Vec<String> = named
+            .iter()
+            .filter_map(|f| f.ident.as_ref().map(ToString::to_string))
+            .collect();
+        let written = given.to_string();
+        let hint = did_you_mean(&written, names.iter().map(String::as_str));
+        sink.on(given, format!("no field `{written}` of `{}`{hint}", parsed.ident));
+        return None;
+    };
+    if let Some((kind, span)) = field.attributes.managed.first() {
+        sink.at(
+            *span,
+            format!(
+                "a field cannot be both `{}` and that of `soft_delete`",
+                kind.name()
+            ),
+        );
+        return None;
+    }
+    column(parsed, field, "soft_delete", given.span(), sink)
+}
+
+/// A field of the document that is stored under its own name and is not the id.
+fn column(
+    parsed: &Parsed,
+    field: &parse::Field,
+    attribute: &str,
+    span: Span,
+    sink: &Sink,
+) -> Option<ManagedColumn> {
+    let ident = field.ident.clone()?;
+    let name = fields::stored_name(field, parsed.serde.rename_all)?;
+    let reason = if field.serde.skipped {
+        format!("`{attribute}` needs a stored field, and serde skips `{ident}`")
+    } else if field.serde.flatten.is_some() {
+        format!("`{attribute}` needs a field of its own, and `{ident}` is flattened; move it to the document")
+    } else if name == "_id" || field.attributes.id.is_some() {
+        format!("the id of a document does not change, so it cannot be the field of `{attribute}`")
+    } else if field.attributes.opaque.is_some() {
+        format!("`{attribute}` needs a field with a known type; remove `opaque` from `{ident}`")
+    } else {
+        let stored = field.attributes.stored_as.clone();
+        return Some(ManagedColumn {
+            ident,
+            name,
+            stored: stored.unwrap_or_else(|| field.ty.clone()),
+            ty: field.ty.clone(),
+        });
+    };
+    sink.at(span, reason);
+    None
+}

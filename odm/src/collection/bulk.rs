@@ -1,0 +1,293 @@
+//! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
+
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::encoded::{for_insert, for_replacement};
+use crate::collection::soft_delete::deletion;
+use crate::collection::update::Ready;
+use crate::collection::write::{checked, prepare};
+use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, save};
+use crate::driver::options::BulkWriteOptions;
+use crate::driver::{self, BulkWriteResult, WriteModel};
+use crate::error::{BulkOperation, Error, Result};
+use crate::filter::{Conditions, Filter};
+use crate::model::{Fields, Model, id_value};
+use crate::update::{IntoUpdate, Update};
+use crate::value::IntoValue;
+
+impl<D: Model> Collection<D> {
+    /// Several writes on this collection, which are sent in as few commands as possible when the
+    /// action is awaited. For several models use [`Client::bulk`](crate::Client::bulk).
+    ///
+    /// Without writes, nothing is sent, and all counts are 0. The writes are performed in order until
+    /// one fails, unless [`ordered`](Bulk::ordered) is set to false.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Error, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>, ada: Person) -> marula::Result<()> {
+    /// let result = people
+    ///     .bulk()
+    ///     .insert(&ada)
+    ///     .update_many(|p| p.age().lt(18), |p| p.age().inc(1))
+    ///     .delete_by_id(7)
+    ///     .await;
+    /// match result {
+    ///     Ok(counts) => println!("{} inserted", counts.inserted_count),
+    ///     Err(Error::BulkWrite { failed, .. }) => println!("failed: {}", failed[0]),
+    ///     Err(other) => return Err(other),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BulkWrite`] if the server rejects writes, [`Error::InvalidBulkWrite`] if a write is
+    /// invalid, so that nothing was sent; both contain the index and the model of the write.
+    /// Otherwise the [errors of the action](Collection#errors).
+    pub fn bulk(&self) -> Bulk<'_, D> {
+        Bulk {
+            collection: self,
+            writes: Writes::default(),
+            options: BulkWriteOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// Several writes on one collection. Output: the counts, and the ids of inserted and upserted
+/// documents by the index of the write. See [`Collection::bulk`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Bulk<'a, D> {
+    collection: &'a Collection<D>,
+    writes: Writes<WriteModel>,
+    options: BulkWriteOptions,
+    session: Session<'a>,
+}
+
+/// The writes of a call, or the error of the first that is invalid.
+pub(super) struct Writes<T> {
+    operations: Vec<BulkOperation>,
+    models: Vec<T>,
+    invalid: Option<Error>,
+}
+
+impl<T> Default for Writes<T> {
+    fn default() -> Self {
+        Writes {
+            operations: Vec::new(),
+            models: Vec::new(),
+            invalid: None,
+        }
+    }
+}
+
+impl<T> Writes<T> {
+    pub(super) fn push<D: Model>(&mut self, operation: &'static str, model: Result<T>) {
+        let operation = BulkOperation::new(self.operations.len(), D::NAME, operation);
+        match model {
+            Ok(model) => self.models.push(model),
+            Err(source) if self.invalid.is_none() => {
+                self.invalid = Some(Error::InvalidBulkWrite {
+                    operation: operation.clone(),
+                    source: Box::new(source),
+                });
+            }
+            Err(_) => {}
+        }
+        self.operations.push(operation);
+    }
+
+    pub(super) fn into_parts(self) -> Result<(Vec<BulkOperation>, Vec<T>)> {
+        match self.invalid {
+            Some(error) => Err(error),
+            None => Ok((self.operations, self.models)),
+        }
+    }
+}
+
+pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
+    Ok(WriteModel::insert_one(&for_insert(collection, document)?))
+}
+
+pub(super) fn update<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    update: Update<D>,
+    [many, upsert]: [bool; 2],
+) -> Result<WriteModel> {
+    let prepared = prepare(collection, collection.scope, filter, update, upsert)?;
+    let change = Ready(prepared.update);
+    let mut model = if many {
+        WriteModel::update_many(prepared.filter, change)
+    } else {
+        WriteModel::update_one(prepared.filter, change)
+    };
+    if !prepared.array_filters.is_empty() {
+        model = model.array_filters(prepared.array_filters);
+    }
+    Ok(if upsert { model.upsert(true) } else { model })
+}
+
+pub(super) fn replace<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    document: &D,
+) -> Result<WriteModel> {
+    let filter = collection.scope.of::<D>(checked(filter?)?);
+    let document = for_replacement(document)?;
+    let filter = match &document.version {
+        Some(version) => version.of(filter),
+        None => filter,
+    };
+    Ok(WriteModel::replace_one(filter, &document.raw))
+}
+
+pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Conditions> {
+    collection.id_filter(id.into_value(), NULL_ARGUMENT)
+}
+
+pub(super) fn by_id_of<D: Model>(collection: &Collection<D>, document: &D) -> Result<Conditions> {
+    collection.id_filter(id_value(document), NULL_IN_REPLACEMENT)
+}
+
+pub(super) fn delete<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+    many: bool,
+) -> Result<WriteModel> {
+    if let Some(change) = deletion::<D>() {
+        return update(collection, filter, change, [many, false]);
+    }
+    let filter = checked(filter?)?;
+    Ok(if many {
+        WriteModel::delete_many(filter)
+    } else {
+        WriteModel::delete_one(filter)
+    })
+}
+
+impl<'a, D: Model> Bulk<'a, D> {
+    driver::__bulk_write_options! { forward_options { options: BulkWriteOptions } }
+
+    fn push(mut self, operation: &'static str, model: Result<WriteModel>) -> Self {
+        self.writes.push::<D>(operation, model);
+        self
+    }
+
+    /// Inserts a document, as [`Collection::insert_one`] does. It is encoded when it is added.
+    pub fn insert(self, document: &D) -> Self {
+        let model = insert(self.collection, document);
+        self.push("insert", model)
+    }
+
+    /// Updates one document that matches, as [`Collection::update_one`] does.
+    pub fn update_one<U: IntoUpdate<D>>(
+        self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+        change: impl FnOnce(Fields<D>) -> U,
+    ) -> Self {
+        let change = change(D::fields()).into_update();
+        let model = update(self.collection, filter_of(filter), change, [false, false]);
+        self.push("update_one", model)
+    }
+
+    /// Updates the document with this id, as [`Collection::update_by_id`] does.
+    pub fn update_by_id<U: IntoUpdate<D>>(
+        self,
+        id: impl IntoValue<D::Id>,
+        change: impl FnOnce(Fields<D>) -> U,
+    ) -> Self {
+        let change = change(D::fields()).into_update();
+        let model = update(
+            self.collection,
+            by_id(self.collection, id),
+            change,
+            [false, false],
+        );
+        self.push("update_by_id", model)
+    }
+
+    /// Updates all documents that match, as [`Collection::update_many`] does.
+    pub fn update_many<U: IntoUpdate<D>>(
+        self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+        change: impl FnOnce(Fields<D>) -> U,
+    ) -> Self {
+        let change = change(D::fields()).into_update();
+        let model = update(self.collection, filter_of(filter), change, [true, false]);
+        self.push("update_many", model)
+    }
+
+    /// Updates one document that matches, or inserts one, as [`Collection::update_one`] does with
+    /// [`upsert`](crate::collection::UpdateOne::upsert).
+    pub fn upsert_one<U: IntoUpdate<D>>(
+        self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+        change: impl FnOnce(Fields<D>) -> U,
+    ) -> Self {
+        let change = change(D::fields()).into_update();
+        let model = update(self.collection, filter_of(filter), change, [false, true]);
+        self.push("upsert_one", model)
+    }
+
+    /// Replaces one document that matches, as [`Collection::replace_one`] does.
+    pub fn replace_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>, document: &D) -> Self {
+        let model = replace(self.collection, filter_of(filter), document);
+        self.push("replace_one", model)
+    }
+
+    /// Replaces the stored document with the same id, as [`Collection::replace`] does.
+    pub fn replace(self, document: &D) -> Self {
+        let model = replace(self.collection, by_id_of(self.collection, document), document);
+        self.push("replace", model)
+    }
+
+    /// Replaces the stored document with the same id, or inserts the document, as
+    /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
+    /// fails with a duplicate key of `_id`.
+    pub fn save(self, document: &D) -> Self {
+        let model = save::model(self.collection, document);
+        self.push("save", model)
+    }
+
+    /// Deletes one document that matches, as [`Collection::delete_one`] does.
+    pub fn delete_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
+        let model = delete(self.collection, filter_of(filter), false);
+        self.push("delete_one", model)
+    }
+
+    /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
+    pub fn delete_by_id(self, id: impl IntoValue<D::Id>) -> Self {
+        let model = delete(self.collection, by_id(self.collection, id), false);
+        self.push("delete_by_id", model)
+    }
+
+    /// Deletes all documents that match, as [`Collection::delete_many`] does.
+    pub fn delete_many(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
+        let model = delete(self.collection, filter_of(filter), true);
+        self.push("delete_many", model)
+    }
+
+    /// Adds a write of the driver, for options without a typed method, such as `hint`. It is sent
+    /// unchecked.
+    pub fn raw(self, model: WriteModel) -> Self {
+        self.push("raw", Ok(model))
+    }
+
+    async fn run(self) -> Result<BulkWriteResult> {
+        let (operations, models) = self.writes.into_parts()?;
+        if models.is_empty() {
+            return Ok(BulkWriteResult::default());
+        }
+        let writing = self
+            .collection
+            .inner
+            .bulk_write(models)
+            .with_options(self.options);
+        let sending = in_session!(self.session, writing).into_future();
+        sending.await.map_err(|e| BulkOperation::failed(&operations, e))
+    }
+}
+
+awaitable!(['a, D: Model] Bulk<'a, D> => BulkWriteResult);

@@ -1,0 +1,204 @@
+//! Whole documents in the form in which they are written: after hooks and validation, with a new id
+//! and the maintained fields.
+
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::collection::Collection;
+use crate::collection::action::{Session, in_session};
+use crate::collection::write::{to_raw, with_new_id, without_id};
+use crate::driver::options::ReadPreference;
+use crate::error::{Error, Result, ValueError};
+use crate::filter::Conditions;
+use crate::managed::{WriteKind, Written};
+use crate::model::Model;
+use crate::stored::Stored;
+
+/// A document to be written.
+pub(super) struct Encoded {
+    pub(super) raw: RawDocumentBuf,
+    /// What differs from the struct.
+    pub(super) written: Written,
+    /// The version that the stored document must have.
+    pub(super) version: Option<Version>,
+}
+
+/// The version of a document that is replaced.
+pub(super) struct Version {
+    field: &'static str,
+    old: Bson,
+}
+
+impl Version {
+    /// Adds the condition that the stored document has this version.
+    pub(super) fn of(&self, filter: Conditions) -> Conditions {
+        filter.and(Conditions::comparisons([(
+            self.field.to_owned(),
+            "$eq",
+            self.old.clone(),
+        )]))
+    }
+}
+
+/// Runs the hook and the validation of a document. Returns what the hook has changed.
+fn checked<D: Model>(document: &D, write: WriteKind) -> Result<Option<D>> {
+    let changed = document
+        .before_write(write)
+        .map_err(|e| Error::hook(D::NAME, before(write), e))?;
+    let stored = changed.as_ref().unwrap_or(document);
+    validated(stored)?;
+    Ok(changed)
+}
+
+fn before(write: WriteKind) -> &'static str {
+    match write {
+        WriteKind::Insert => "before_insert",
+        WriteKind::Replace => "before_replace",
+    }
+}
+
+/// Runs the validation of a document.
+pub(super) fn validated<D: Model>(document: &D) -> Result<()> {
+    document.validate_document().map_err(|e| Error::Validation {
+        model: D::NAME,
+        source: e.into(),
+    })
+}
+
+/// A document to insert.
+pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<RawDocumentBuf> {
+    let changed = checked(document, WriteKind::Insert)?;
+    let document = changed.as_ref().unwrap_or(document);
+    let raw = if document.lacks_id() {
+        with_new_id(collection, document)?
+    } else {
+        to_raw(&Stored::new(document))?
+    };
+    let behavior = D::BEHAVIOR;
+    let dates = [behavior.created_at, behavior.updated_at];
+    if dates == [None, None] {
+        return Ok(raw);
+    }
+    let mut stored = decoded(&raw)?;
+    let now = DateTime::now();
+    for field in dates.into_iter().flatten() {
+        stored.insert(field, now);
+    }
+    to_raw(&stored)
+}
+
+/// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
+/// if its id is `None`.
+pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
+    let changed = checked(document, WriteKind::Replace)?;
+    let document = changed.as_ref().unwrap_or(document);
+    if document.lacks_id() {
+        return replacing::<D>(without_id(document)?);
+    }
+    let raw = to_raw(&Stored::new(document))?;
+    if D::BEHAVIOR.version.is_none() && D::BEHAVIOR.updated_at.is_none() {
+        return Ok(Encoded {
+            raw,
+            written: Written::default(),
+            version: None,
+        });
+    }
+    replacing::<D>(decoded(&raw)?)
+}
+
+/// A document to save: inserted or replaced by its id, which is generated if it is `None`.
+pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Result<Encoded> {
+    let is_new = document.lacks_id();
+    let changed = checked(document, WriteKind::Replace)?;
+    let document = changed.as_ref().unwrap_or(document);
+    let raw = if document.lacks_id() {
+        with_new_id(collection, document)?
+    } else {
+        to_raw(&Stored::new(document))?
+    };
+    let id = raw.get("_id").ok().flatten();
+    let id = id.and_then(|id| Bson::try_from(id).ok()).filter(|_| is_new);
+    let mut encoded = replacing::<D>(decoded(&raw)?)?;
+    encoded.written.id = id;
+    Ok(encoded)
+}
+
+fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
+    from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))
+}
+
+/// Sets the maintained fields of a replacement.
+fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
+    let mut written = Written::default();
+    let mut version = None;
+    if let Some(field) = D::BEHAVIOR.version {
+        let old = document.get(field).cloned().unwrap_or(Bson::Null);
+        let new = match &old {
+            Bson::Int32(old) => old.checked_add(1).map(Bson::Int32),
+            Bson::Int64(old) => old.checked_add(1).map(Bson::Int64),
+            _ => Some(Bson::Int64(1)),
+        };
+        let Some(new) = new else {
+            return Err(Error::encode(
+                field,
+                ValueError::new("the version is the largest one"),
+            ));
+        };
+        written.version = match new {
+            Bson::Int32(new) => Some(i64::from(new)),
+            Bson::Int64(new) => Some(new),
+            _ => None,
+        };
+        document.insert(field, new);
+        version = Some(Version { field, old });
+    }
+    if let Some(field) = D::BEHAVIOR.updated_at {
+        let now = DateTime::now();
+        document.insert(field, now);
+        written.updated_at = Some(now);
+    }
+    Ok(Encoded {
+        raw: to_raw(&document)?,
+        written,
+        version,
+    })
+}
+
+impl<D: Model> Collection<D> {
+    /// The error of a replacement whose version no stored document has, if a document matches without
+    /// the version.
+    pub(super) async fn check_conflict(&self, filter: Conditions, session: Session<'_>) -> Result<()> {
+        let finding = self
+            .inner
+            .find_one(filter)
+            .projection(doc! { "_id": 1 })
+            .read_preference(ReadPreference::primary());
+        match in_session!(session, finding).await? {
+            Some(found) => {
+                let id = found.get("_id").ok().flatten();
+                Err(self.conflict(id.and_then(|id| Bson::try_from(id).ok())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn conflict(&self, id: Option<Bson>) -> Error {
+        Error::VersionConflict {
+            collection: self.namespace().to_string(),
+            id: id.map(Box::new),
+        }
+    }
+
+    /// The error of an upsert by id and version that met a document with another version.
+    pub(super) fn conflict_of_upsert(&self, error: Error, document: &Encoded) -> Error {
+        match &error {
+            Error::Duplicate { index, .. }
+                if document.version.is_some() && index.as_deref() == Some("_id_") =>
+            {
+                let value = error
+                    .driver()
+                    .and_then(|e| e.write_errors().first()?.key_value.clone());
+                self.conflict(value.and_then(|key| key.get("_id").cloned()))
+            }
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! [`Collection::save`]: inserts a document, or replaces the stored one.
+
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::encoded::{Encoded, for_save};
+use crate::collection::update::replace;
+use crate::collection::{Collection, NULL_IN_REPLACEMENT};
+use crate::driver::options::ReplaceOneOptions;
+use crate::driver::{UpdateResult, WriteModel};
+use crate::error::{Error, Result, ValueError};
+use crate::filter::Conditions;
+use crate::model::Model;
+
+impl<D: Model> Collection<D> {
+    /// Replaces the stored document with the same id, or inserts the document if there is none.
+    ///
+    /// Takes `&document` or `&mut document`. If the id is `None`, a document with a new id from the
+    /// model's id source is inserted, and the id is written to `&mut document`. The call fails with
+    /// [`Error::MissingId`] if the model has no source.
+    ///
+    /// Maintained fields are written to `&mut document` as they are stored: the
+    /// [version](derive@crate::Document#maintained-fields), the time of the update, and, if the
+    /// document was inserted, the time of the insert. A save of another version than the stored one
+    /// fails with [`Error::VersionConflict`].
+    ///
+    /// All fields are replaced, also those that another client has changed since the document was
+    /// read. To change single fields use [`update_by_id`](Collection::update_by_id).
+    ///
+    /// ```no_run
+    /// # use marula::{Document, bson::ObjectId, prelude::*};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "people")]
+    /// struct Person {
+    ///     #[serde(rename = "_id")]
+    ///     id: Option<ObjectId>,
+    ///     age: i32,
+    /// }
+    ///
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let mut ada = Person { id: None, age: 36 };
+    /// people.save(&mut ada).await?;
+    /// assert!(ada.id.is_some());
+    /// ada.age = 37;
+    /// people.save(&mut ada).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The [errors of the action](Collection#errors).
+    pub fn save<'a>(&'a self, document: impl Saved<'a, D>) -> Save<'a, D> {
+        Save {
+            collection: self,
+            document: document.into_reference(),
+            options: ReplaceOneOptions::default(),
+            session: None,
+        }
+    }
+}
+
+/// What [`Collection::save`] takes: `&D`, or `&mut D`, to which the stored values are written.
+#[diagnostic::on_unimplemented(
+    message = "`save` takes `&document` or `&mut document` of `{D}`, found `{Self}`",
+    label = "expected `&{D}` or `&mut {D}`"
+)]
+pub trait Saved<'a, D> {
+    #[doc(hidden)]
+    fn into_reference(self) -> Reference<'a, D>;
+}
+
+/// A document to save.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Reference<'a, D> {
+    /// A document that is not changed.
+    Shared(&'a D),
+    /// A document to which the stored values are written.
+    Exclusive(&'a mut D),
+}
+
+impl<'a, D: Model> Saved<'a, D> for &'a D {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Shared(self)
+    }
+}
+
+impl<'a, D: Model> Saved<'a, D> for &'a mut D {
+    fn into_reference(self) -> Reference<'a, D> {
+        Reference::Exclusive(self)
+    }
+}
+
+impl<D: Model> Reference<'_, D> {
+    fn document(&self) -> &D {
+        match self {
+            Reference::Shared(document) => document,
+            Reference::Exclusive(document) => document,
+        }
+    }
+}
+
+/// Inserts or replaces a document. Output: the counts; `upserted_id` if it was inserted. See
+/// [`Collection::save`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Save<'a, D> {
+    collection: &'a Collection<D>,
+    document: Reference<'a, D>,
+    options: ReplaceOneOptions,
+    session: Session<'a>,
+}
+
+impl<'a, D: Model> Save<'a, D> {
+    crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
+
+    async fn run(self) -> Result<UpdateResult> {
+        let collection = self.collection;
+        let encoded = for_save(collection, self.document.document())?;
+        let filter = of_saved(collection, &encoded)?;
+        let options = self.options.upsert(true);
+        let mut written = encoded.written.clone();
+        let result = match D::BEHAVIOR.created_at {
+            // Boxed, so that the future of a save is smaller.
+            None => Box::pin(replace(collection, filter, &encoded, options, self.session)).await?,
+            Some(field) => {
+                let now = written.updated_at.unwrap_or_else(DateTime::now);
+                let stored = keeping(field, now, &encoded.raw)?;
+                let filter = match &encoded.version {
+                    Some(version) => version.of(filter),
+                    None => filter,
+                };
+                let saving = collection
+                    .inner
+                    .update_one(filter, vec![stored])
+                    .with_options(options.into());
+                let result = in_session!(self.session, saving)
+                    .await
+                    .map_err(|e| collection.conflict_of_upsert(e.into(), &encoded))?;
+                written.created_at = result.upserted_id.as_ref().map(|_| now);
+                result
+            }
+        };
+        if let Reference::Exclusive(document) = self.document {
+            document
+                .write_back(&written)
+                .map_err(|e| Error::encode("_id", e))?;
+        }
+        Ok(result)
+    }
+}
+
+/// A save in a bulk write.
+pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
+    let encoded = for_save(collection, document)?;
+    let filter = of_saved(collection, &encoded)?;
+    let filter = match &encoded.version {
+        Some(version) => version.of(filter),
+        None => filter,
+    };
+    let model = match D::BEHAVIOR.created_at {
+        None => WriteModel::replace_one(filter, &encoded.raw),
+        Some(field) => {
+            let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
+            WriteModel::update_one(filter, vec![keeping(field, now, &encoded.raw)?])
+        }
+    };
+    Ok(model.upsert(true))
+}
+
+/// The filter of the stored document with the same id.
+fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<Conditions> {
+    let id = document.raw.get("_id").ok().flatten();
+    let id = id.and_then(|id| Bson::try_from(id).ok()).unwrap_or(Bson::Null);
+    let filter = collection.id_filter(Ok(id), NULL_IN_REPLACEMENT)?;
+    Ok(collection.scope.of::<D>(filter))
+}
+
+/// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.
+fn keeping(field: &str, now: DateTime, raw: &RawDocumentBuf) -> Result<Document> {
+    let document: Document = from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
+    let created = doc! { field: { "$ifNull": [format!("${field}"), now] } };
+    Ok(doc! { "$replaceWith": { "$mergeObjects": [{ "$literal": document }, created] } })
+}
+
+awaitable!(['a, D: Model] Save<'a, D> => UpdateResult);

@@ -1,0 +1,147 @@
+//! Soft deletion: which documents the operations of a handle find, and how documents are deleted.
+
+use crate::bson::{Bson, DateTime, Document, doc};
+use crate::collection::{Collection, Delete, UpdateMany, filter_of};
+use crate::error::Result;
+use crate::filter::{Conditions, Filter};
+use crate::hooks::SoftDelete;
+use crate::model::{Fields, Model};
+use crate::update::Update;
+
+/// Which documents of a model with soft deletion an operation finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Those that are not deleted.
+    #[default]
+    Live,
+    /// All.
+    All,
+    /// Those that are deleted.
+    Deleted,
+}
+
+impl Scope {
+    /// Adds the condition of the scope to a filter.
+    pub(super) fn of<D: Model>(self, filter: Conditions) -> Conditions {
+        let operator = match self {
+            Scope::All => return filter,
+            Scope::Live => "$eq",
+            Scope::Deleted => "$ne",
+        };
+        match D::BEHAVIOR.soft_delete {
+            None => filter,
+            Some(field) => filter.and(Conditions::comparisons([(
+                field.to_owned(),
+                operator,
+                Bson::Null,
+            )])),
+        }
+    }
+}
+
+/// The update that deletes documents of a model with soft deletion.
+pub(super) fn deletion<D: Model>() -> Option<Update<D>> {
+    let field = D::BEHAVIOR.soft_delete?;
+    Some(Update::raw(doc! { "$set": { field: DateTime::now() } }))
+}
+
+impl<D: Model> Collection<D> {
+    /// A filter for the documents that the handle finds.
+    pub(super) fn scoped(&self, filter: Result<Conditions>) -> Result<Conditions> {
+        filter.map(|filter| self.scope.of::<D>(filter))
+    }
+
+    /// Adds the condition of the handle to the stages of a pipeline. It follows a first stage that the
+    /// server requires to be the first one.
+    pub(crate) fn scoped_stages(&self, mut stages: Vec<Document>) -> Vec<Document> {
+        const FIRST: [&str; 8] = [
+            "$match",
+            "$geoNear",
+            "$search",
+            "$searchMeta",
+            "$vectorSearch",
+            "$collStats",
+            "$indexStats",
+            "$planCacheStats",
+        ];
+        let scope = self.scope.of::<D>(Conditions::Everything);
+        if !scope.is_empty() {
+            let first = stages.first().and_then(|stage| stage.keys().next());
+            let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
+            stages.insert(at, doc! { "$match": scope.into_tree() });
+        }
+        stages
+    }
+}
+
+impl<D: Model> Collection<D> {
+    /// The same collection with the documents that were soft-deleted: reads and updates find both
+    /// live and deleted documents. Default: live documents only.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*, bson::DateTime};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "people", soft_delete = deleted_at)]
+    /// struct Person {
+    ///     _id: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    ///
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// people.delete_by_id(1).await?;
+    /// assert!(people.find_by_id(1).await?.is_none());
+    /// assert!(people.with_deleted().find_by_id(1).await?.is_some());
+    /// people.restore(|p| p._id().eq(1)).await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_deleted(&self) -> Self
+    where
+        D: SoftDelete,
+    {
+        self.with_scope(Scope::All)
+    }
+
+    /// The same collection with only the documents that were soft-deleted.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*, bson::DateTime};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people", soft_delete = deleted_at)]
+    /// # struct Person { _id: i64, deleted_at: Option<DateTime> }
+    /// # async fn run(people: marula::Collection<Person>, limit: DateTime) -> marula::Result<()> {
+    /// let purged = people
+    ///     .only_deleted()
+    ///     .delete_permanently(|p| p.deleted_at().lt(limit))
+    ///     .await?;
+    /// # drop(purged); Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn only_deleted(&self) -> Self
+    where
+        D: SoftDelete,
+    {
+        self.with_scope(Scope::Deleted)
+    }
+
+    /// Removes all documents that match from the collection: those that the handle finds, by default
+    /// live documents. The output of the action is their number.
+    pub fn delete_permanently(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D>
+    where
+        D: SoftDelete,
+    {
+        Delete::new(self, filter_of(filter), true).permanently()
+    }
+
+    /// Makes all soft-deleted documents that match live again: sets the field of `soft_delete` to
+    /// null. The output of the action contains their number.
+    pub fn restore(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> UpdateMany<'_, D>
+    where
+        D: SoftDelete,
+    {
+        let field = D::BEHAVIOR.soft_delete.unwrap_or_default();
+        let update = Update::raw(doc! { "$set": { field: Bson::Null } });
+        UpdateMany::new(self, filter_of(filter), update).in_scope(Scope::Deleted)
+    }
+}

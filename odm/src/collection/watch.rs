@@ -1,0 +1,263 @@
+//! [`Collection::watch`]: change events with typed documents.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::{FusedStream, Stream};
+
+use crate::bson::{Bson, Document, RawDocumentBuf, doc};
+use crate::collection::action::{awaitable, forward_options};
+use crate::collection::decode::ReadAs;
+use crate::collection::{Collection, filter_of};
+use crate::driver::options::ChangeStreamOptions;
+use crate::driver::{self, ChangeOperation, ChangeStreamEvent, Namespace, ResumeToken, action};
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::model::{Fields, Model};
+use crate::update::DocumentItem;
+
+/// An event whose documents are not decoded.
+type RawEvent = ChangeStreamEvent<RawDocumentBuf>;
+
+impl<D: Model> Collection<D> {
+    /// Watches the changes of the documents in the collection. Requires a replica set or a sharded
+    /// cluster.
+    ///
+    /// Awaiting the action returns a [`ChangeStream`], which resumes by itself after network errors
+    /// and elections. It ends after the collection was dropped or renamed. All documents are watched,
+    /// also soft-deleted ones: a soft deletion is an update event.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(Debug, serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// use marula::driver::options::FullDocument;
+    ///
+    /// let mut adults = people
+    ///     .watch()
+    ///     .full_document(FullDocument::UpdateLookup)
+    ///     .filter(|p| p.age().gte(18))
+    ///     .await?;
+    /// while let Some(event) = adults.try_next().await? {
+    ///     println!("{}: {:?}", event.operation.as_str(), event.full_document);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn watch(&self) -> Watch<'_, D> {
+        Watch {
+            collection: self,
+            pipeline: Ok(Vec::new()),
+            action: Ok(self.inner.watch()),
+        }
+    }
+}
+
+/// Watches changes. Output: a [`ChangeStream`]. See [`Collection::watch`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Watch<'a, D> {
+    collection: &'a Collection<D>,
+    pipeline: Result<Vec<Document>>,
+    action: Result<action::Watch<'a, RawEvent>>,
+}
+
+impl<'a, D: Model> Watch<'a, D> {
+    driver::__change_stream_options! { forward_options { action: ChangeStreamOptions } }
+
+    /// Only events whose full document matches. Several filters must all match.
+    ///
+    /// Events without a full document do not match: deletes, updates unless
+    /// [`full_document`](Watch::full_document) is set, and changes of the collection itself. The
+    /// server evaluates the filter. Awaiting the action fails with [`Error::InvalidFilter`] for a
+    /// filter with [`Filter::expr`], `$text`, `$where`, `$jsonSchema` or a geospatial sort, which
+    /// cannot be applied to a part of an event.
+    pub fn filter(mut self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
+        self.pipeline = self.pipeline.and_then(|mut stages| {
+            let mut conditions = vec![doc! { "fullDocument": { "$type": "object" } }];
+            let filter = filter_of(filter)?.into_tree();
+            if !filter.is_empty() {
+                conditions.push(of_full_document(filter)?);
+            }
+            stages.push(doc! { "$match": { "$and": conditions } });
+            Ok(stages)
+        });
+        self
+    }
+
+    /// Only events of these operations.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// use marula::driver::ChangeOperation;
+    ///
+    /// let mut deletes = people.watch().operations([ChangeOperation::Delete]).await?;
+    /// while let Some(event) = deletes.try_next().await? {
+    ///     println!("deleted {:?}", event.document_key);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn operations(self, operations: impl IntoIterator<Item = ChangeOperation>) -> Self {
+        let names: Vec<Bson> = operations.into_iter().map(|o| o.as_str().into()).collect();
+        self.stage(doc! { "$match": { "operationType": { "$in": names } } })
+    }
+
+    /// Adds stages after those of [`filter`](Watch::filter) and [`operations`](Watch::operations)
+    /// that were set before. The events must keep their form, and their `_id`, which is the resume
+    /// token.
+    pub fn raw_pipeline(mut self, stages: impl IntoIterator<Item: DocumentItem>) -> Self {
+        for stage in stages {
+            self = self.stage(stage.into_document());
+        }
+        self
+    }
+
+    fn stage(mut self, stage: Document) -> Self {
+        if let Ok(stages) = &mut self.pipeline {
+            stages.push(stage);
+        }
+        self
+    }
+
+    fn run(self) -> impl Future<Output = Result<ChangeStream<D>>> + Send + use<'a, D> {
+        let namespace = self.collection.namespace().clone();
+        let opening = self.pipeline.and_then(|stages| {
+            let action = self.action?;
+            Ok(action.pipeline(stages).into_future())
+        });
+        async move {
+            Ok(ChangeStream {
+                inner: opening?.await?,
+                namespace,
+                document: std::marker::PhantomData,
+            })
+        }
+    }
+}
+
+awaitable!(['a, D: Model] Watch<'a, D> => ChangeStream<D>);
+
+/// A filter of the documents as a filter of the events.
+fn of_full_document(filter: Document) -> Result<Document> {
+    let mut conditions = Document::new();
+    for (key, value) in filter {
+        match (key.as_str(), value) {
+            ("$and" | "$or" | "$nor", Bson::Array(parts)) => {
+                let parts = parts.into_iter().map(|part| match part {
+                    Bson::Document(part) => of_full_document(part).map(Bson::Document),
+                    other => Ok(other),
+                });
+                conditions.insert(key, parts.collect::<Result<Vec<Bson>>>()?);
+            }
+            ("$comment", value) => {
+                conditions.insert(key, value);
+            }
+            (operator, _) if operator.starts_with('$') => {
+                return Err(Error::filter(
+                    "",
+                    format!(
+                        "`{operator}` cannot be applied to the documents of change events; filter by fields, or use \
+                         `raw_pipeline`"
+                    ),
+                ));
+            }
+            (path, value) => {
+                conditions.insert(format!("fullDocument.{path}"), value);
+            }
+        }
+    }
+    Ok(conditions)
+}
+
+/// Change events with typed documents: a [`Stream`], also readable by
+/// [`try_next`](ChangeStream::try_next) and [`next_if_any`](ChangeStream::next_if_any). Created by
+/// [`Collection::watch`].
+///
+/// An event with a document that cannot be decoded as `D` is an [`Error::Decode`], which names the
+/// `_id` of the document. The next read returns the event after it.
+#[must_use = "events are received as they are read"]
+pub struct ChangeStream<D> {
+    inner: driver::ChangeStream<RawEvent>,
+    namespace: Namespace,
+    document: std::marker::PhantomData<fn() -> D>,
+}
+
+impl<D> ChangeStream<D> {
+    /// The position after the event that was returned last: the token to store, and to pass to
+    /// [`resume_after`](Watch::resume_after) or [`start_after`](Watch::start_after). See
+    /// [`driver::ChangeStream::resume_token`].
+    #[must_use]
+    pub fn resume_token(&self) -> Option<ResumeToken> {
+        self.inner.resume_token()
+    }
+
+    /// Whether events can follow. See [`driver::ChangeStream::is_alive`].
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.inner.is_alive()
+    }
+
+    /// Closes the cursor on the server and waits for the reply. Dropping the stream does the same in
+    /// the background. See [`driver::ChangeStream::close`].
+    pub async fn close(self) {
+        self.inner.close().await;
+    }
+
+    /// The driver's stream, whose events contain raw documents.
+    pub fn into_driver(self) -> driver::ChangeStream<ChangeStreamEvent<RawDocumentBuf>> {
+        self.inner
+    }
+}
+
+impl<D: Model> ChangeStream<D> {
+    fn typed(namespace: &Namespace, event: RawEvent) -> Result<ChangeStreamEvent<D>> {
+        event.try_map(|raw| ReadAs::model().decode(namespace, &raw))
+    }
+
+    /// The next event. Waits for it; returns `None` only after the stream has ended.
+    ///
+    /// # Errors
+    /// [`Error::Decode`] for a document that cannot be decoded: the next call returns the event after
+    /// it. [`Error::Driver`] for errors of the driver; see [`driver::ChangeStream::try_next`].
+    pub async fn try_next(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
+        let event = self.inner.try_next().await?;
+        event.map(|event| Self::typed(&self.namespace, event)).transpose()
+    }
+
+    /// The next event if there is one: in the current batch, or in that of at most one `getMore`, for
+    /// which the server waits up to [`max_await_time`](Watch::max_await_time). After `None`, events
+    /// can follow as long as the stream is [alive](ChangeStream::is_alive).
+    ///
+    /// # Errors
+    /// Those of [`try_next`](ChangeStream::try_next).
+    pub async fn next_if_any(&mut self) -> Result<Option<ChangeStreamEvent<D>>> {
+        let event = self.inner.next_if_any().await?;
+        event.map(|event| Self::typed(&self.namespace, event)).transpose()
+    }
+}
+
+impl<D: Model> Stream for ChangeStream<D> {
+    type Item = Result<ChangeStreamEvent<D>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = ready!(Pin::new(&mut self.inner).poll_next(context));
+        Poll::Ready(next.map(|event| Self::typed(&self.namespace, event?)))
+    }
+}
+
+impl<D: Model> FusedStream for ChangeStream<D> {
+    fn is_terminated(&self) -> bool {
+        self.inner.is_terminated()
+    }
+}
+
+impl<D> fmt::Debug for ChangeStream<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChangeStream").field(&self.inner).finish()
+    }
+}

@@ -1,0 +1,78 @@
+//! The traits of models with hooks and with soft deletion.
+
+use crate::managed::BoxedError;
+use crate::model::Model;
+
+/// A model with soft deletion: `#[document(soft_delete = field)]`. Implemented by the derive.
+///
+/// A deleted document has the time of the deletion in the field, by the clock of the client. The
+/// operations of [`Collection`](crate::Collection) do not find it, except with
+/// [`with_deleted`](crate::Collection::with_deleted) and
+/// [`only_deleted`](crate::Collection::only_deleted).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no soft deletion",
+    label = "add `#[document(soft_delete = field)]` with a field of type `Option<DateTime>` to use this method"
+)]
+pub trait SoftDelete: Model {}
+
+/// Functions that run before documents are written and after they are read. For models with
+/// `#[document(hooks)]`.
+///
+/// Hooks run for whole documents: inserts, replacements and saves, also in bulk writes. Updates by
+/// operators do not run them. A hook that runs before a write changes a clone of the document, which
+/// is then validated and stored; the struct that was passed is not changed. An error of a hook is
+/// [`Error::Hook`](crate::Error::Hook), and nothing is sent.
+///
+/// ```
+/// use marula::{Document, Hooks, managed::BoxedError};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize, Document)]
+/// #[document(collection = "people", hooks)]
+/// struct Person {
+///     _id: i64,
+///     name: String,
+///     name_lowercase: String,
+/// }
+///
+/// impl Hooks for Person {
+///     fn before_insert(&mut self) -> Result<(), BoxedError> {
+///         self.before_replace()
+///     }
+///
+///     fn before_replace(&mut self) -> Result<(), BoxedError> {
+///         self.name_lowercase = self.name.to_lowercase();
+///         Ok(())
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`hooks` needs `impl marula::Hooks for {Self}`",
+    label = "`{Self}` does not implement `Hooks`"
+)]
+pub trait Hooks: Model + Clone {
+    /// Runs before a document is inserted by an insert. Default: nothing is changed.
+    ///
+    /// # Errors
+    /// The document must not be inserted.
+    fn before_insert(&mut self) -> Result<(), BoxedError> {
+        Ok(())
+    }
+
+    /// Runs before a document replaces the stored one, and before a save, which may insert it.
+    /// Default: nothing is changed.
+    ///
+    /// # Errors
+    /// The document must not be stored.
+    fn before_replace(&mut self) -> Result<(), BoxedError> {
+        Ok(())
+    }
+
+    /// Runs after a document was decoded. Default: nothing is changed.
+    ///
+    /// # Errors
+    /// The document must not be used.
+    fn after_load(&mut self) -> Result<(), BoxedError> {
+        Ok(())
+    }
+}

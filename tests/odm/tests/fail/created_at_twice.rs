@@ -1,0 +1,15 @@
+use marula::bson::DateTime;
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    #[document(created_at)]
+    created: DateTime,
+    #[document(created_at)]
+    made: DateTime,
+}
+
+fn main() {}

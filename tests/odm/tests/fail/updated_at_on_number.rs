@@ -1,0 +1,12 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    #[document(updated_at)]
+    updated: i64,
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    #[document(version)]
+    version: String,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    #[serde(skip)]
+    #[document(version)]
+    version: i64,
+}
+
+fn main() {}

@@ -1,0 +1,27 @@
+use marula::prelude::*;
+use marula::{Collection, Document};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "orders")]
+struct Order {
+    _id: i64,
+    total: i64,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "stock")]
+struct Item {
+    _id: i64,
+    left: i32,
+}
+
+async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    orders.watch().filter(|o| o.totl().gt(1)).await?;
+    Ok(())
+}
+
+fn main() {
+    let _ = run;
+    let _ = |item: Item| item.left;
+}

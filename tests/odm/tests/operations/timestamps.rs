@@ -1,0 +1,138 @@
+//! `#[document(created_at)]` and `#[document(updated_at)]`.
+
+use crate::common::Env;
+use marula::bson::{DateTime, doc};
+use marula::prelude::*;
+use marula::{Document, Update};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[serde(rename_all = "camelCase")]
+#[document(collection = "notes")]
+struct Note {
+    #[serde(rename = "_id")]
+    id: i64,
+    text: String,
+    #[document(created_at)]
+    created_at: DateTime,
+    #[document(updated_at)]
+    updated_at: Option<DateTime>,
+}
+
+const EPOCH: DateTime = DateTime::from_millis(0);
+
+fn note(id: i64) -> Note {
+    Note {
+        id,
+        text: "a".to_owned(),
+        created_at: EPOCH,
+        updated_at: None,
+    }
+}
+
+/// Sets both times to the epoch, without the ODM.
+async fn age(env: &Env) {
+    let raw = env.db.driver().collection::<marula::bson::Document>("notes");
+    let times = doc! { "createdAt": EPOCH, "updatedAt": EPOCH };
+    raw.update_many(doc! {}, doc! { "$set": times })
+        .await
+        .expect("notes are updated");
+}
+
+#[tokio::test]
+async fn inserts_set_both_times() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    let before = DateTime::now();
+    notes.insert_one(&note(1)).await.unwrap();
+    notes.insert_many([note(2), note(3)]).await.unwrap();
+    notes.bulk().insert(&note(4)).await.unwrap();
+    notes
+        .update_one(|n| n.id().eq(5), |n| n.text().set("x"))
+        .upsert(true)
+        .await
+        .unwrap();
+    notes
+        .upsert_with(|n| n.id().eq(6), |n| n.text().set("x"), &note(6))
+        .await
+        .unwrap();
+    notes.save(&note(7)).await.unwrap();
+    notes.bulk().save(&note(9)).await.unwrap();
+    notes
+        .update_by_id(8, |_| {
+            Update::<Note>::pipeline([doc! { "$set": { "text": "x" } }])
+        })
+        .upsert(true)
+        .await
+        .unwrap();
+    let all = notes.find_all().await.unwrap();
+    assert_eq!(all.len(), 9);
+    for note in all {
+        assert!(note.created_at >= before, "{note:?}");
+        assert_eq!(note.updated_at, Some(note.created_at), "{note:?}");
+    }
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn changes_set_the_time_of_the_update_only() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    notes.insert_many((1..=9).map(note)).await.unwrap();
+    age(&env).await;
+    let text = |n: marula::Fields<Note>| n.text().set("b");
+    notes.update_by_id(1, text).await.unwrap();
+    notes
+        .update_many(|n| n.id().eq(2), text)
+        .upsert(true)
+        .await
+        .unwrap();
+    notes.find_one_and_update(|n| n.id().eq(3), text).await.unwrap();
+    notes.replace(&note(4)).await.unwrap();
+    notes
+        .find_one_and_replace(|n| n.id().eq(5), &note(5))
+        .await
+        .unwrap();
+    notes.save(&note(6)).await.unwrap();
+    notes.bulk().replace(&note(7)).save(&note(9)).await.unwrap();
+    notes
+        .update_by_id(8, |_| {
+            Update::<Note>::pipeline([doc! { "$set": { "text": "x" } }])
+        })
+        .await
+        .unwrap();
+    for note in notes.find_all().await.unwrap() {
+        assert_eq!(note.created_at, EPOCH, "{note:?}");
+        assert!(note.updated_at > Some(EPOCH), "{note:?}");
+    }
+    // An update that sets the time itself is not changed.
+    notes.update_all(|n| n.updated_at().set(EPOCH)).await.unwrap();
+    assert!(
+        notes
+            .find_all()
+            .await
+            .unwrap()
+            .iter()
+            .all(|n| n.updated_at == Some(EPOCH))
+    );
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_saved_struct_has_the_stored_times() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    let mut note = note(1);
+    notes.save(&mut note).await.unwrap();
+    assert!(note.created_at > EPOCH);
+    assert_eq!(note.updated_at, Some(note.created_at));
+    assert_eq!(notes.find_by_id(1).required().await.unwrap(), note);
+    age(&env).await;
+    note.text = "$literal".to_owned();
+    notes.save(&mut note).await.unwrap();
+    // The stored time of the insert is kept.
+    let read = notes.find_by_id(1).required().await.unwrap();
+    assert_eq!((read.created_at, read.text.as_str()), (EPOCH, "$literal"));
+    assert_eq!(read.updated_at, note.updated_at);
+    env.stop().await;
+}
