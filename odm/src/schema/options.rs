@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_adds_is_no_difference() {
+    fn what_the_server_adds_does_not_differ() {
         let cases = [
             (
                 doc! { "capped": true, "size": 100_i64 },

@@ -1,4 +1,4 @@
-//! Declared options of collections: validators from the model, capped and other collections, views.
+//! Validators from the model, and changes of options of collections.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -76,7 +76,7 @@ struct Email(String);
 #[derive(Serialize, Deserialize, Document)]
 #[serde(rename_all = "camelCase")]
 #[document(collection = "orders", json_schema, index(customer))]
-struct Order {
+pub(crate) struct Order {
     #[serde(rename = "_id")]
     #[document(id = manual)]
     id: i64,
@@ -206,7 +206,7 @@ fn the_schema_follows_the_fields() {
 }
 
 impl Env {
-    async fn options(&self, name: &str) -> bson::Document {
+    pub(crate) async fn options(&self, name: &str) -> bson::Document {
         let mut cursor = self
             .db
             .driver()
@@ -219,13 +219,13 @@ impl Env {
         found.options
     }
 
-    async fn lacks_validators(&self) -> bool {
+    pub(crate) async fn lacks_validators(&self) -> bool {
         let create = doc! { "create": "probe", "changeStreamPreAndPostImages": { "enabled": true } };
         self.lacks("options of collections", create).await
     }
 }
 
-fn steps(plan: &Plan) -> Vec<&Step> {
+pub(crate) fn steps(plan: &Plan) -> Vec<&Step> {
     plan.steps().map(|(_, step)| step).collect()
 }
 
@@ -351,161 +351,5 @@ async fn options_are_changed_only_if_allowed() {
         ),
         "{error}"
     );
-    env.stop().await;
-}
-
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "log", capped(size = 4096, max = 2))]
-struct LogEntry {
-    _id: i64,
-}
-
-#[derive(Serialize, Deserialize, Document)]
-#[document(
-    collection = "readings",
-    timeseries(time = at, meta = source.sensor, granularity = "minutes", ttl = "30d")
-)]
-struct Reading {
-    _id: i64,
-    at: bson::DateTime,
-    source: Source,
-}
-
-#[derive(Serialize, Deserialize, Embedded)]
-struct Source {
-    sensor: String,
-}
-
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "events", clustered(ttl = "1h"))]
-struct Event {
-    _id: bson::DateTime,
-}
-
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "names", collation(locale = "en", strength = 2))]
-struct Name {
-    _id: i64,
-    name: String,
-}
-
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "open_orders")]
-struct OpenOrder {
-    _id: i64,
-    status: String,
-}
-
-#[tokio::test]
-async fn collections_of_each_kind_are_created_once() {
-    let env = Env::start().await;
-    if env.lacks_validators().await {
-        return env.stop().await;
-    }
-    let open = || [doc! { "$match": { "status": "open" } }];
-    let schema = || {
-        env.db
-            .schema()
-            .register::<LogEntry>()
-            .register::<Reading>()
-            .register::<Event>()
-            .register::<Name>()
-            .register_view::<OpenOrder>("orders", open())
-    };
-    let applied = schema().sync(Sync::Additive).await.unwrap();
-    assert_eq!(applied.created_collections.len(), 5, "{applied}");
-    let plan = schema().plan().await.unwrap();
-    assert!(plan.is_empty(), "{plan}");
-    assert!(steps(&plan).contains(&&Step::KeepCollection));
-
-    assert!(env.options("log").await.get_bool("capped").unwrap());
-    let series = env.options("readings").await;
-    assert_eq!(
-        series
-            .get_document("timeseries")
-            .unwrap()
-            .get_str("metaField")
-            .unwrap(),
-        "source.sensor"
-    );
-    let log = env.db.collection::<LogEntry>();
-    for id in 1..=3 {
-        log.insert_one(&LogEntry { _id: id }).await.unwrap();
-    }
-    assert_eq!(log.find_all().all().await.unwrap().len(), 2);
-
-    let names = env.db.collection::<Name>();
-    let name = Name {
-        _id: 1,
-        name: "Ada".into(),
-    };
-    names.insert_one(&name).await.unwrap();
-    assert!(names.exists(|n| n.name().eq("ada")).await.unwrap());
-
-    let orders = env.db.driver().collection::<bson::Document>("orders");
-    let documents = [
-        doc! { "_id": 1_i64, "status": "open" },
-        doc! { "_id": 2_i64, "status": "paid" },
-    ];
-    orders.insert_many(&documents).await.unwrap();
-    let view = env.db.collection::<OpenOrder>();
-    let found = view.find_all().all().await.unwrap();
-    assert_eq!((found.len(), found[0]._id), (1, 1));
-
-    // A view is changed as a whole.
-    let paid = [doc! { "$match": { "status": "paid" } }];
-    let changed = env.db.schema().register_view::<OpenOrder>("orders", paid);
-    let applied = changed.sync(Sync::Full).await.unwrap();
-    assert_eq!(applied.modified_collections.len(), 1, "{applied}");
-    assert_eq!(view.find_all().all().await.unwrap()[0]._id, 2);
-    env.stop().await;
-}
-
-#[tokio::test]
-async fn what_only_a_new_collection_can_have_is_a_conflict() {
-    let env = Env::start().await;
-    if env.lacks_validators().await {
-        return env.stop().await;
-    }
-    let log = env.db.driver().collection::<bson::Document>("log");
-    log.insert_one(&doc! { "_id": 1_i64 }).await.unwrap();
-    let schema = || env.db.schema().register::<LogEntry>();
-    let plan = schema().plan().await.unwrap();
-    assert!(
-        plan.to_string()
-            .contains("! conflict collection capped: none → true size: none → 4096 max: none → 2"),
-        "{plan}"
-    );
-    let error = schema().sync(Sync::Full).await.unwrap_err();
-    assert!(
-        matches!(
-            &error,
-            Error::Schema(SchemaError::CollectionConflict {
-                can_change: false,
-                ..
-            })
-        ),
-        "{error}"
-    );
-    let applied = plan.apply(Apply::full().allow_conflicts(true)).await.unwrap();
-    assert!(applied.is_empty(), "{applied}");
-    env.stop().await;
-}
-
-#[tokio::test]
-async fn many_instances_create_a_collection_once() {
-    let env = Env::start().await;
-    if env.lacks_validators().await {
-        return env.stop().await;
-    }
-    let starts = (0..20).map(|_| {
-        let schema = env.db.schema().register::<Order>().register::<LogEntry>();
-        tokio::spawn(schema.sync(Sync::Full))
-    });
-    for start in starts.collect::<Vec<_>>() {
-        start.await.unwrap().unwrap();
-    }
-    let schema = env.db.schema().register::<Order>().register::<LogEntry>();
-    assert!(schema.sync(Sync::Verify).await.unwrap().is_empty());
     env.stop().await;
 }

@@ -4,6 +4,7 @@
 
 mod bulk;
 mod cli;
+mod collection_kinds;
 mod collections;
 mod common;
 mod crud;
