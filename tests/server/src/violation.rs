@@ -93,6 +93,7 @@ struct Use {
     connection: i32,
     command: String,
     number: Option<i64>,
+    in_transaction: bool,
     opens_stream: bool,
     /// Whether the client closed the connection before the reply.
     abandoned: bool,
@@ -104,6 +105,8 @@ struct Use {
 struct Repeat {
     command: String,
     session: String,
+    /// The two are commands of different transactions.
+    is_next: bool,
     /// In the order of arrival.
     connections: [i32; 2],
     /// The connection that the client has not closed, once that is known of one.
@@ -215,6 +218,7 @@ impl Violations {
         let command = body.keys().next()?.clone();
         let number = transaction_number(body).ok().flatten();
         let opens_stream = opens_stream(body);
+        let in_transaction = is_in_transaction(body);
         let mut detail = None;
         let mut guard = lock(&self.state);
         let state = &mut *guard;
@@ -228,13 +232,13 @@ impl Violations {
                     || (other.command == "getMore" && opens_stream)
                     || (command == "getMore" && other.opens_stream);
                 let is_repeated = state.repeats.iter().any(|repeat| repeat.is_on(other.connection));
-                // The next transaction of an explicit session, after an abort that was lost.
-                if other.abandoned
-                    && is_in_transaction(body)
-                    && other.number.is_some_and(|earlier| number > Some(earlier))
-                {
+                // The next transaction of an explicit session, after an abort that was lost. It can
+                // also arrive before the end of the connection, or before the lost command.
+                let is_next = other.in_transaction && in_transaction && other.number != number;
+                if other.abandoned && is_next && number > other.number {
                     continue;
                 }
+                let same = same || is_next;
                 // A request that arrived after its retry can still be running: `settle` decides.
                 if !same && is_repeated {
                     continue;
@@ -253,6 +257,7 @@ impl Violations {
                     state.repeats.push(Repeat {
                         command: command.clone(),
                         session: shown(&session),
+                        is_next,
                         connections: [other.connection, connection],
                         open: None,
                     });
@@ -268,6 +273,7 @@ impl Violations {
             connection,
             command,
             number,
+            in_transaction,
             opens_stream,
             abandoned: false,
         });
@@ -321,19 +327,35 @@ impl Violations {
                 return true;
             }
             if !closed {
-                open.push((repeat.command.clone(), repeat.session.clone(), repeat.connections));
+                open.push(Repeat {
+                    command: std::mem::take(&mut repeat.command),
+                    session: std::mem::take(&mut repeat.session),
+                    ..*repeat
+                });
             }
             false
         });
         drop(state);
-        for (command, session, [connection, second]) in open {
+        for Repeat {
+            command,
+            session,
+            is_next,
+            connections: [connection, second],
+            ..
+        } in open
+        {
+            let what = if is_next {
+                "a command of another transaction was sent"
+            } else {
+                "sent again"
+            };
             self.record(Violation {
                 kind: ViolationKind::SessionInUse,
                 command,
                 session: Some(session),
                 connection,
                 detail: format!(
-                    "sent again on connection {second} before the reply, and neither connection was closed"
+                    "{what} on connection {second} before the reply, and neither connection was closed"
                 ),
             });
         }
@@ -468,6 +490,21 @@ mod tests {
             drop(violations.enter(&in_transaction("find", next), 2));
             drop(running);
             assert_eq!(violations.take().len(), expected, "{next}");
+        }
+        // The lost command can arrive after the next transaction, and the end of its connection after
+        // both; but one of the two connections must be closed.
+        for ([first, second], closed, expected) in [
+            ([1, 2], [true, false], 0),
+            ([2, 1], [false, true], 0),
+            ([1, 2], [false, false], 1),
+        ] {
+            let running = violations.enter(&in_transaction("update", first), 1);
+            let other = violations.enter(&in_transaction("update", second), 2);
+            drop(running);
+            violations.settle(1, closed[0]);
+            drop(other);
+            violations.settle(2, closed[1]);
+            assert_eq!(violations.take().len(), expected, "{first}, {second}");
         }
     }
 

@@ -24,12 +24,20 @@ impl Env {
         Env::start_with(TestServer::builder().standalone()).await
     }
 
-    /// As [`start`](Env::start), with a replica set, for transactions and change streams.
+    /// As [`start`](Env::start), with a replica set, for transactions and change streams. Prints a
+    /// message and returns `None` if the deployment of `MONGODB_URI` is a standalone server.
     ///
     /// # Panics
     /// If the server cannot be started or reached.
-    pub(crate) async fn start_replica_set() -> Env {
-        Env::start_with(TestServer::builder().replica_set()).await
+    pub(crate) async fn start_replica_set() -> Option<Env> {
+        let env = Env::start_with(TestServer::builder().replica_set()).await;
+        let admin = env.client.driver().database("admin");
+        let reply = admin.run_command(bson::doc! { "ping": 1 }).await;
+        if reply.expect("the deployment answers").contains_key("operationTime") {
+            return Some(env);
+        }
+        eprintln!("skipped: the deployment is a standalone server");
+        None
     }
 
     async fn start_with(builder: TestServerBuilder) -> Env {

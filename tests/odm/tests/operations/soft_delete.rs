@@ -44,7 +44,9 @@ async fn five(env: &Env) -> Collection<Person> {
 
 #[tokio::test]
 async fn every_form_of_delete_keeps_the_document() {
-    let env = Env::start_replica_set().await;
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
     let people = five(&env).await;
     let before = DateTime::now();
     let deleted = people.delete_by_id(1).hint("_id_").comment("clean up").await;

@@ -25,7 +25,8 @@ pub(super) struct SessionLog(Arc<Mutex<State>>);
 struct State {
     running: BTreeMap<CommandId, Command>,
     sessions: BTreeMap<String, Session>,
-    /// The transactions with a command that was dropped, or that has no reply.
+    /// The transactions with a command that was dropped, or that has no reply, and those with a
+    /// commit that failed, after which a client does not abort.
     interrupted: BTreeSet<TransactionId>,
     transactions: BTreeSet<TransactionId>,
 }
@@ -61,13 +62,23 @@ impl SessionLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a command of each of these transactions has no reply, so that the client cannot know
-    /// whether the server has the transaction.
+    /// Whether a command of each of these transactions has no reply, or its commit failed, so that the
+    /// client cannot know whether the server has the transaction.
     pub(super) fn were_interrupted(&self, transactions: &[TransactionId]) -> bool {
         let state = self.lock();
         transactions
             .iter()
             .all(|transaction| state.interrupted.contains(transaction))
+    }
+
+    /// The commands of the sessions of these transactions and their results.
+    pub(super) fn describe(&self, transactions: &[TransactionId]) -> String {
+        let state = self.lock();
+        let history = |(session, number): &TransactionId| {
+            let known = state.sessions.get(session);
+            format!("transaction {number} of session {session}: {known:#?}\n")
+        };
+        transactions.iter().map(history).collect()
     }
 
     /// The number of transactions that were sent.
@@ -139,7 +150,8 @@ impl State {
         let Command { session, transaction } = command;
         let error = &ended.failure;
         let has_reply = matches!(error.kind(), ErrorKind::Command(_));
-        if let Some(number) = transaction.filter(|_| !has_reply) {
+        let is_commit = ended.command_name == "commitTransaction";
+        if let Some(number) = transaction.filter(|_| !has_reply || is_commit) {
             self.interrupted.insert((session.clone(), number));
         }
         let session = self.note(session, format!("{} failed: {error:?}", ended.command_name));

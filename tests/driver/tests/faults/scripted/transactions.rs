@@ -61,14 +61,20 @@ fn server_faults() -> Vec<ServerFault> {
     ]
 }
 
-/// Waits until the server has only transactions with a command without a reply: the client cannot
-/// abort those if their abort is lost as well, or if it arrives before the lost command. Then waits
+/// Waits until the server has only transactions with a command without a reply, which the client cannot
+/// abort if their abort is lost as well, or if it arrives before the lost command, and transactions
+/// whose commit failed, which the client must not abort. Then waits
 /// until the server has aborted them, after their time limit.
 async fn expect_no_transaction(stage: &Stage, connected: &Connected, log: &SessionLog) -> usize {
     let server = &stage.deployment.server;
     // The transactions of dropped guards are aborted in the background.
-    while !log.were_interrupted(&server.open_transactions()) {
-        tokio::task::yield_now().await;
+    let aborted = async {
+        while !log.were_interrupted(&server.open_transactions()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    if tokio::time::timeout(TIME_LIMIT / 2, aborted).await.is_err() {
+        panic!("not aborted: {}", log.describe(&server.open_transactions()));
     }
     let left = server.open_transactions().len();
     let bank = Bank::of(&connected.client);
@@ -122,7 +128,9 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     println!("all tasks have ended");
     stage.end_faults();
     let of_servers = of_servers.end().await;
+    println!("the faults have ended");
     stage.wait_for_recovery(&connected, script).await;
+    println!("the client has recovered");
     let left = expect_no_transaction(&stage, &connected, &log).await;
     println!("all transactions have ended, {left} of them by their time limit");
     Bank::of(&stage.direct).compare(&journals).await;
