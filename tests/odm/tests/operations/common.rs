@@ -33,7 +33,10 @@ impl Env {
         let env = Env::start_with(TestServer::builder().replica_set()).await;
         let admin = env.client.driver().database("admin");
         let reply = admin.run_command(bson::doc! { "ping": 1 }).await;
-        if reply.expect("the deployment answers").contains_key("operationTime") {
+        if reply
+            .expect("the deployment answers")
+            .contains_key("operationTime")
+        {
             return Some(env);
         }
         eprintln!("skipped: the deployment is a standalone server");
