@@ -81,12 +81,15 @@
 //! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | change indexes by commands | `cli` (feature `cli`) |
+//! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
 //!
 //! # Features
 //!
-//! `cli` adds the commands of the module `cli`, with the crate clap. All other features are those of the
-//! [`driver`](driver#features), with the same names and defaults. The client runs on tokio.
+//! `cli` adds the commands of the module `cli`, with the crate clap. `metrics` records counts and
+//! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. All other features
+//! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
+//! them, too. The client runs on tokio.
 
 pub mod aggregate;
 pub mod bson;
@@ -106,6 +109,7 @@ mod json;
 mod json_schema;
 pub mod managed;
 pub mod model;
+pub mod observe;
 pub mod path;
 pub mod prelude;
 pub mod projection;

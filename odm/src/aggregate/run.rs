@@ -12,6 +12,7 @@ use crate::driver::ClientSession;
 use crate::driver::options::AggregateOptions;
 use crate::error::Result;
 use crate::model::Model;
+use crate::observe::Call;
 use crate::path::field::Field;
 use crate::projection::Output;
 
@@ -117,14 +118,15 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             session,
         } = self.on;
         let stages = self.stages.into_documents();
-        Box::pin(async move {
+        let call = Call::new(collection, "aggregate").stages(&stages);
+        let documents = Documents::of(collection.namespace().clone(), ReadAs::value(), call.clone());
+        Box::pin(call.observe(async move {
             let driver = collection.driver();
             let stages = collection.scoped_stages(stages?);
             let running = driver.aggregate(stages).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
-            let namespace = collection.namespace().clone();
-            Ok(Documents::new(running.await?, namespace, ReadAs::value()))
-        })
+            Ok(documents(running.await?))
+        }))
     }
 
     /// Runs the pipeline and reads all documents into memory.

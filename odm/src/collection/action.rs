@@ -97,7 +97,7 @@ macro_rules! in_session {
 pub(crate) use in_session;
 
 /// `IntoFuture` of an action that has `async fn run(self)`, or a function `run` that returns a
-/// future.
+/// future, and `fn call(&self)`, which describes the call to [`observe`](crate::observe).
 ///
 /// A function can make the driver's future before it returns its own, which then does not contain
 /// the action. The future is boxed, so that the futures of applications do not contain it.
@@ -108,7 +108,8 @@ macro_rules! awaitable {
             type IntoFuture = std::pin::Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(self.run())
+                let call = self.call();
+                Box::pin(call.observe(self.run()))
             }
         }
     };

@@ -11,6 +11,7 @@ use crate::driver::{self, BulkWriteResult, WriteModel};
 use crate::error::{BulkOperation, Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model, id_value};
+use crate::observe::Call;
 use crate::update::{IntoUpdate, Update};
 use crate::value::IntoValue;
 
@@ -273,6 +274,10 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// unchecked.
     pub fn raw(self, model: WriteModel) -> Self {
         self.push("raw", Ok(model))
+    }
+
+    fn call(&self) -> Call {
+        Call::new(self.collection, "bulk")
     }
 
     async fn run(self) -> Result<BulkWriteResult> {

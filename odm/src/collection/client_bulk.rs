@@ -8,6 +8,7 @@ use crate::driver::{self, ClientBulkWriteResult, ClientWriteModel, WriteModel};
 use crate::error::{BulkOperation, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
+use crate::observe::Call;
 use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
@@ -150,6 +151,14 @@ impl<'a> ClientBulk<'a> {
     ) -> Self {
         let model = bulk::delete(collection, filter_of(filter), true);
         self.push(collection, "delete_many", model)
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "the same signature as that of the other actions"
+    )]
+    fn call(&self) -> Call {
+        Call::of_client("bulk")
     }
 
     async fn run(self) -> Result<ClientBulkWriteResult> {

@@ -11,6 +11,7 @@ use crate::driver::options::DeleteOptions;
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
+use crate::observe::Call;
 
 /// Deletes one document, or all that match. Output: the number of deleted documents. See
 /// [`Collection::delete_one`] and [`Collection::delete_many`].
@@ -106,9 +107,11 @@ impl<'a, D: Model> IntoFuture for Delete<'a, D> {
     type IntoFuture = Counting<'a>;
 
     fn into_future(self) -> Self::IntoFuture {
-        match self.sending() {
+        let operation = if self.many { "delete_many" } else { "delete_one" };
+        let call = Call::new(self.collection, operation).query(&self.filter);
+        call.observe_boxed(match self.sending() {
             Ok(sending) => sending,
             Err(error) => Box::pin(async move { Err(error) }),
-        }
+        })
     }
 }

@@ -11,6 +11,7 @@ use crate::bson::{RawDocument, RawDocumentBuf};
 use crate::collection::decode::ReadAs;
 use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
+use crate::observe::Call;
 
 /// The documents of a cursor: a [`Stream`], also readable by [`try_next`](Documents::try_next).
 /// Created by [`Find::stream`](crate::collection::Find::stream).
@@ -23,14 +24,21 @@ pub struct Documents<D> {
     cursor: Cursor<RawDocumentBuf>,
     namespace: Namespace,
     read_as: ReadAs<D>,
+    call: Call,
 }
 
 impl<D: DeserializeOwned> Documents<D> {
-    pub(crate) fn new(cursor: Cursor<RawDocumentBuf>, namespace: Namespace, read_as: ReadAs<D>) -> Self {
-        Documents {
+    /// A function that reads a cursor as the documents of a call.
+    pub(crate) fn of(
+        namespace: Namespace,
+        read_as: ReadAs<D>,
+        call: Call,
+    ) -> impl FnOnce(Cursor<RawDocumentBuf>) -> Self {
+        move |cursor| Documents {
             cursor,
             namespace,
             read_as,
+            call,
         }
     }
 
@@ -44,7 +52,7 @@ impl<D: DeserializeOwned> Documents<D> {
     /// [`Error::Driver`](crate::Error::Driver) for errors of the driver, which end the stream;
     /// [`Error::Decode`](crate::Error::Decode) for a document that cannot be decoded.
     pub async fn try_next(&mut self) -> Result<Option<D>> {
-        if self.cursor.advance().await? {
+        if self.call.within(self.cursor.advance()).await? {
             self.read_as
                 .decode(&self.namespace, self.cursor.current()?)
                 .map(Some)
@@ -55,7 +63,7 @@ impl<D: DeserializeOwned> Documents<D> {
 
     /// The next document, and its bytes.
     pub(crate) async fn try_next_with_raw(&mut self) -> Result<Option<(D, &RawDocument)>> {
-        if self.cursor.advance().await? {
+        if self.call.within(self.cursor.advance()).await? {
             let raw = self.cursor.current()?;
             Ok(Some((self.read_as.decode(&self.namespace, raw)?, raw)))
         } else {
@@ -72,7 +80,7 @@ impl<D: DeserializeOwned> Documents<D> {
     /// # Errors
     /// Those of [`try_next`](Documents::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<D>> {
-        if self.cursor.advance_if_any().await? {
+        if self.call.within(self.cursor.advance_if_any()).await? {
             self.read_as
                 .decode(&self.namespace, self.cursor.current()?)
                 .map(Some)
@@ -103,7 +111,8 @@ impl<D: DeserializeOwned> Stream for Documents<D> {
     type Item = Result<D>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = ready!(Pin::new(&mut self.cursor).poll_next(context));
+        let this = &mut *self;
+        let next = ready!(this.call.enter(|| Pin::new(&mut this.cursor).poll_next(context)));
         Poll::Ready(next.map(|raw| self.read_as.decode(&self.namespace, &raw?)))
     }
 }

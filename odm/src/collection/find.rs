@@ -14,6 +14,7 @@ use crate::driver::options::FindOptions;
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
+use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
 use crate::sort::{IntoKeyset, IntoSort};
 
@@ -142,9 +143,11 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
         let namespace = self.collection.namespace().clone();
         let read_as = self.read_as;
+        let call = Call::new(self.collection, "find").query(&self.filter);
         // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
-        async move { Ok(Documents::new(finding?.await?, namespace, read_as)) }
+        let documents = Documents::of(namespace, read_as, call.clone());
+        call.observe(async move { Ok(documents(finding?.await?)) })
     }
 
     /// Reads all documents into memory. For results of unknown size use [`stream`](Find::stream) or

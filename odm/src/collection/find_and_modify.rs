@@ -17,6 +17,7 @@ use crate::driver::options::{
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
+use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::update::{DocumentItem, Update};
@@ -30,7 +31,7 @@ type Replacing<'a> = Pin<Box<dyn Future<Output = Result<Option<RawDocumentBuf>>>
 macro_rules! find_and_modify {
     (
         $(#[$doc:meta])*
-        $name:ident, $Options:ident, $list:ident $(, $change:ident: $Change:ty)?;
+        $name:ident, $operation:ident, $Options:ident, $list:ident $(, $change:ident: $Change:ty)?;
         $(#[$required:meta])*
         required
     ) => {
@@ -104,6 +105,12 @@ macro_rules! find_and_modify {
                 async move { found.await?.ok_or_else(|| collection.not_found()) }
             }
 
+            fn call(&self) -> Call {
+                let call = Call::new(self.collection, stringify!($operation)).query(&self.filter);
+                $(let call = self.$change.described(call);)?
+                call
+            }
+
             fn run(self) -> impl Future<Output = Result<Option<T>>> + Send + use<'a, D, T> {
                 let collection = self.collection;
                 let read_as = self.read_as;
@@ -122,7 +129,7 @@ macro_rules! find_and_modify {
 find_and_modify! {
     /// Updates one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_update`].
-    FindOneAndUpdate, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
+    FindOneAndUpdate, find_one_and_update, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
     /// document after the change with [`returning_new`](Self::returning_new).
@@ -133,7 +140,7 @@ find_and_modify! {
 find_and_modify! {
     /// Replaces one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_replace`].
-    FindOneAndReplace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
+    FindOneAndReplace, find_one_and_replace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
     /// document after the change with [`returning_new`](Self::returning_new).
@@ -144,8 +151,25 @@ find_and_modify! {
 find_and_modify! {
     /// Deletes one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_delete`].
-    FindOneAndDelete, FindOneAndDeleteOptions, __find_one_and_delete_options;
+    FindOneAndDelete, find_one_and_delete, FindOneAndDeleteOptions, __find_one_and_delete_options;
     required
+}
+
+/// A change of a document, as part of a call that is observed.
+trait Described {
+    fn described(&self, call: Call) -> Call;
+}
+
+impl<D> Described for Update<D> {
+    fn described(&self, call: Call) -> Call {
+        call.update(self)
+    }
+}
+
+impl Described for Replacement {
+    fn described(&self, call: Call) -> Call {
+        call
+    }
 }
 
 /// The document that replaces the stored one.

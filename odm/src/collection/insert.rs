@@ -12,6 +12,7 @@ use crate::driver::options::{InsertManyOptions, InsertOneOptions};
 use crate::driver::{self, InsertManyResult, InsertOneResult};
 use crate::error::Result;
 use crate::model::Model;
+use crate::observe::Call;
 use crate::stored::Stored;
 
 /// What [`Collection::insert_many`] takes from an iterator: `D`, `&D`, `Box<D>` and `Arc<D>`.
@@ -100,6 +101,10 @@ impl<'a, D: Model> InsertOne<'a, D> {
 
     crate::driver::__insert_one_options! { forward_options { options: InsertOneOptions } }
 
+    fn call(&self) -> Call {
+        Call::new(self.collection, "insert_one")
+    }
+
     async fn run(self) -> Result<InsertOneResult> {
         if self.document.lacks_id() || D::BEHAVIOR.changes_documents() {
             // Boxed, so that the future of an insert with an id is smaller.
@@ -144,6 +149,10 @@ impl<'a, D: Model> InsertMany<'a, D> {
     }
 
     crate::driver::__insert_many_options! { forward_options { options: InsertManyOptions } }
+
+    fn call(&self) -> Call {
+        Call::new(self.collection, "insert_many")
+    }
 
     async fn run(self) -> Result<InsertManyResult> {
         if self.documents.is_empty() {

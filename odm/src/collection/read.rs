@@ -17,6 +17,7 @@ use crate::driver::options::{
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
+use crate::observe::{Call, Running};
 use crate::path::{RawPath, check_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
@@ -27,15 +28,16 @@ pub struct FindOne<'a, D, T = D> {
     collection: &'a Collection<D>,
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
     read_as: ReadAs<T>,
+    call: Call,
 }
 
 impl<'a, D: Model> FindOne<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+        let filter = collection.scoped(filter);
         FindOne {
             collection,
-            action: collection
-                .scoped(filter)
-                .map(|filter| collection.inner.find_one(filter)),
+            call: Call::new(collection, "find_one").query(&filter),
+            action: filter.map(|filter| collection.inner.find_one(filter)),
             read_as: ReadAs::model(),
         }
     }
@@ -64,6 +66,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
             collection: self.collection,
             action: self.action.and_then(|action| Ok(action.projection(projection?))),
             read_as: ReadAs::value(),
+            call: self.call,
         }
     }
 
@@ -83,7 +86,8 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// # Errors
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
-        Ok(self.action?.await?)
+        let finding = self.action.map(IntoFuture::into_future);
+        self.call.observe(async move { Ok(finding?.await?) }).await
     }
 
     /// Runs the action, which must find a document.
@@ -105,6 +109,8 @@ impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
         FindOneFuture {
             collection: self.collection,
             read_as: self.read_as,
+            running: self.call.start(),
+            call: self.call,
             finding: match self.action {
                 Ok(action) => Ok(action.with_type().into_future()),
                 Err(error) => Err(Some(error)),
@@ -119,6 +125,8 @@ impl<'a, D: Model, T: Output> IntoFuture for FindOne<'a, D, T> {
 pub struct FindOneFuture<'a, D: Model, T: Output = D> {
     collection: &'a Collection<D>,
     read_as: ReadAs<T>,
+    call: Call,
+    running: Running,
     /// The driver's future, or the error of the filter until it is returned.
     finding: std::result::Result<<action::FindOne<'a, Found<T>> as IntoFuture>::IntoFuture, Option<Error>>,
 }
@@ -127,17 +135,23 @@ impl<D: Model, T: Output> Future for FindOneFuture<'_, D, T> {
     type Output = Result<Option<T>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let (collection, read_as) = (self.collection, self.read_as);
-        match &mut self.finding {
-            Ok(finding) => {
-                let found = ready!(finding.as_mut().poll(context))?;
-                let model = found.map(|found| found.into_result(collection.namespace(), read_as));
-                Poll::Ready(model.transpose())
+        let this = &mut *self;
+        let (collection, read_as) = (this.collection, this.read_as);
+        let finding = &mut this.finding;
+        let found = ready!(this.call.enter(|| {
+            match finding {
+                Ok(finding) => {
+                    let found = ready!(finding.as_mut().poll(context))?;
+                    let model = found.map(|found| found.into_result(collection.namespace(), read_as));
+                    Poll::Ready(model.transpose())
+                }
+                Err(error) => error
+                    .take()
+                    .map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
             }
-            Err(error) => error
-                .take()
-                .map_or(Poll::Pending, |error| Poll::Ready(Err(error))),
-        }
+        }));
+        this.call.end(&mut this.running, &found);
+        Poll::Ready(found)
     }
 }
 
@@ -145,20 +159,25 @@ impl<D: Model, T: Output> Future for FindOneFuture<'_, D, T> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Exists<'a, D> {
     action: Result<action::FindOne<'a, RawDocumentBuf>>,
+    call: Call,
     document: PhantomData<fn() -> D>,
 }
 
 impl<'a, D: Model> Exists<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+        let filter = collection.scoped(filter);
         Exists {
-            action: collection
-                .scoped(filter)
-                .map(|filter| collection.inner.find_one(filter)),
+            call: Call::new(collection, "exists").query(&filter),
+            action: filter.map(|filter| collection.inner.find_one(filter)),
             document: PhantomData,
         }
     }
 
     crate::driver::__find_options! { forward_options { action: FindOptions, without cursor } }
+
+    fn call(&self) -> Call {
+        self.call.clone()
+    }
 
     fn run(self) -> impl Future<Output = Result<bool>> + Send + use<'a, D> {
         // Only the id, so that the document is not transferred.
@@ -173,20 +192,25 @@ impl<'a, D: Model> Exists<'a, D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Count<'a, D> {
     action: Result<action::CountDocuments<'a>>,
+    call: Call,
     document: PhantomData<fn() -> D>,
 }
 
 impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
+        let filter = collection.scoped(filter);
         Count {
-            action: collection
-                .scoped(filter)
-                .map(|filter| collection.inner.count_documents(filter)),
+            call: Call::new(collection, "count").query(&filter),
+            action: filter.map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
         }
     }
 
     crate::driver::__count_documents_options! { forward_options { action: CountDocumentsOptions } }
+
+    fn call(&self) -> Call {
+        self.call.clone()
+    }
 
     fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a, D> {
         let sending = self.action.map(IntoFuture::into_future);
@@ -199,17 +223,23 @@ impl<'a, D: Model> Count<'a, D> {
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct EstimatedCount<'a> {
     action: Result<action::EstimatedDocumentCount<'a>>,
+    call: Call,
 }
 
 impl<'a> EstimatedCount<'a> {
-    pub(super) fn new<D>(collection: &'a Collection<D>) -> Self {
+    pub(super) fn new<D: Model>(collection: &'a Collection<D>) -> Self {
         EstimatedCount {
+            call: Call::new(collection, "estimated_count"),
             action: Ok(collection.inner.estimated_document_count()),
         }
     }
 
     crate::driver::__estimated_document_count_options! {
         forward_options { action: EstimatedDocumentCountOptions }
+    }
+
+    fn call(&self) -> Call {
+        self.call.clone()
     }
 
     fn run(self) -> impl Future<Output = Result<u64>> + Send + use<'a> {
@@ -247,16 +277,19 @@ pub struct Distinct<'a, D, T> {
     collection: &'a Collection<D>,
     field: String,
     action: Result<action::Distinct<'a>>,
+    call: Call,
     value: PhantomData<fn() -> T>,
 }
 
 impl<'a, D: Model, T> Distinct<'a, D, T> {
     pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
-        let action = collection
+        let filter = collection
             .scoped(filter)
-            .and_then(|filter| of_variants(field, filter))
-            .map(|filter| collection.inner.distinct(field.dotted(), filter));
+            .and_then(|filter| of_variants(field, filter));
+        let call = Call::new(collection, "distinct").query(&filter);
+        let action = filter.map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {
+            call,
             collection,
             field: field.dotted().to_owned(),
             action,
@@ -265,6 +298,10 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 
     crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
+
+    fn call(&self) -> Call {
+        self.call.clone()
+    }
 }
 
 impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {

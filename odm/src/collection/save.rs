@@ -10,6 +10,7 @@ use crate::driver::{UpdateResult, WriteModel};
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Conditions;
 use crate::model::Model;
+use crate::observe::Call;
 
 impl<D: Model> Collection<D> {
     /// Replaces the stored document with the same id, or inserts the document if there is none.
@@ -111,6 +112,10 @@ pub struct Save<'a, D> {
 
 impl<'a, D: Model> Save<'a, D> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
+
+    fn call(&self) -> Call {
+        Call::new(self.collection, "save")
+    }
 
     async fn run(self) -> Result<UpdateResult> {
         let collection = self.collection;

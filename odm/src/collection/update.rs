@@ -12,6 +12,7 @@ use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
+use crate::observe::Call;
 use crate::sort::IntoSort;
 use crate::stored::Stored;
 use crate::update::{DocumentItem, Update};
@@ -123,6 +124,12 @@ macro_rules! updates {
                 Ok(in_session!(self.session, updating))
             }
 
+            fn call(&self) -> Call {
+                Call::new(self.collection, stringify!($method))
+                    .query(&self.filter)
+                    .update(&self.update)
+            }
+
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
                 let sending = self.action().map(IntoFuture::into_future);
                 async move { Ok(sending?.await?) }
@@ -196,6 +203,10 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 
     required!();
+
+    fn call(&self) -> Call {
+        Call::new(self.collection, "replace_one").query(&self.filter)
+    }
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;

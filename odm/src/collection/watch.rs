@@ -15,6 +15,7 @@ use crate::driver::{self, ChangeOperation, ChangeStreamEvent, Namespace, ResumeT
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
+use crate::observe::Call;
 use crate::update::DocumentItem;
 
 /// An event whose documents are not decoded.
@@ -122,6 +123,10 @@ impl<'a, D: Model> Watch<'a, D> {
             stages.push(stage);
         }
         self
+    }
+
+    fn call(&self) -> Call {
+        Call::new(self.collection, "watch").stages(&self.pipeline)
     }
 
     fn run(self) -> impl Future<Output = Result<ChangeStream<D>>> + Send + use<'a, D> {
