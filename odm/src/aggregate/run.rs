@@ -118,7 +118,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             session,
         } = self.on;
         let stages = self.stages.into_documents();
-        let call = Call::new(collection, "aggregate").stages(&stages);
+        let call = Call::new::<In>(collection.namespace(), "aggregate").stages(&stages);
         let documents = Documents::of(collection.namespace().clone(), ReadAs::value(), call.clone());
         Box::pin(call.observe(async move {
             let driver = collection.driver();

@@ -277,7 +277,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "bulk")
+        Call::new::<D>(self.collection.namespace(), "bulk")
     }
 
     async fn run(self) -> Result<BulkWriteResult> {

@@ -108,7 +108,7 @@ impl<'a, D: Model> IntoFuture for Delete<'a, D> {
 
     fn into_future(self) -> Self::IntoFuture {
         let operation = if self.many { "delete_many" } else { "delete_one" };
-        let call = Call::new(self.collection, operation).query(&self.filter);
+        let call = Call::new::<D>(self.collection.namespace(), operation).query(&self.filter);
         call.observe_boxed(match self.sending() {
             Ok(sending) => sending,
             Err(error) => Box::pin(async move { Err(error) }),

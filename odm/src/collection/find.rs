@@ -143,7 +143,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
         let namespace = self.collection.namespace().clone();
         let read_as = self.read_as;
-        let call = Call::new(self.collection, "find").query(&self.filter);
+        let call = Call::new::<D>(self.collection.namespace(), "find").query(&self.filter);
         // Not inside the future, which would then contain both the query and the driver's action.
         let finding = self.into_driver().map(IntoFuture::into_future);
         let documents = Documents::of(namespace, read_as, call.clone());

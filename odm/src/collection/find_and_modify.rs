@@ -106,7 +106,7 @@ macro_rules! find_and_modify {
             }
 
             fn call(&self) -> Call {
-                let call = Call::new(self.collection, stringify!($operation)).query(&self.filter);
+                let call = Call::new::<D>(self.collection.namespace(), stringify!($operation)).query(&self.filter);
                 $(let call = self.$change.described(call);)?
                 call
             }

@@ -102,7 +102,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
     crate::driver::__insert_one_options! { forward_options { options: InsertOneOptions } }
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "insert_one")
+        Call::new::<D>(self.collection.namespace(), "insert_one")
     }
 
     async fn run(self) -> Result<InsertOneResult> {
@@ -151,7 +151,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
     crate::driver::__insert_many_options! { forward_options { options: InsertManyOptions } }
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "insert_many")
+        Call::new::<D>(self.collection.namespace(), "insert_many")
     }
 
     async fn run(self) -> Result<InsertManyResult> {

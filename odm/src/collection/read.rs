@@ -36,7 +36,7 @@ impl<'a, D: Model> FindOne<'a, D> {
         let filter = collection.scoped(filter);
         FindOne {
             collection,
-            call: Call::new(collection, "find_one").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "find_one").query(&filter),
             action: filter.map(|filter| collection.inner.find_one(filter)),
             read_as: ReadAs::model(),
         }
@@ -167,7 +167,7 @@ impl<'a, D: Model> Exists<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         let filter = collection.scoped(filter);
         Exists {
-            call: Call::new(collection, "exists").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "exists").query(&filter),
             action: filter.map(|filter| collection.inner.find_one(filter)),
             document: PhantomData,
         }
@@ -200,7 +200,7 @@ impl<'a, D: Model> Count<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>) -> Self {
         let filter = collection.scoped(filter);
         Count {
-            call: Call::new(collection, "count").query(&filter),
+            call: Call::new::<D>(collection.namespace(), "count").query(&filter),
             action: filter.map(|filter| collection.inner.count_documents(filter)),
             document: PhantomData,
         }
@@ -229,7 +229,7 @@ pub struct EstimatedCount<'a> {
 impl<'a> EstimatedCount<'a> {
     pub(super) fn new<D: Model>(collection: &'a Collection<D>) -> Self {
         EstimatedCount {
-            call: Call::new(collection, "estimated_count"),
+            call: Call::new::<D>(collection.namespace(), "estimated_count"),
             action: Ok(collection.inner.estimated_document_count()),
         }
     }
@@ -286,7 +286,7 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
         let filter = collection
             .scoped(filter)
             .and_then(|filter| of_variants(field, filter));
-        let call = Call::new(collection, "distinct").query(&filter);
+        let call = Call::new::<D>(collection.namespace(), "distinct").query(&filter);
         let action = filter.map(|filter| collection.inner.distinct(field.dotted(), filter));
         Distinct {
             call,

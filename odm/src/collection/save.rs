@@ -114,7 +114,7 @@ impl<'a, D: Model> Save<'a, D> {
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "save")
+        Call::new::<D>(self.collection.namespace(), "save")
     }
 
     async fn run(self) -> Result<UpdateResult> {

@@ -125,7 +125,7 @@ macro_rules! updates {
             }
 
             fn call(&self) -> Call {
-                Call::new(self.collection, stringify!($method))
+                Call::new::<D>(self.collection.namespace(), stringify!($method))
                     .query(&self.filter)
                     .update(&self.update)
             }
@@ -205,7 +205,7 @@ impl<'a, D: Model> Replace<'a, D> {
     required!();
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "replace_one").query(&self.filter)
+        Call::new::<D>(self.collection.namespace(), "replace_one").query(&self.filter)
     }
 
     async fn run(self) -> Result<UpdateResult> {

@@ -126,7 +126,7 @@ impl<'a, D: Model> Watch<'a, D> {
     }
 
     fn call(&self) -> Call {
-        Call::new(self.collection, "watch").stages(&self.pipeline)
+        Call::new::<D>(self.collection.namespace(), "watch").stages(&self.pipeline)
     }
 
     fn run(self) -> impl Future<Output = Result<ChangeStream<D>>> + Send + use<'a, D> {

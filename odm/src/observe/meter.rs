@@ -33,15 +33,21 @@ impl Meter {
         }
     }
 
-    pub(super) async fn observe<T>(self, future: impl Future<Output = Result<T>>) -> Result<T> {
-        let mut running = self.start();
-        let result = future.await;
-        running.end(&result);
-        result
+    /// Boxed, since the futures of applications would otherwise contain the call several times.
+    pub(super) fn observe<'a, T: 'a>(
+        self,
+        future: impl Future<Output = Result<T>> + Send + 'a,
+    ) -> Boxed<'a, T> {
+        self.observe_boxed(Box::pin(future))
     }
 
     pub(super) fn observe_boxed<'a, T: 'a>(self, future: Boxed<'a, T>) -> Boxed<'a, T> {
-        Box::pin(self.observe(future))
+        Box::pin(async move {
+            let mut running = self.start();
+            let result = future.await;
+            running.end(&result);
+            result
+        })
     }
 }
 

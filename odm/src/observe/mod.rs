@@ -53,7 +53,7 @@ mod span;
 use std::pin::Pin;
 
 use crate::bson::Document;
-use crate::collection::Collection;
+use crate::driver::Namespace;
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
@@ -73,9 +73,9 @@ pub(crate) struct Call {
 impl Call {
     /// A call on the collection of a model.
     #[inline]
-    pub(crate) fn new<D: Model>(collection: &Collection<D>, operation: &'static str) -> Self {
+    pub(crate) fn new<D: Model>(collection: &Namespace, operation: &'static str) -> Self {
         Call {
-            span: CallSpan::new(D::NAME, operation, collection.namespace()),
+            span: CallSpan::new(D::NAME, operation, collection),
             meter: Meter::new(D::NAME, operation),
         }
     }

@@ -72,24 +72,27 @@ impl CallSpan {
         }
     }
 
+    /// Boxed, since the futures of applications would otherwise contain the call several times.
     pub(super) fn observe<'a, T: 'a>(
         self,
         future: impl Future<Output = Result<T>> + Send + 'a,
-    ) -> impl Future<Output = Result<T>> + Send + 'a {
-        let span = self.0.clone();
-        async move {
-            let result = future.await;
-            self.record_result(&result);
-            result
-        }
-        .instrument(span)
+    ) -> Boxed<'a, T> {
+        self.observe_boxed(Box::pin(future))
     }
 
     pub(super) fn observe_boxed<'a, T: 'a>(self, future: Boxed<'a, T>) -> Boxed<'a, T> {
         if self.0.is_disabled() {
             return future;
         }
-        Box::pin(self.observe(future))
+        let span = self.0.clone();
+        Box::pin(
+            async move {
+                let result = future.await;
+                self.record_result(&result);
+                result
+            }
+            .instrument(span),
+        )
     }
 
     pub(super) fn within<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
