@@ -22,6 +22,7 @@ pub use crate::declaration::{
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
+pub use crate::form::{Form, FormCell, FormOf, WholeCell, of_generic};
 use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
@@ -41,6 +42,7 @@ pub use crate::path::marker::{
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::relation::{IdOf, KeyOf};
+pub use crate::stored::{stored_by_parts, stored_value};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the
@@ -70,12 +72,18 @@ pub struct Probe<'a, T>(pub &'a T);
 pub trait HasRawIds<'a> {
     /// Visits the ids and dates in the field.
     fn raw_ids<V: RawIdVisitor<'a>>(&self, visitor: &mut V);
+    /// The stored form of the field, if it is not the one that its `Serialize` writes.
+    fn stored(&self) -> Option<Result<Bson, ValueError>>;
 }
 
 impl<'a, T: Field> HasRawIds<'a> for Probe<'a, T> {
     #[inline]
     fn raw_ids<V: RawIdVisitor<'a>>(&self, visitor: &mut V) {
         self.0.raw_ids(visitor);
+    }
+    #[inline]
+    fn stored(&self) -> Option<Result<Bson, ValueError>> {
+        self.0.stored()
     }
 }
 
@@ -85,6 +93,11 @@ pub trait NoRawIds<'a> {
     /// Does nothing.
     #[inline]
     fn raw_ids<V: RawIdVisitor<'a>>(&self, _visitor: &mut V) {}
+    /// Returns `None`.
+    #[inline]
+    fn stored(&self) -> Option<Result<Bson, ValueError>> {
+        None
+    }
 }
 
 impl<'a, T> NoRawIds<'a> for &Probe<'a, T> {}
@@ -100,6 +113,68 @@ impl<T> TypeProbe<T> {
         TypeProbe(PhantomData)
     }
 }
+
+/// Sends the stored form of a whole value.
+pub fn visit_stored<'a, T, V: RawIdVisitor<'a>>(
+    value: &'a T,
+    stored: Result<Bson, ValueError>,
+    visitor: &mut V,
+) {
+    visitor.stored(value, stored.map_err(|e| e.to_string()));
+}
+
+/// The message of a flattened field whose parts cannot be converted.
+pub const FLATTENED: &str = "serde writes the values of this flattened field without a conversion to dates or decimals; store it \
+                             under a name of its own, or use `marula::bson` types";
+
+/// The stored form of a variant with a tag and a content.
+#[must_use]
+pub fn within(
+    tag_name: &str,
+    tag: &str,
+    content_name: &str,
+    content: Option<Result<Bson, ValueError>>,
+) -> Option<Result<Bson, ValueError>> {
+    content.map(|content| {
+        let mut document = BsonDocument::new();
+        document.insert(tag_name, tag);
+        document.insert(content_name, content?);
+        Ok(Bson::Document(document))
+    })
+}
+
+/// The form of a type with typed paths.
+pub trait HasForm {
+    /// The form.
+    fn form(&self) -> Form;
+    /// Whether [`Field::stored`] returns the stored form of each value.
+    fn is_whole(&self) -> bool;
+}
+
+impl<T: Field> HasForm for TypeProbe<T> {
+    #[inline]
+    fn form(&self) -> Form {
+        T::form()
+    }
+    #[inline]
+    fn is_whole(&self) -> bool {
+        T::is_whole()
+    }
+}
+
+/// Used where [`HasForm`] is not implemented.
+pub trait HasNoForm {
+    /// The form of a type without converted parts.
+    fn form(&self) -> Form {
+        Form::Plain
+    }
+    /// Returns `false`.
+    fn is_whole(&self) -> bool {
+        false
+    }
+}
+
+impl<T> HasNoForm for &TypeProbe<T> {}
 
 /// The `$jsonSchema` of a field with typed paths.
 pub trait HasSchema {

@@ -101,6 +101,8 @@ mod declaration;
 pub mod error;
 pub mod expr;
 pub mod filter;
+mod foreign;
+mod form;
 pub mod geo;
 mod hooks;
 pub mod id;

@@ -47,8 +47,8 @@ pub trait Projection<S> {
 }
 
 /// Types in which results can be read. Implemented for all that satisfy the bounds.
-pub trait Output: DeserializeOwned + Send + Sync + 'static {}
-impl<T: DeserializeOwned + Send + Sync + 'static> Output for T {}
+pub trait Output: Field + DeserializeOwned + Send + Sync + 'static {}
+impl<T: Field + DeserializeOwned + Send + Sync + 'static> Output for T {}
 
 /// Types of fields that are not an `Option`. Implemented by the derives.
 pub trait Present {}

@@ -32,7 +32,8 @@ use std::pin::Pin;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, from_bson, to_vec};
+use crate::bson::{Bson, ObjectId, Uuid as BsonUuid, doc, to_vec};
+use crate::collection::decode::value_at;
 use crate::collection::{Collection, lookup};
 use crate::error::{Error, Result, ValueError};
 use crate::expr::{Expr, Operand, lit};
@@ -359,7 +360,7 @@ impl<D: Model> Collection<D> {
         values: impl IntoIterator<Item = V>,
     ) -> Loading<'_, HashMap<A::Value, Vec<D>>>
     where
-        A: AsPath<Root = D, Mode = Read, Value: Eq + Hash + DeserializeOwned + Send>,
+        A: AsPath<Root = D, Mode = Read, Value: Field + Eq + Hash + DeserializeOwned + Send>,
         V: IntoValue<A::Value>,
     {
         let path = field(D::fields()).raw().clone();
@@ -374,12 +375,7 @@ impl<D: Model> Collection<D> {
                 while let Some((document, raw)) = found.try_next_with_raw().await? {
                     // A document without the field does not match the filter.
                     let value = lookup(raw, &field).unwrap_or(Bson::Null);
-                    let value = from_bson(&value).map_err(|source| Error::Decode {
-                        collection: self.namespace().to_string(),
-                        id: lookup(raw, "_id").map(Box::new),
-                        path: field.clone(),
-                        source,
-                    })?;
+                    let value = value_at(self.namespace(), lookup(raw, "_id"), &field, &value)?;
                     all.entry(value).or_default().push(document);
                 }
             }

@@ -18,6 +18,8 @@ use crate::path::field::Opaque;
 /// |---|---|
 /// | `String` | `&str`, `Cow<str>`, `Box<str>` |
 /// | `f64` | integers of at most 32 bits |
+/// | `bson::Decimal128` | integers of at most 64 bits |
+/// | `bson::DateTime`, `bson::Decimal128` | the dates and decimals of other crates, and vice versa |
 /// | `uuid::Uuid`, `bson::Uuid` | each for the other |
 /// | `Option<T>` | values for `T`, and an `Option` of them |
 /// | arrays | arrays of values for their elements; for `Vec<T>` also `[V; N]` and `&[V]` |
@@ -149,6 +151,36 @@ macro_rules! widened {
 // `i32`.
 widened! { i8 i16 i32 u8 u16 u32 }
 
+/// Integers as values of a type of decimals.
+macro_rules! integers_as_decimals {
+    ($field:ty) => {
+        $crate::value::integers_as_decimals!($field: i8 i16 i32 i64 u8 u16 u32 u64);
+    };
+    ($field:ty: $($t:ty)*) => { $(
+        /// Every value of the type is exact as a Decimal128.
+        impl $crate::value::IntoValue<$field> for $t {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                $crate::value::decimal(self)
+            }
+        }
+        impl $crate::value::IntoValue<Option<$field>> for $t {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                $crate::value::decimal(self)
+            }
+        }
+    )* };
+}
+pub(crate) use integers_as_decimals;
+integers_as_decimals!(Decimal128);
+
+/// An integer as a Decimal128.
+pub(crate) fn decimal(integer: impl std::fmt::Display) -> Result<Bson, ValueError> {
+    let parsed = integer.to_string().parse::<Decimal128>();
+    parsed
+        .map(Bson::Decimal128)
+        .map_err(|_| ValueError::new("the integer has more digits than a Decimal128"))
+}
+
 macro_rules! strings {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<$($generics)*> IntoValue<String> for $t {
@@ -272,7 +304,7 @@ impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String,
     }
 }
 
-/// Encodes a value for a field of the same type. Called by the derives of embedded types.
+/// Encodes an id.
 #[doc(hidden)]
 pub fn serialized<T: serde::Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
     to_bson(value).map_err(ValueError::from)

@@ -22,6 +22,10 @@ pub(crate) const UTF8_LOSSY: &str = "$__bson_private_utf8_lossy";
 pub(crate) const RAW_IDS: &str = "$marula_raw_ids";
 /// Field of [`RAW_IDS`]: one raw id.
 pub(crate) const RAW_ID: &str = "raw_id";
+/// Field of [`RAW_IDS`]: the type of a value whose stored form follows.
+pub(crate) const STORED_TYPE: &str = "stored_type";
+/// Field of [`RAW_IDS`]: the address and the stored form of a value.
+pub(crate) const STORED: &str = "stored";
 /// Field of [`RAW_IDS`]: the value.
 pub(crate) const VALUE: &str = "value";
 /// Newtype of this crate: requests the bytes of the document it is read from.

@@ -1,11 +1,14 @@
-//! Documents whose ObjectIds and DateTimes are known by type, for the ODM's derives. Not part of
-//! the public interface.
+//! Documents whose ObjectIds, DateTimes and converted values are known by type, for the ODM's
+//! derives. Not part of the public interface.
 //!
 //! Crate bson serializes an ObjectId or a DateTime as text, which costs more instructions than the
 //! rest of a small document. A serializer receives such a value as a reference of a generic type
 //! and cannot read its bytes. [`serialize`] sends the address and the bytes of each id and date
 //! first; the document's own `Serialize` then runs and decides what is written. The encoder uses
 //! the bytes sent for a reference if it has the same address and the same type.
+//!
+//! In the same way, a value whose stored form differs from what its `Serialize` writes, such as a
+//! date of another crate, is sent with its stored form. Its `Serialize` is not called.
 //!
 //! This is exact: [`RawIds::raw_ids`] yields only references that live as long as the borrow of the
 //! document, which lasts until all is written. Memory behind such a reference is not reused, and
@@ -17,15 +20,15 @@ use std::marker::PhantomData;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::markers;
-use super::ser::{RAW_ID_LEN, address_of};
-use super::{DateTime, ObjectId};
+use super::ser::{RAW_ID_LEN, StoredForm, TypeOf, address_of};
+use super::{Bson, DateTime, ObjectId};
 
 pub use super::markers::DOCUMENT_BYTES;
 
-/// A document that lists the ObjectIds and DateTimes it holds.
+/// A document that lists the ObjectIds, DateTimes and converted values it holds.
 pub trait RawIds {
-    /// Visits ids and dates, preferably in the order in which they are written. The list may be
-    /// incomplete, and may contain values that are not written.
+    /// Visits ids, dates and converted values, preferably in the order in which they are written.
+    /// The list of ids and dates may be incomplete. It may contain values that are not written.
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V);
 }
 
@@ -35,6 +38,9 @@ pub trait RawIdVisitor<'a> {
     fn object_id(&mut self, id: &'a ObjectId);
     /// A DateTime of the document.
     fn date_time(&mut self, date: &'a DateTime);
+    /// A value of the document that is stored as `stored`. An error is that of the value's field when
+    /// it is written.
+    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, String>);
 }
 
 /// Serializes `value`, which is `document` or a part of it, by its own `Serialize`. For this
@@ -90,6 +96,16 @@ impl<'a, F: SerializeStruct> RawIdVisitor<'a> for Sender<'a, '_, F> {
     #[inline]
     fn date_time(&mut self, date: &'a DateTime) {
         self.send(date, &date.timestamp_millis().to_le_bytes());
+    }
+
+    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, String>) {
+        if self.result.is_ok() {
+            let fields = &mut *self.fields;
+            let sent = StoredForm::new(address_of(value), stored);
+            self.result = fields
+                .serialize_field(markers::STORED_TYPE, &TypeOf::<T>::new())
+                .and_then(|()| fields.serialize_field(markers::STORED, &sent));
+        }
     }
 }
 

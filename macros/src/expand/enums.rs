@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 
 use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
-use crate::expand::{at, buffered, json_schema};
+use crate::expand::{at, buffered, json_schema, parts};
 use crate::model::{Content, Model, Place, Variant};
 
 pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
@@ -13,7 +13,11 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
         ident, fields_ident, ..
     } = model;
     let type_ = accessors_type(model, fields_ident);
-    let traits = field_traits(model, &json_schema::enumeration(ident, variants));
+    let (parts, schema) = (
+        parts::enumeration(ident, variants),
+        json_schema::enumeration(ident, variants),
+    );
+    let traits = field_traits(model, &quote!(#parts #schema));
     let checks = buffered::check_variants(variants);
     let types = variants.iter().map(|v| content_type(model, v));
     let methods = variants.iter().map(|v| {

@@ -2,10 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::Member;
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered, json_schema};
+use crate::expand::{at, buffered, json_schema, parts};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The type of a struct's accessors, and its traits.
@@ -20,10 +19,10 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
             &[#(#names),*]
         }
     };
-    let raw_ids = raw_ids(&accessors.iter().filter_map(stored_by_type).collect::<Vec<_>>());
+    let parts = parts::structure(accessors);
     let checks = buffered::check_flattened(accessors.iter());
     let schema = json_schema::structure(ident, accessors);
-    let traits = field_traits(model, &quote!(#stored_names #raw_ids #schema));
+    let traits = field_traits(model, &quote!(#stored_names #parts #schema));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -35,25 +34,6 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
         impl __m::Embedded for #ident {}
         impl __m::IndexKey for #ident {}
         impl __m::HashedKey for #ident {}
-    }
-}
-
-/// The field, if its value is stored by its own type and may contain ids or dates.
-fn stored_by_type(accessor: &Accessor) -> Option<Member> {
-    match accessor.kind {
-        AccessorKind::Typed | AccessorKind::Flat => Some(Member::Named(accessor.ident.clone())),
-        AccessorKind::As(_) | AccessorKind::Opaque => None,
-    }
-}
-
-/// The method that visits the ids and dates of all fields.
-pub(super) fn raw_ids(fields: &[Member]) -> TokenStream {
-    quote! {
-        #[inline]
-        fn raw_ids<'__a, __V: __m::RawIdVisitor<'__a>>(&'__a self, __visitor: &mut __V) {
-            use __m::{HasRawIds as _, NoRawIds as _};
-            #((&__m::Probe(&self.#fields)).raw_ids(__visitor);)*
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod fields;
 mod index;
 mod json_schema;
 mod managed;
+mod parts;
 mod projection;
 mod root;
 mod shape;
@@ -30,7 +31,7 @@ fn at(span: Span) -> Span {
 fn allowed() -> TokenStream {
     quote! {
         #[allow(
-            unused_imports, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
+            unused_imports, unreachable_patterns, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
             missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
         )]
     }

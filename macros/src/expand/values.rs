@@ -5,13 +5,12 @@ use quote::{quote, quote_spanned};
 use syn::Ident;
 use syn::spanned::Spanned;
 
-use crate::expand::fields::raw_ids;
-use crate::expand::{at, json_schema};
+use crate::expand::{at, json_schema, parts};
 use crate::model::Newtype;
 
 /// A newtype has the accessors and operators of its content, but values only of its own type.
 pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
-    let Newtype { ty: inner, member } = newtype;
+    let inner = &newtype.ty;
     let markers = [
         "Embedded",
         "Ordered",
@@ -32,9 +31,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         quote!(impl __m::#marker for #ident where for<'__a> #inner: __m::#marker {})
     });
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
-    let raw_ids = member
-        .as_ref()
-        .map(|member| raw_ids(std::slice::from_ref(member)));
+    let parts = parts::newtype(newtype);
     let schema = json_schema::newtype(newtype);
     quote! {
         impl __m::Field for #ident {
@@ -42,7 +39,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 __m::Wrapped::new(<#inner as __m::Field>::nav(__m::Path::retype(&path)))
             }
-            #raw_ids
+            #parts
             #schema
         }
         #(#forwarded)*
@@ -88,7 +85,7 @@ pub(super) fn operand(ident: &Ident) -> TokenStream {
 
 /// Values of the type in filters and updates, in the form that serde stores.
 pub(super) fn into_value(ident: &Ident) -> TokenStream {
-    let serialized = quote_spanned!(at(ident.span())=> __m::serialized(self));
+    let serialized = quote_spanned!(at(ident.span())=> __m::stored_value(self));
     let output = quote!(::core::result::Result<__m::Bson, __m::ValueError>);
     quote! {
         impl __m::IntoValue<#ident> for &#ident {

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::case::{Rule, snake};
 use crate::diagnostics::Sink;
-use crate::model::{Body, Content, Place, Variant, fields, fresh};
+use crate::model::{Body, Content, Part, Place, Variant, fields, fresh};
 use crate::parse::{self, Name, Parsed, Shape};
 
 pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
@@ -111,12 +111,39 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     };
     let name = snake(&rust_name);
     Variant {
+        ident: variant.ident.clone(),
+        parts: parts(variant, &content),
+        is_tuple: matches!(&variant.shape, Shape::Tuple(fields) if fields.len() != 1),
         accessor: method(&name, variant.ident.span()),
         is: Ident::new(&format!("is_{name}"), variant.ident.span()),
         buffered: is_buffered(parsed),
         read_types: read_types(variant),
         place,
         content,
+    }
+}
+
+/// The fields of a variant that are stored by their own types.
+fn parts(variant: &parse::Variant, content: &Content) -> Vec<Part> {
+    match (&variant.shape, content) {
+        _ if variant.serde.with.is_some() => Vec::new(),
+        (_, Content::Fields { accessors, .. }) => accessors.iter().filter_map(Part::of_accessor).collect(),
+        (Shape::Tuple(fields), _) => {
+            let written = fields.iter().enumerate().filter(|(_, f)| !f.serde.skipped);
+            let positions = written.enumerate();
+            positions
+                .filter(|(_, (_, f))| {
+                    let attributes = &f.attributes;
+                    attributes.opaque.is_none() && attributes.stored_as.is_none() && f.serde.with.is_none()
+                })
+                .map(|(position, (index, f))| Part {
+                    member: syn::Member::from(index),
+                    name: Some(position.to_string()),
+                    ty: f.ty.clone(),
+                })
+                .collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -90,8 +90,37 @@ pub(crate) struct Newtype {
     pub(crate) member: Option<Member>,
 }
 
+/// A field that is stored by its own type.
+pub(crate) struct Part {
+    pub(crate) member: Member,
+    /// The stored name. `None` if its fields are fields of the outer document.
+    pub(crate) name: Option<String>,
+    pub(crate) ty: Type,
+}
+
+impl Part {
+    /// The field, if it is stored by its own type.
+    pub(crate) fn of_accessor(accessor: &Accessor) -> Option<Self> {
+        let name = match accessor.kind {
+            AccessorKind::Typed => Some(accessor.name.clone()),
+            AccessorKind::Flat => None,
+            AccessorKind::As(_) | AccessorKind::Opaque => return None,
+        };
+        Some(Part {
+            member: Member::Named(accessor.ident.clone()),
+            name,
+            ty: accessor.ty.clone(),
+        })
+    }
+}
+
 /// One variant of an enum with data.
 pub(crate) struct Variant {
+    pub(crate) ident: Ident,
+    /// The fields that are stored by their own types.
+    pub(crate) parts: Vec<Part>,
+    /// Whether the content is stored as an array.
+    pub(crate) is_tuple: bool,
     /// The name of its accessor.
     pub(crate) accessor: Ident,
     /// The name of its filter.

@@ -5,11 +5,20 @@ use serde::{Deserialize, Serialize};
 use crate::aggregate::Pipeline;
 use crate::bson::{Bson, Document, doc};
 use crate::model::Model;
+use crate::path::field::Field;
+use crate::path::{Mode, Path};
 
 /// The type of the documents after [`merge_into`](Pipeline::merge_into) and [`out`](Pipeline::out):
 /// there are none. Run the pipeline by [`execute`](Pipeline::execute).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written(());
+
+impl Field for Written {
+    type Nav<R, M: Mode> = Path<R, Written, M>;
+    fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
+        path
+    }
+}
 
 /// What `$merge` does with a document that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -7,14 +7,36 @@ use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::bson::raw_ids::DOCUMENT_BYTES;
-use crate::bson::{Bson, DecodeError, RawDocument, from_raw, from_slice};
+use crate::bson::{Bson, RawDocument};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
+use crate::form::decode::Undecodable;
 use crate::model::Model;
+use crate::path::field::Field;
+use crate::stored::{decode_bytes, decode_raw, decode_value};
 
 /// Decodes a document. The error contains the collection, the `_id` and the path of the field.
-fn decode<T: DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
-    from_raw(raw).map_err(|source| Undecoded::new(raw, source).in_collection(namespace))
+fn decode<T: Field + DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
+    decode_raw(raw).map_err(|error| Undecoded::new(raw, error).in_collection(namespace))
+}
+
+/// Decodes a value at a path.
+pub(crate) fn value_at<T: Field + DeserializeOwned>(
+    namespace: &Namespace,
+    id: Option<Bson>,
+    path: &str,
+    value: &Bson,
+) -> Result<T> {
+    decode_value(value).map_err(|Undecodable { path: inner, source }| Error::Decode {
+        collection: namespace.to_string(),
+        id: id.map(Box::new),
+        path: match &*inner {
+            "" => path.to_owned(),
+            _ if inner.starts_with('[') => format!("{path}{inner}"),
+            _ => format!("{path}.{inner}"),
+        },
+        source,
+    })
 }
 
 /// The type in which documents are read: a model, whose hook runs after a document was decoded, or
@@ -36,7 +58,7 @@ impl<D: Model> ReadAs<D> {
     }
 }
 
-impl<T: DeserializeOwned> ReadAs<T> {
+impl<T: Field + DeserializeOwned> ReadAs<T> {
     /// A projection, or the result of a pipeline.
     pub(crate) fn value() -> Self {
         ReadAs(Ok)
@@ -65,10 +87,10 @@ pub(super) struct Found<D>(std::result::Result<D, Box<Undecoded>>);
 /// A decode error, with the `_id` of the document.
 pub(super) struct Undecoded {
     id: Option<Box<Bson>>,
-    source: DecodeError,
+    error: Undecodable,
 }
 
-impl<'de, D: DeserializeOwned> Deserialize<'de> for Found<D> {
+impl<'de, D: Field + DeserializeOwned> Deserialize<'de> for Found<D> {
     fn deserialize<S: Deserializer<'de>>(deserializer: S) -> std::result::Result<Self, S::Error> {
         deserializer.deserialize_newtype_struct(DOCUMENT_BYTES, FromBytes(PhantomData))
     }
@@ -77,7 +99,7 @@ impl<'de, D: DeserializeOwned> Deserialize<'de> for Found<D> {
 /// Decodes a model from the bytes of its document.
 struct FromBytes<D>(PhantomData<fn() -> D>);
 
-impl<'de, D: DeserializeOwned> Visitor<'de> for FromBytes<D> {
+impl<'de, D: Field + DeserializeOwned> Visitor<'de> for FromBytes<D> {
     type Value = Found<D>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,16 +109,16 @@ impl<'de, D: DeserializeOwned> Visitor<'de> for FromBytes<D> {
     #[inline]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
         Ok(Found(
-            from_slice(bytes).map_err(|source| undecoded(bytes, source)),
+            decode_bytes(bytes).map_err(|error| undecoded(bytes, error)),
         ))
     }
 }
 
 #[cold]
-fn undecoded(bytes: &[u8], source: DecodeError) -> Box<Undecoded> {
+fn undecoded(bytes: &[u8], error: Undecodable) -> Box<Undecoded> {
     Box::new(match RawDocument::from_bytes(bytes) {
-        Ok(raw) => Undecoded::new(raw, source),
-        Err(_) => Undecoded { id: None, source },
+        Ok(raw) => Undecoded::new(raw, error),
+        Err(_) => Undecoded { id: None, error },
     })
 }
 
@@ -109,11 +131,11 @@ impl<T> Found<T> {
 }
 
 impl Undecoded {
-    fn new(raw: &RawDocument, source: DecodeError) -> Self {
+    fn new(raw: &RawDocument, error: Undecodable) -> Self {
         let id = raw.get("_id").ok().flatten();
         Self {
             id: id.and_then(|id| Bson::try_from(id).ok()).map(Box::new),
-            source,
+            error,
         }
     }
 
@@ -121,8 +143,8 @@ impl Undecoded {
         Error::Decode {
             collection: namespace.to_string(),
             id: self.id,
-            path: self.source.path().to_owned(),
-            source: self.source,
+            path: self.error.path,
+            source: self.error.source,
         }
     }
 }

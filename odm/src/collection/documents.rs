@@ -12,6 +12,7 @@ use crate::collection::decode::ReadAs;
 use crate::driver::{Cursor, Namespace};
 use crate::error::Result;
 use crate::observe::Call;
+use crate::path::field::Field;
 
 /// The documents of a cursor: a [`Stream`], also readable by [`try_next`](Documents::try_next).
 /// Created by [`Find::stream`](crate::collection::Find::stream).
@@ -27,7 +28,7 @@ pub struct Documents<D> {
     call: Call,
 }
 
-impl<D: DeserializeOwned> Documents<D> {
+impl<D: Field + DeserializeOwned> Documents<D> {
     /// A function that reads a cursor as the documents of a call.
     pub(crate) fn of(
         namespace: Namespace,
@@ -107,7 +108,7 @@ impl<D: DeserializeOwned> Documents<D> {
     }
 }
 
-impl<D: DeserializeOwned> Stream for Documents<D> {
+impl<D: Field + DeserializeOwned> Stream for Documents<D> {
     type Item = Result<D>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

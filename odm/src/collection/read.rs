@@ -6,10 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use serde::de::DeserializeOwned;
 
-use crate::bson::{Bson, RawDocumentBuf, doc, from_bson};
+use crate::bson::{Bson, RawDocumentBuf, doc};
 use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
-use crate::collection::decode::{Found, ReadAs};
+use crate::collection::decode::{Found, ReadAs, value_at};
 use crate::driver::action;
 use crate::driver::options::{
     CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
+use crate::path::field::Field;
 use crate::path::{RawPath, check_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
@@ -304,21 +305,14 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 }
 
-impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
+impl<'a, D: Model, T: Field + DeserializeOwned> Distinct<'a, D, T> {
     fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
         let Distinct {
             collection, field, ..
         } = self;
         let sending = self.action.map(IntoFuture::into_future);
         async move {
-            let decode = |value: Bson| {
-                from_bson(&value).map_err(|source| Error::Decode {
-                    collection: collection.namespace().to_string(),
-                    id: None,
-                    path: field.clone(),
-                    source,
-                })
-            };
+            let decode = |value: Bson| value_at(collection.namespace(), None, &field, &value);
             sending?.await?.into_iter().map(decode).collect()
         }
     }
@@ -327,4 +321,4 @@ impl<'a, D: Model, T: DeserializeOwned> Distinct<'a, D, T> {
 awaitable!(['a, D: Model] Exists<'a, D> => bool);
 awaitable!(['a, D: Model] Count<'a, D> => u64);
 awaitable!(['a] EstimatedCount<'a> => u64);
-awaitable!(['a, D: Model, T: DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);
+awaitable!(['a, D: Model, T: Field + DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

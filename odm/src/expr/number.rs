@@ -52,24 +52,26 @@ pub trait Promote<B> {
 
 macro_rules! promote {
     ($($a:ty, $b:ty => $out:ty, $quotient:ty;)*) => { $(
-        impl Promote<$b> for $a {
+        impl $crate::expr::Promote<$b> for $a {
             type Out = $out;
             type Quotient = $quotient;
         }
-        impl Promote<Option<$b>> for $a {
+        impl $crate::expr::Promote<Option<$b>> for $a {
             type Out = Option<$out>;
             type Quotient = Option<$quotient>;
         }
-        impl Promote<$b> for Option<$a> {
+        impl $crate::expr::Promote<$b> for Option<$a> {
             type Out = Option<$out>;
             type Quotient = Option<$quotient>;
         }
-        impl Promote<Option<$b>> for Option<$a> {
+        impl $crate::expr::Promote<Option<$b>> for Option<$a> {
             type Out = Option<$out>;
             type Quotient = Option<$quotient>;
         }
     )* };
 }
+#[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
+pub(crate) use promote;
 promote! {
     i64, i64 => i64, f64;
     i64, f64 => f64, f64;

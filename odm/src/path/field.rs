@@ -31,6 +31,8 @@ use crate::bson::raw_ids::RawIdVisitor;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
+use crate::error::ValueError;
+use crate::form::Form;
 use crate::json_schema::{self, OuterTypes};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 
@@ -40,10 +42,9 @@ use crate::path::{AsPath, Mode, Path, Wrapped};
     message = "`{Self}` has no typed paths",
     label = "`{Self}` does not implement `marula::Field`",
     note = "for your own type, derive `marula::Embedded`",
-    note = "for a date or a decimal of another crate, store it as BSON with `#[serde(with = \"..\")]`, and name the stored type \
-            with `#[document(as = marula::bson::DateTime)]` or `as = marula::bson::Decimal128`",
-    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes, which is text for most \
-            dates"
+    note = "for a date or a decimal of the crates chrono, time, jiff, rust_decimal and bigdecimal, enable the feature of this name \
+            of marula",
+    note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {
     /// The type that the accessor of such a field returns.
@@ -62,11 +63,67 @@ pub trait Field: Sized {
     fn json_schema(_outer: &mut OuterTypes) -> Document {
         Document::new()
     }
-    /// Visits the ObjectIds and DateTimes in a value, which are then stored from their bytes and
-    /// not by way of their text.
+    /// Visits the parts of a value that are then stored from their bytes and not by their
+    /// `Serialize`: ObjectIds, DateTimes, dates and decimals of other crates.
     #[doc(hidden)]
     #[inline]
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
+    /// Where the parts of a stored value are that are converted before they are read.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    fn form() -> Form {
+        Form::Plain
+    }
+    /// Whether [`stored`](Field::stored) returns the stored form of each value: for dates and decimals
+    /// of other crates, and for types whose `Serialize` calls that of such a value without the encoder
+    /// in between.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    fn is_whole() -> bool {
+        false
+    }
+    /// The stored form of a value of a type that [is whole](Field::is_whole).
+    #[doc(hidden)]
+    #[inline]
+    fn stored(&self) -> Option<Result<Bson, ValueError>> {
+        None
+    }
+    /// Visits the parts of a value that is not sent as a whole.
+    #[doc(hidden)]
+    #[inline]
+    fn parts<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
+}
+
+/// The form of a type whose parts are the elements of arrays or the values of maps.
+type Whole = Option<Result<Bson, ValueError>>;
+
+/// Visits a value as a whole.
+#[inline]
+fn visit_whole<'a, T: Field, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut V) {
+    if let Some(stored) = value.stored() {
+        visitor.stored(value, stored.map_err(|e| e.to_string()));
+    }
+}
+
+fn whole_array<'a, T: Field + 'a>(elements: impl Iterator<Item = &'a T>) -> Whole {
+    T::is_whole().then(|| {
+        elements
+            .filter_map(T::stored)
+            .collect::<Result<_, _>>()
+            .map(Bson::Array)
+    })
+}
+
+fn whole_map<'a, T: Field + 'a>(entries: impl Iterator<Item = (&'a String, &'a T)>) -> Whole {
+    T::is_whole().then(|| {
+        let stored = entries.filter_map(|(key, value)| Some((key.clone(), value.stored()?)));
+        let document = stored
+            .map(|(key, value)| Ok((key, value?)))
+            .collect::<Result<Document, _>>();
+        document.map(Bson::Document)
+    })
 }
 
 /// A type that is stored as a document. Implemented by `#[derive(Embedded)]` and
@@ -149,8 +206,43 @@ plain! {
     [] Bson: Document::new();
     [] Document: json_schema::types(&["object"]);
     [T] Opaque<T>: Document::new();
-    [V, S] HashMap<String, V, S>: json_schema::types(&["object"]);
-    [V] BTreeMap<String, V>: json_schema::types(&["object"]);
+}
+
+macro_rules! maps {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<V: Field, $($generics)*> Field for $t {
+            type Nav<R, M: Mode> = Path<R, $t, M>;
+            #[inline]
+            fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
+                path
+            }
+            #[inline]
+            fn raw_ids<'a, I: RawIdVisitor<'a>>(&'a self, visitor: &mut I) {
+                if V::is_whole() {
+                    visit_whole(self, visitor);
+                } else {
+                    self.values().for_each(|value| value.raw_ids(visitor));
+                }
+            }
+            fn is_whole() -> bool {
+                V::is_whole()
+            }
+            fn stored(&self) -> Whole {
+                whole_map(self.iter())
+            }
+            fn form() -> Form {
+                Form::Entries(V::form)
+            }
+            fn json_schema(_outer: &mut OuterTypes) -> Document {
+                json_schema::types(&["object"])
+            }
+        }
+    )* };
+}
+
+maps! {
+    [S] HashMap<String, V, S>;
+    [] BTreeMap<String, V>;
 }
 
 macro_rules! arrays {
@@ -163,7 +255,20 @@ macro_rules! arrays {
             }
             #[inline]
             fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-                self.iter().for_each(|element| element.raw_ids(visitor));
+                if T::is_whole() {
+                    visit_whole(self, visitor);
+                } else {
+                    self.iter().for_each(|element| element.raw_ids(visitor));
+                }
+            }
+            fn is_whole() -> bool {
+                T::is_whole()
+            }
+            fn stored(&self) -> Whole {
+                whole_array(self.iter())
+            }
+            fn form() -> Form {
+                Form::Elements(T::form)
             }
             fn json_schema(outer: &mut OuterTypes) -> Document {
                 json_schema::array(T::json_schema(outer), $length)
@@ -194,6 +299,20 @@ impl<T: Field> Field for Option<T> {
             value.raw_ids(visitor);
         }
     }
+    #[inline]
+    fn is_whole() -> bool {
+        T::is_whole()
+    }
+    fn stored(&self) -> Whole {
+        match self {
+            Some(value) => value.stored(),
+            None => T::is_whole().then_some(Ok(Bson::Null)),
+        }
+    }
+    #[inline]
+    fn form() -> Form {
+        T::form()
+    }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         json_schema::nullable(T::json_schema(outer))
     }
@@ -208,7 +327,23 @@ impl<T: Field> Field for Box<T> {
     }
     #[inline]
     fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
-        (**self).raw_ids(visitor);
+        if T::is_whole() {
+            visit_whole(self, visitor);
+        } else {
+            (**self).raw_ids(visitor);
+        }
+    }
+    #[inline]
+    fn is_whole() -> bool {
+        T::is_whole()
+    }
+    #[inline]
+    fn form() -> Form {
+        T::form()
+    }
+    #[inline]
+    fn stored(&self) -> Option<Result<Bson, ValueError>> {
+        (**self).stored()
     }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         T::json_schema(outer)
@@ -221,6 +356,17 @@ impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
         <T::Owned as Field>::nav(path.into_type())
+    }
+    fn raw_ids<'a, V: RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+        // A borrowed value is not of the owned type, so its stored form is not known.
+        if !matches!(<T::Owned as Field>::form(), Form::Plain) {
+            let message = "a `Cow` of a type that is stored in another form than that of its `Serialize`; use the owned type";
+            visitor.stored(self, Err(message.to_owned()));
+        }
+    }
+    #[inline]
+    fn form() -> Form {
+        <T::Owned as Field>::form()
     }
     fn json_schema(outer: &mut OuterTypes) -> Document {
         <T::Owned as Field>::json_schema(outer)

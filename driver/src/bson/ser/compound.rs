@@ -6,7 +6,6 @@ use serde::ser;
 use super::Encoder;
 use super::extended_json_shapes::{RawKind, RawSerializer, ShapeSerializer};
 use super::key::KeySerializer;
-use super::value::ValueSerializer;
 use crate::bson::element::Counter;
 use crate::bson::error::EncodeError;
 use crate::bson::markers;
@@ -133,11 +132,19 @@ impl ser::SerializeStruct for StructSerializer<'_, '_> {
             Self::WithRawIds(encoder) if key == markers::RAW_ID => {
                 value.serialize(RawSerializer::new(encoder, RawKind::RawId))
             }
+            Self::WithRawIds(encoder) if key == markers::STORED_TYPE => {
+                encoder.stored.get_or_insert_default().set_type::<T>();
+                Ok(())
+            }
+            Self::WithRawIds(encoder) if key == markers::STORED => {
+                value.serialize(RawSerializer::new(encoder, RawKind::Stored))
+            }
             Self::WithRawIds(encoder) => {
-                let result = value.serialize(ValueSerializer::new(encoder));
+                let result = encoder.value(value);
                 // On an error too: the caller may ignore it, and the value is no longer borrowed
                 // then.
                 encoder.raw_ids.clear();
+                encoder.stored = None;
                 result
             }
         }

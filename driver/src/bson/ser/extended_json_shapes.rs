@@ -29,6 +29,8 @@ pub(super) enum RawKind {
     Bytes,
     /// Not written: address and bytes of an id or a date.
     RawId,
+    /// Not written: address and stored form of a value.
+    Stored,
 }
 
 /// Writes the content of a newtype that contains bytes.
@@ -445,11 +447,17 @@ impl Serializer for RawSerializer<'_, '_> {
             self.encoder.raw_ids.add(value);
             return Ok(());
         }
+        if self.kind == RawKind::Stored {
+            if let Some(forms) = &mut self.encoder.stored {
+                forms.add(value);
+            }
+            return Ok(());
+        }
         let (kind, subtype) = match self.kind {
             RawKind::Document => (ElementType::EmbeddedDocument, None),
             RawKind::Array => (ElementType::Array, None),
             RawKind::Uuid => (ElementType::Binary, Some(4)),
-            RawKind::Bytes | RawKind::RawId => (ElementType::Binary, Some(0)),
+            RawKind::Bytes | RawKind::RawId | RawKind::Stored => (ElementType::Binary, Some(0)),
         };
         self.encoder.kind(kind)?;
         match subtype {

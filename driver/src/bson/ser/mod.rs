@@ -6,6 +6,7 @@ mod compound;
 mod extended_json_shapes;
 mod key;
 mod raw_ids;
+mod stored;
 mod value;
 
 use std::cell::Cell;
@@ -19,6 +20,7 @@ use super::limits::{MAX_DEPTH, length};
 use super::spec::ElementType;
 
 pub(super) use raw_ids::{RAW_ID_LEN, address_of};
+pub(super) use stored::{StoredForm, TypeOf};
 pub(super) use value::ValueSerializer;
 
 /// Appends `value` as one document to `out`. After an error `out` is unchanged.
@@ -74,6 +76,7 @@ pub(super) struct Encoder<'o> {
     /// a text form and a form of 16 bytes, as `uuid::Uuid` has, and is written as a UUID.
     asked: Cell<bool>,
     raw_ids: raw_ids::RawIds,
+    stored: Option<Box<stored::StoredForms>>,
 }
 
 /// The type index of a document outside of an element.
@@ -99,6 +102,7 @@ impl Encoder<'_> {
             human_readable: false,
             asked: Cell::new(false),
             raw_ids: raw_ids::RawIds::default(),
+            stored: None,
         }
     }
 
@@ -129,6 +133,16 @@ impl Encoder<'_> {
             self.kind(kind)?;
             let len = if kind == ElementType::ObjectId { 12 } else { 8 };
             self.out.extend_from_slice(bytes.get(..len).unwrap_or_default());
+            return Ok(());
+        }
+        if stored::can_be_stored::<T>()
+            && let Some(forms) = &mut self.stored
+            && let Some(form) = forms.find(value)
+        {
+            let (kind, bytes) = form?;
+            self.kind(kind)?;
+            self.out
+                .extend_from_slice(self.stored.as_ref().map_or(&[], |forms| forms.bytes(bytes)));
             return Ok(());
         }
         value.serialize(ValueSerializer::new(self))

@@ -1,0 +1,93 @@
+//! A Decimal128 as its digits and its exponent.
+
+use crate::bson::{Bson, Decimal128};
+use crate::error::ValueError;
+
+/// The greatest number of digits of a Decimal128.
+pub(super) const MAX_DIGITS: usize = 34;
+/// The exponents of a Decimal128 whose digits are an integer.
+pub(super) const EXPONENTS: std::ops::RangeInclusive<i64> = -6176..=6111;
+
+/// A finite decimal number: `±coefficient · 10^exponent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digits {
+    pub(super) is_negative: bool,
+    pub(super) coefficient: u128,
+    pub(super) exponent: i64,
+}
+
+impl Digits {
+    /// The digits of a stored decimal; `None` for other BSON types.
+    pub(super) fn of(stored: &Bson, ty: &str) -> Result<Option<Self>, ValueError> {
+        match stored {
+            Bson::Decimal128(decimal) => Self::parse(&decimal.to_string())
+                .map(Some)
+                .ok_or_else(|| ValueError::new(format!("the stored decimal is not a number of type `{ty}`"))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Parses the text form of a finite Decimal128, such as `-12.50` and `1E+3`.
+    fn parse(text: &str) -> Option<Self> {
+        let (is_negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (digits, exponent) = match text.split_once(['E', 'e']) {
+            Some((digits, exponent)) => (digits, exponent.parse::<i64>().ok()?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let coefficient = format!("{whole}{fraction}").parse::<u128>().ok()?;
+        Some(Digits {
+            is_negative,
+            coefficient,
+            exponent: exponent - i64::try_from(fraction.len()).ok()?,
+        })
+    }
+
+    /// The stored decimal with exactly these digits.
+    pub(super) fn to_stored(self) -> Result<Bson, ValueError> {
+        let out_of_range =
+            || ValueError::new("the decimal has more digits or a larger exponent than a Decimal128");
+        let digits = self.coefficient.to_string();
+        if digits.len() > MAX_DIGITS || !EXPONENTS.contains(&self.exponent) {
+            return Err(out_of_range());
+        }
+        let sign = if self.is_negative { "-" } else { "" };
+        let text = format!("{sign}{digits}E{}", self.exponent);
+        text.parse::<Decimal128>()
+            .map(Bson::Decimal128)
+            .map_err(|_| out_of_range())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_go_both_ways() {
+        for text in [
+            "0",
+            "-0",
+            "12.50",
+            "-0.001",
+            "1E+3",
+            "9.999999999999999999999999999999999E+6144",
+            "1E-6176",
+        ] {
+            let digits = Digits::parse(text).unwrap();
+            assert_eq!(digits.to_stored().unwrap().to_string(), text, "{digits:?}");
+        }
+        for text in ["NaN", "Infinity", "-Infinity", ""] {
+            assert_eq!(Digits::parse(text), None, "{text}");
+        }
+        let long = Digits {
+            is_negative: false,
+            coefficient: 10_u128.pow(34),
+            exponent: 0,
+        };
+        assert!(long.to_stored().is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! The traits of fields for a type that is stored as a date or a decimal.
+
+/// What all such types have in common. `$bson`: the BSON type as which the type is stored.
+macro_rules! stored_type {
+    ($t:ty, $bson:ty, $schema:literal, [$($marker:ident)*]) => {
+        impl $crate::path::field::Field for $t {
+            type Nav<R, M: $crate::path::Mode> = $crate::path::Path<R, $t, M>;
+            fn nav<R, M: $crate::path::Mode>(path: $crate::path::Path<R, Self, M>) -> Self::Nav<R, M> {
+                path
+            }
+            fn raw_ids<'a, V: $crate::bson::raw_ids::RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
+                let stored = $crate::form::Converted::to_stored(self);
+                visitor.stored(self, stored.map_err(|e| e.to_string()));
+            }
+            fn form() -> $crate::form::Form {
+                $crate::form::Form::Value($crate::form::Conversion::of::<$t>())
+            }
+            fn is_whole() -> bool {
+                true
+            }
+            fn stored(
+                &self,
+            ) -> Option<Result<$crate::bson::Bson, $crate::error::ValueError>> {
+                Some($crate::form::Converted::to_stored(self))
+            }
+            fn json_schema(_outer: &mut $crate::json_schema::OuterTypes) -> $crate::bson::Document {
+                $crate::json_schema::types(&[$schema])
+            }
+        }
+
+        $crate::foreign::kinds::values! {
+            $t => $t;
+            &$t => $t;
+            $t => $bson;
+            &$t => $bson;
+        }
+        $crate::foreign::kinds::bson_values! {
+            $bson => $t;
+            &$bson => $t;
+        }
+
+        impl<R> $crate::expr::Operand<R> for $t {
+            type Value = $t;
+            fn into_operand(self) -> $crate::expr::Expr<R, $t> {
+                $crate::expr::lit(self)
+            }
+        }
+        $crate::foreign::kinds::fits! {
+            $t => $bson;
+            $bson => $t;
+        }
+
+        impl $crate::projection::Projection<$t> for $t {}
+        impl $crate::projection::Present for $t {}
+        impl<N: $crate::path::buffered::Depth> $crate::path::buffered::ContainsUuid<N> for $t {
+            const FOUND: bool = false;
+        }
+        $(impl $crate::path::marker::$marker for $t {})*
+        impl $crate::path::marker::Ordered for $t {}
+        impl $crate::path::marker::KeysetKey for $t {}
+        impl $crate::path::marker::IndexKey for $t {}
+        impl $crate::path::marker::HashedKey for $t {}
+    };
+}
+
+/// Values of a type that is stored in another form.
+macro_rules! values {
+    ($($value:ty => $field:ty;)*) => { $(
+        impl $crate::value::IntoValue<$field> for $value {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                use $crate::form::Converted as _;
+                self.to_stored()
+            }
+        }
+        impl $crate::value::IntoValue<Option<$field>> for $value {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                use $crate::form::Converted as _;
+                self.to_stored()
+            }
+        }
+    )* };
+}
+
+/// BSON values for a field of another type.
+macro_rules! bson_values {
+    ($($value:ty => $field:ty;)*) => { $(
+        impl $crate::value::IntoValue<$field> for $value {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                Ok($crate::bson::Bson::from(self.clone()))
+            }
+        }
+        impl $crate::value::IntoValue<Option<$field>> for $value {
+            fn into_value(self) -> Result<$crate::bson::Bson, $crate::error::ValueError> {
+                Ok($crate::bson::Bson::from(self.clone()))
+            }
+        }
+    )* };
+}
+
+/// Expressions of types with the same stored form.
+macro_rules! fits {
+    ($($from:ty => $to:ty;)*) => { $(
+        impl $crate::expr::Fits<$to> for $from {}
+        impl $crate::expr::Fits<Option<$to>> for $from {}
+        impl $crate::expr::Fits<Option<$to>> for Option<$from> {}
+    )* };
+}
+
+/// A type that is stored as a date.
+macro_rules! date_type {
+    ($t:ty, [$($marker:ident)*]) => {
+        $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, "date", [$($marker)*]);
+        impl $crate::path::marker::TtlKey for $t {}
+        impl $crate::path::marker::TtlKey for Vec<$t> {}
+        impl $crate::expr::DatePart for $t {
+            type With<T> = T;
+        }
+        impl $crate::expr::ToText for $t {}
+    };
+}
+
+/// A type of times, which are stored as dates.
+macro_rules! time_type {
+    ($t:ty) => {
+        $crate::foreign::kinds::date_type!($t, [Date]);
+        impl $crate::managed::ManagedDate for $t {
+            fn from_date(date: $crate::bson::DateTime) -> Option<Self> {
+                let stored = $crate::bson::Bson::DateTime(date);
+                $crate::form::Converted::from_stored(&stored).ok().flatten()
+            }
+        }
+    };
+}
+
+/// A type of days, which are stored as dates at midnight in UTC.
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+macro_rules! day_type {
+    ($t:ty) => {
+        $crate::foreign::kinds::date_type!($t, []);
+    };
+}
+
+/// A type of decimals, which are stored as Decimal128. `$average`: the type of quotients.
+#[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
+macro_rules! decimal_type {
+    ($t:ty, average $average:ty) => {
+        $crate::foreign::kinds::stored_type!($t, $crate::bson::Decimal128, "decimal", [Numeric]);
+        impl $crate::expr::Number for $t {
+            type Wide = $t;
+            type With<T> = T;
+        }
+        $crate::expr::promote! {
+            i64, $t => $t, $average;
+            $t, i64 => $t, $average;
+            f64, $t => $crate::bson::Decimal128, $crate::bson::Decimal128;
+            $t, f64 => $crate::bson::Decimal128, $crate::bson::Decimal128;
+            $crate::bson::Decimal128, $t => $crate::bson::Decimal128, $crate::bson::Decimal128;
+            $t, $crate::bson::Decimal128 => $crate::bson::Decimal128, $crate::bson::Decimal128;
+            $t, $t => $t, $average;
+        }
+        impl $crate::expr::Summed for $t {
+            type Sum = $t;
+            type Average = $average;
+            fn of_nulls(raw: $crate::expr::Raw) -> $crate::expr::Raw {
+                <$crate::bson::Decimal128 as $crate::expr::Summed>::of_nulls(raw)
+            }
+        }
+        impl $crate::expr::ToText for $t {}
+        $crate::value::integers_as_decimals!($t);
+    };
+}
+
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "time"))]
+pub(super) use day_type;
+#[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
+pub(super) use decimal_type;
+pub(super) use {bson_values, date_type, fits, stored_type, time_type, values};

@@ -1,0 +1,64 @@
+//! `rust_decimal::Decimal`.
+
+use rust_decimal::Decimal;
+
+use super::digits::Digits;
+use super::kinds::decimal_type;
+use crate::bson::{Bson, Decimal128};
+use crate::error::ValueError;
+use crate::form::Converted;
+
+// The average has up to 34 digits.
+decimal_type!(Decimal, average Decimal128);
+
+impl Converted for Decimal {
+    fn to_stored(&self) -> Result<Bson, ValueError> {
+        Digits {
+            is_negative: self.is_sign_negative(),
+            coefficient: self.mantissa().unsigned_abs(),
+            exponent: -i64::from(self.scale()),
+        }
+        .to_stored()
+    }
+
+    fn from_stored(stored: &Bson) -> Result<Option<Self>, ValueError> {
+        let Some(digits) = Digits::of(stored, "rust_decimal::Decimal")? else {
+            return Ok(None);
+        };
+        let inexact = || {
+            ValueError::new(
+                "the stored decimal has more digits than a `rust_decimal::Decimal`; use `marula::bson::Decimal128` for the field",
+            )
+        };
+        let Digits {
+            is_negative,
+            mut coefficient,
+            mut exponent,
+        } = digits;
+        while exponent < -i64::from(Decimal::MAX_SCALE) && coefficient.is_multiple_of(10) {
+            if coefficient == 0 {
+                exponent = -i64::from(Decimal::MAX_SCALE);
+                break;
+            }
+            coefficient /= 10;
+            exponent += 1;
+        }
+        if exponent > 0 && coefficient == 0 {
+            exponent = 0;
+        }
+        if exponent > 0 {
+            let factor = u32::try_from(exponent)
+                .ok()
+                .and_then(|exponent| 10_u128.checked_pow(exponent));
+            coefficient = factor
+                .and_then(|factor| coefficient.checked_mul(factor))
+                .ok_or_else(inexact)?;
+            exponent = 0;
+        }
+        let scale = u32::try_from(-exponent).map_err(|_| inexact())?;
+        let number = i128::try_from(coefficient).map_err(|_| inexact())?;
+        let mut decimal = Decimal::try_from_i128_with_scale(number, scale).map_err(|_| inexact())?;
+        decimal.set_sign_negative(is_negative);
+        Ok(Some(decimal))
+    }
+}

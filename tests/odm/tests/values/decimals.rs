@@ -1,0 +1,102 @@
+//! The operators of each decimal type.
+
+use crate::database::Env;
+use marula::bson::{Bson, Decimal128, doc};
+use marula::expr::{avg, expr, gt, sum};
+use marula::{Document, Shape, prelude::*};
+use serde::{Deserialize, Serialize};
+
+macro_rules! decimals {
+    ($($name:ident: $t:ty, $average:ty;)*) => { $(
+        mod $name {
+            use super::*;
+
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+            #[document(collection = "prices")]
+            struct Price {
+                _id: i64,
+                amount: $t,
+                before: Option<$t>,
+                steps: Vec<$t>,
+            }
+
+            #[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+            struct Sums {
+                total: $t,
+                taxed: $t,
+                mean: $average,
+            }
+
+            fn decimal(text: &str) -> $t {
+                text.parse().unwrap()
+            }
+
+            fn price(id: i64, amount: &str) -> Price {
+                Price { _id: id, amount: decimal(amount), before: None, steps: vec![decimal("-0.10"), decimal(amount)] }
+            }
+
+            #[tokio::test]
+            async fn are_stored_as_decimal128_and_used_by_every_operator() {
+                let env = Env::open().await;
+                let prices = env.collection::<Price>();
+                prices.insert_many(&[price(1, "12.50"), price(2, "7"), price(3, "0.001")]).await.unwrap();
+
+                let raw = prices.driver().clone_with_type::<marula::bson::Document>().find_one(doc! { "_id": 1 }).await.unwrap().unwrap();
+                let stored = |text: &str| Bson::Decimal128(text.parse::<Decimal128>().unwrap());
+                assert_eq!(
+                    raw,
+                    doc! { "_id": 1_i64, "amount": stored("12.50"), "before": null, "steps": [stored("-0.10"), stored("12.50")] }
+                );
+
+                let read = prices.find_by_id(1).required().await.unwrap();
+                assert_eq!(read, price(1, "12.50"));
+                assert_eq!(read.amount.to_string(), "12.50");
+                assert_eq!(prices.find(|p| p.amount().gt(decimal("7"))).await.unwrap(), [price(1, "12.50")]);
+                assert_eq!(prices.find(|p| p.amount().eq(7)).await.unwrap(), [price(2, "7")]);
+                assert_eq!(prices.count(|p| p.amount().lt("0.01".parse::<Decimal128>().unwrap())).await.unwrap(), 1);
+
+                prices
+                    .update_one(|p| p._id().eq(2), |p| (p.amount().inc(decimal("0.25")), p.before().set(decimal("7"))))
+                    .await
+                    .unwrap();
+                let changed = prices.find_by_id(2).required().await.unwrap();
+                assert_eq!((changed.amount.to_string().as_str(), changed.before), ("7.25", Some(decimal("7"))));
+
+                let sums = prices
+                    .aggregate()
+                    .match_expr(|p| gt(p.amount(), decimal("1")))
+                    .group_all(|p| SumsGroup {
+                        total: sum(p.amount()),
+                        taxed: sum(p.amount() * decimal("1.2")),
+                        mean: avg(p.amount()),
+                    })
+                    .first()
+                    .await
+                    .unwrap()
+                    .unwrap();
+                assert_eq!(sums.total, decimal("19.75"));
+                assert_eq!(sums.taxed, decimal("23.700"));
+                assert_eq!(sums.mean.to_string(), "9.875");
+                let added = prices
+                    .aggregate()
+                    .match_(|p| p._id().eq(3))
+                    .project(|p| AmountExpr { amount: expr(p.amount() + 1_i64) })
+                    .first()
+                    .await
+                    .unwrap();
+                assert_eq!(added, Some(Amount { amount: decimal("1.001") }));
+                env.close().await;
+            }
+
+            #[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+            struct Amount {
+                amount: $t,
+            }
+        }
+    )* };
+}
+
+decimals! {
+    of_rust_decimal: rust_decimal::Decimal, Decimal128;
+    of_bigdecimal: bigdecimal::BigDecimal, bigdecimal::BigDecimal;
+}

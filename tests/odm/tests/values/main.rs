@@ -1,0 +1,14 @@
+//! Dates and decimals of other crates as fields: how they are stored, read, compared and updated.
+//!
+//! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod database;
+mod dates;
+mod decimals;
+mod everywhere;
+mod limits;
+mod maintained;
+mod newtypes;
+mod web;
