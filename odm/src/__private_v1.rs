@@ -114,6 +114,36 @@ impl<T> TypeProbe<T> {
     }
 }
 
+/// An id with typed paths.
+pub trait Encodes {
+    /// The stored form.
+    ///
+    /// # Errors
+    /// The id has no BSON form.
+    fn encode(&self) -> Result<Bson, ValueError>;
+}
+
+impl<T: Field + Serialize> Encodes for Probe<'_, T> {
+    fn encode(&self) -> Result<Bson, ValueError> {
+        stored_value(self.0)
+    }
+}
+
+/// Used where [`Encodes`] is not implemented.
+pub trait Serializes {
+    /// The form that `Serialize` writes.
+    ///
+    /// # Errors
+    /// The id has no BSON form.
+    fn encode(&self) -> Result<Bson, ValueError>;
+}
+
+impl<T: Serialize> Serializes for &Probe<'_, T> {
+    fn encode(&self) -> Result<Bson, ValueError> {
+        serialized(self.0)
+    }
+}
+
 /// Sends the stored form of a whole value.
 pub fn visit_stored<'a, T, V: RawIdVisitor<'a>>(
     value: &'a T,

@@ -9,7 +9,7 @@
 //! | `uuid_v4` | [`UuidV4`] | `uuid::Uuid` or `bson::Uuid` |
 //! | `manual` | [`Manual`] | any type |
 //!
-//! Each type can be in an `Option`.
+//! Each type can be in an `Option`, and in a newtype that derives [`Embedded`](derive@crate::Embedded).
 
 use crate::bson::{ObjectId, Uuid as BsonUuid};
 
@@ -42,17 +42,18 @@ pub struct UuidV4(());
 #[derive(Debug)]
 pub struct Manual(());
 
+/// For documents whose id is generated when they are inserted: `id: Option<…>`.
+impl<I, S: IdSource<I>> IdSource<Option<I>> for S {
+    fn new_id() -> Option<I> {
+        Some(S::new_id())
+    }
+}
+
 macro_rules! sources {
     ($($source:ident: $id:ty = $new:expr;)*) => { $(
         impl IdSource<$id> for $source {
             fn new_id() -> $id {
                 $new
-            }
-        }
-        /// For documents whose id is generated when they are inserted: `id: Option<…>`.
-        impl IdSource<Option<$id>> for $source {
-            fn new_id() -> Option<$id> {
-                Some(<Self as IdSource<$id>>::new_id())
             }
         }
     )* };

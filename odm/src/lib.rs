@@ -136,7 +136,7 @@ pub use expr::{Acc, Expr};
 pub use filter::{BsonType, Filter, FilterOps, Pattern, TextSearch};
 pub use hooks::{Hooks, SoftDelete};
 pub use marula_macros::{Document, Embedded, Projection, Shape};
-pub use model::{Fields, Model};
+pub use model::{Fields, IdRef, Model};
 pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;

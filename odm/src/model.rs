@@ -14,7 +14,7 @@ use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::stored::Stored;
-use crate::value::serialized;
+use crate::value::{IntoValue, serialized};
 
 /// The field accessors of `D`, as [`Model::fields`] returns them.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
@@ -142,6 +142,49 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
         Self::nav(Path::root())
     }
 
+    /// The path of the id, in code that is generic over models. Elsewhere use the accessor of the field.
+    ///
+    /// ```
+    /// # use marula::{Collection, Model, Result, path::marker::Ordered, prelude::*};
+    /// async fn first_after<D>(all: &Collection<D>, id: &D::Id) -> Result<Option<D>>
+    /// where
+    ///     D: Model<Id: Ordered>,
+    /// {
+    ///     let after = all.find(|_| D::id_path().gt(D::id_ref(id)));
+    ///     after.sort(|_| D::id_path().asc()).first().await
+    /// }
+    /// ```
+    #[must_use]
+    fn id_path() -> Path<Self, Self::Id, Read> {
+        Path::<Self, Self, Read>::root().step("_id")
+    }
+
+    /// An id as an argument, in code that is generic over models. Elsewhere pass the id itself.
+    ///
+    /// ```
+    /// # use marula::{Collection, Model, Result};
+    /// struct Repository<D>(Collection<D>);
+    ///
+    /// impl<D: Model> Repository<D> {
+    ///     async fn get(&self, id: &D::Id) -> Result<D> {
+    ///         self.0.find_by_id(D::id_ref(id)).required().await
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    fn id_ref(id: &Self::Id) -> IdRef<'_, Self> {
+        IdRef(id)
+    }
+
+    /// The stored form of an id.
+    ///
+    /// # Errors
+    /// The id has no BSON form.
+    #[doc(hidden)]
+    fn stored_id(id: &Self::Id) -> Result<Bson, ValueError> {
+        serialized(id)
+    }
+
     /// Generates an id for a new document, by the source that the model declares; see
     /// [`id`](crate::id). A compile error if the source does not generate ids of the type.
     #[must_use]
@@ -156,4 +199,22 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 /// The id of a document, encoded as BSON.
 pub(crate) fn id_value<D: Model>(document: &D) -> Result<Bson, ValueError> {
     serialized(&Stored::part(document, document.id()))
+}
+
+/// An id by reference; see [`Model::id_ref`].
+#[derive(Debug)]
+pub struct IdRef<'a, D: Model>(&'a D::Id);
+
+impl<D: Model> Clone for IdRef<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Model> Copy for IdRef<'_, D> {}
+
+impl<D: Model> IntoValue<D::Id> for IdRef<'_, D> {
+    fn into_value(self) -> Result<Bson, ValueError> {
+        D::stored_id(self.0)
+    }
 }

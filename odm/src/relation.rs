@@ -43,7 +43,7 @@ use crate::path::field::Field;
 use crate::path::marker::{HashedKey, IndexKey};
 use crate::path::{AsPath, Mode, Path, Read, check_path};
 use crate::projection::{Present, Projection};
-use crate::value::{IntoValue, serialized};
+use crate::value::IntoValue;
 
 /// A reference to a document of `D`, stored as its id.
 ///
@@ -181,7 +181,7 @@ macro_rules! values {
     ($($target:ty, $value:ty;)*) => { $(
         impl<D: Model> IntoValue<$target> for $value {
             fn into_value(self) -> Result<Bson, ValueError> {
-                serialized(&self.id)
+                D::stored_id(&self.id)
             }
         }
     )* };
@@ -247,7 +247,7 @@ impl<D: Model> KeyOf<D> for Ref<D> {
 
 impl<D: Model> KeyOf<D> for &Ref<D> {
     fn into_key(self) -> Result<Option<Bson>, ValueError> {
-        serialized(&self.id).map(Some)
+        D::stored_id(&self.id).map(Some)
     }
 }
 

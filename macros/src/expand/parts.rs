@@ -21,6 +21,7 @@ pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
     let Newtype {
         ty,
         member: Some(member),
+        ..
     } = newtype
     else {
         return TokenStream::new();

@@ -93,8 +93,23 @@ fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
             }
         }
     });
+    let stored = if *recoded {
+        quote! {
+            ::core::result::Result::Err(__m::ValueError::new(
+                "the id has a conversion of its field, so that it can be sent only within its document; use a filter",
+            ))
+        }
+    } else {
+        quote! {
+            use __m::{Encodes as _, Serializes as _};
+            (&__m::Probe(__id)).encode()
+        }
+    };
     quote! {
         #generated
+        fn stored_id(__id: &#ty) -> ::core::result::Result<__m::Bson, __m::ValueError> {
+            #stored
+        }
         #[inline]
         fn lacks_id(&self) -> bool {
             use __m::{Always as _, Optional as _};

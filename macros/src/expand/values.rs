@@ -2,13 +2,13 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::Ident;
+use syn::{Ident, Type};
 use syn::spanned::Spanned;
 
 use crate::expand::{at, json_schema, parts};
 use crate::model::Newtype;
 
-/// A newtype has the accessors and operators of its content, but values only of its own type.
+/// A newtype has the accessors, the operators and the values of its content.
 pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let inner = &newtype.ty;
     let markers = [
@@ -33,6 +33,7 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
     let nav = quote_spanned!(at(inner.span())=> <#inner as __m::Field>::Nav<__R, __M>);
     let parts = parts::newtype(newtype);
     let schema = json_schema::newtype(newtype);
+    let (values, ids) = (inner_values(ident, inner), inner_ids(ident, newtype));
     quote! {
         impl __m::Field for #ident {
             type Nav<__R, __M: __m::Mode> = __m::Wrapped<#ident, #nav, __M>;
@@ -43,6 +44,8 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             #schema
         }
         #(#forwarded)*
+        #values
+        #ids
         impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for #ident {
             fn into_key(self) -> ::core::result::Result<::core::option::Option<__m::Bson>, __m::ValueError> {
                 __m::KeyOf::<__D>::into_key(&self)
@@ -54,6 +57,57 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             }
         }
     }
+}
+
+/// Values of the content's type as values of the newtype, and text for a `String`.
+fn inner_values(ident: &Ident, inner: &Type) -> TokenStream {
+    let is_string = matches!(inner, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "String"));
+    let of = |value: &TokenStream| {
+        // With a parameter, a bound that is not satisfied is not an error.
+        quote! {
+            impl<'__a> __m::IntoValue<#ident> for #value
+            where
+                for<'__b> #value: __m::IntoValue<#inner>,
+            {
+                fn into_value(self) -> ::core::result::Result<__m::Bson, __m::ValueError> {
+                    __m::IntoValue::<#inner>::into_value(self)
+                }
+            }
+        }
+    };
+    let values = [
+        Some(quote!(#inner)),
+        Some(quote!(&'__a #inner)),
+        is_string.then(|| quote!(&'__a str)),
+    ];
+    values.iter().flatten().map(of).collect()
+}
+
+/// The sources of ids of the content's type generate newtypes of it.
+fn inner_ids(ident: &Ident, newtype: &Newtype) -> TokenStream {
+    let Newtype {
+        ty: inner,
+        member: Some(member),
+        is_only: true,
+    } = newtype
+    else {
+        return TokenStream::new();
+    };
+    let sources = ["Auto", "ObjectIds", "UuidV7", "UuidV4"];
+    let sources = sources.iter().map(|source| {
+        let source = Ident::new(source, ident.span());
+        quote! {
+            impl __m::IdSource<#ident> for __m::#source
+            where
+                for<'__a> __m::#source: __m::IdSource<#inner>,
+            {
+                fn new_id() -> #ident {
+                    #ident { #member: <Self as __m::IdSource<#inner>>::new_id() }
+                }
+            }
+        }
+    });
+    sources.collect()
 }
 
 /// A type without accessors. `items`: further methods of `Field`.

@@ -88,6 +88,8 @@ pub(crate) struct Newtype {
     pub(crate) ty: Type,
     /// The field, if it is stored in the form of its type.
     pub(crate) member: Option<Member>,
+    /// Whether the type has no other field.
+    pub(crate) is_only: bool,
 }
 
 /// A field that is stored by its own type.
@@ -256,10 +258,15 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
     match stored[..] {
         [(index, field)] => match fields::kind(field, sink) {
             AccessorKind::Opaque => Body::Plain,
-            AccessorKind::As(ty) => Body::Newtype(Newtype { ty, member: None }),
+            AccessorKind::As(ty) => Body::Newtype(Newtype {
+                ty,
+                member: None,
+                is_only: false,
+            }),
             _ => Body::Newtype(Newtype {
                 ty: field.ty.clone(),
                 member: Some(field.ident.clone().map_or(Member::from(index), Member::Named)),
+                is_only: fields.len() == 1,
             }),
         },
         _ => {

@@ -123,6 +123,7 @@ macro_rules! date_type {
 macro_rules! time_type {
     ($t:ty) => {
         $crate::foreign::kinds::date_type!($t, [Date]);
+        #[diagnostic::do_not_recommend]
         impl $crate::managed::ManagedDate for $t {
             fn from_date(date: $crate::bson::DateTime) -> Option<Self> {
                 let stored = $crate::bson::Bson::DateTime(date);

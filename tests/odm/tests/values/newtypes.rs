@@ -1,7 +1,7 @@
 //! Newtypes around values of other crates.
 
 use crate::database::Env;
-use marula::{Document, Embedded, prelude::*};
+use marula::{Document, Embedded, Model, prelude::*};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -32,5 +32,85 @@ async fn a_newtype_has_the_operators_of_its_content() {
         .unwrap();
     let changed = accounts.find_by_id(1).required().await.unwrap();
     assert_eq!(changed.balance.0.to_string(), "11.50");
+    env.close().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Email(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Embedded)]
+#[serde(transparent)]
+struct UserId {
+    id: uuid::Uuid,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Visits(i64);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "users")]
+struct User {
+    #[serde(rename = "_id")]
+    #[document(id = uuid_v7)]
+    id: UserId,
+    email: Email,
+    second: Option<Email>,
+    visits: Visits,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "sessions")]
+struct Login {
+    #[serde(rename = "_id", skip_serializing_if = "Option::is_none")]
+    id: Option<UserId>,
+}
+
+#[tokio::test]
+async fn a_newtype_takes_the_literals_and_ids_of_its_content() {
+    let env = Env::open().await;
+    let users = env.collection::<User>();
+    let user = User {
+        id: User::new_id(),
+        email: Email("a@b.c".to_owned()),
+        second: None,
+        visits: Visits(1),
+    };
+    assert_eq!(user.id.id.get_version_num(), 7);
+    users.insert_one(&user).await.unwrap();
+    let found = users
+        .find(|u| u.email().eq("a@b.c") & u.email().is_in(["a@b.c"]) & u.visits().lt(2) & u.second().ne(Some("x")))
+        .await
+        .unwrap();
+    assert_eq!(found, std::slice::from_ref(&user));
+    users
+        .update_by_id(user.id.id, |u| (u.second().set(Some("d@e.f")), u.visits().inc(5)))
+        .await
+        .unwrap();
+    let changed = users.find_by_id(user.id).required().await.unwrap();
+    assert_eq!((changed.second, changed.visits), (Some(Email("d@e.f".to_owned())), Visits(6)));
+
+    let logins = env.collection::<Login>();
+    logins.insert_one(&Login { id: None }).await.unwrap();
+    let login = logins.find_all().one().await.unwrap();
+    assert_eq!(login.id.unwrap().id.get_version_num(), 7);
+    env.close().await;
+}
+
+/// Code that is generic over models passes ids by reference.
+#[tokio::test]
+async fn ids_by_reference() {
+    async fn both<D: Model>(all: &marula::Collection<D>, id: &D::Id) -> (Option<D>, Vec<D>) {
+        let found = all.find_by_id(D::id_ref(id)).await.unwrap();
+        let others = all.find(|_| D::id_path().ne(D::id_ref(id))).sort(|_| D::id_path().desc());
+        (found, others.await.unwrap())
+    }
+    let env = Env::open().await;
+    let logins = env.collection::<Login>();
+    for _ in 0..2 {
+        logins.insert_one(&Login { id: None }).await.unwrap();
+    }
+    let all = logins.find_all().sort(|l| l.id().asc()).await.unwrap();
+    let (found, others) = both(&logins, &all[0].id).await;
+    assert_eq!((found.as_ref(), &others[..]), (Some(&all[0]), &all[1..]));
     env.close().await;
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[document(collection = "orders")]
 struct Order {
     _id: i64,
-    created: std::time::SystemTime,
+    created: std::time::Duration,
 }
 
 fn main() {}
