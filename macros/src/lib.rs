@@ -65,48 +65,67 @@ mod symbol;
 ///
 /// `as` does not convert the field: serde must write it in this form.
 ///
-/// A date or a decimal of another crate is converted by `#[serde(with = "…")]`, and `as` states the
-/// stored type:
+/// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
+/// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and
+/// `std::time::SystemTime` is without a feature; see `marula::Field`. JSON and other formats have the
+/// form of the type's own `Serialize`, such as RFC 3339.
+///
+/// ```
+/// use std::time::SystemTime;
+///
+/// use marula::Document;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Document, Serialize, Deserialize)]
+/// #[document(collection = "jobs", index(due, ttl = "1h"))]
+/// struct Job {
+///     _id: marula::bson::ObjectId,
+///     due: SystemTime,
+/// }
+/// ```
+///
+/// Another type is converted by `#[serde(with = "…")]`, and `as` states the stored type, whose
+/// operators and values the field then has:
 ///
 /// ```
 /// use marula::{Document, bson};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Document, Serialize, Deserialize)]
-/// #[document(collection = "jobs", index(due, ttl = "1h"))]
+/// #[document(collection = "jobs")]
 /// struct Job {
 ///     _id: bson::ObjectId,
-///     #[serde(with = "bson_date")]
-///     #[document(as = bson::DateTime)]
-///     due: std::time::SystemTime,
+///     #[serde(with = "seconds")]
+///     #[document(as = i64)]
+///     limit: std::time::Duration,
 /// }
 ///
-/// mod bson_date {
-///     use std::time::SystemTime;
+/// mod seconds {
+///     use std::time::Duration;
 ///
-///     use marula::bson::DateTime;
-///     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+///     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 ///
-///     pub fn serialize<S>(date: &SystemTime, serializer: S) -> Result<S::Ok, S::Error>
+///     pub fn serialize<S>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error>
 ///     where
 ///         S: Serializer,
 ///     {
-///         DateTime::from_system_time(*date).serialize(serializer)
+///         duration.as_secs().serialize(serializer)
 ///     }
 ///
-///     pub fn deserialize<'de, D>(deserializer: D) -> Result<SystemTime, D::Error>
+///     pub fn deserialize<'de, D>(deserializer: D) -> Result<Duration, D::Error>
 ///     where
 ///         D: Deserializer<'de>,
 ///     {
-///         DateTime::deserialize(deserializer).map(DateTime::to_system_time)
+///         let seconds = i64::deserialize(deserializer)?;
+///         u64::try_from(seconds).map(Duration::from_secs).map_err(D::Error::custom)
 ///     }
 /// }
 /// ```
 ///
-/// With `opaque` alone, a date of `chrono`, `time` or `jiff` is a compile error, because its
-/// `Serialize` writes text. A derive has only the name of a type: a type alias of such a date is
-/// not recognized and is stored as text, and a type of another crate with the same name
-/// (`NaiveDate`, `Zoned`, `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
+/// With `opaque`, a date of `chrono`, `time` or `jiff` is a compile error, because its `Serialize`
+/// writes text. A derive has only the name of a type: a type alias of such a date is not recognized
+/// and is stored as text, and a type of another crate with the same name (`NaiveDate`, `Zoned`,
+/// `DateTime<T>`) is rejected: use `as = Type` instead of `opaque`.
 ///
 /// # Options of the collection
 ///
@@ -212,8 +231,9 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]` and
 /// `#[document(as = Type)]`, as for `Document`.
 ///
-/// A struct with one unnamed field is stored as its field, and has the operators of its type; for
-/// those of an array dereference the path: `(*o.tags()).contains("new")`. Structs with more unnamed
+/// A struct with one unnamed field is stored as its field, and has the operators and the values of its
+/// type: `email().eq("a@b.c")`; in an `Option`, `Some("a@b.c")`. As an id it has the id sources of its
+/// type. For the operators of an array dereference the path: `(*o.tags()).contains("new")`. Structs with more unnamed
 /// fields and types with generic parameters are not supported.
 ///
 /// # Enums

@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{Ident, Type};
 use syn::spanned::Spanned;
+use syn::{Ident, Type};
 
 use crate::expand::{at, json_schema, parts};
 use crate::model::Newtype;
@@ -61,7 +61,8 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
 
 /// Values of the content's type as values of the newtype, and text for a `String`.
 fn inner_values(ident: &Ident, inner: &Type) -> TokenStream {
-    let is_string = matches!(inner, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "String"));
+    let is_string =
+        matches!(inner, Type::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "String"));
     let of = |value: &TokenStream| {
         // With a parameter, a bound that is not satisfied is not an error.
         quote! {

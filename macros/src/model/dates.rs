@@ -61,7 +61,8 @@ fn is_date(last: &PathSegment, before: &[&PathSegment]) -> bool {
 /// The alternative to `opaque`, for messages.
 pub(super) fn advice(date: &str) -> String {
     format!(
-        "`opaque` stores a `{date}` as text, which no date operator, no range and no TTL index reads as a date: convert it with \
-         `#[serde(with = \"…\")]` and `#[document(as = marula::bson::DateTime)]`; to store text, use `#[document(as = String)]`"
+        "`opaque` stores a `{date}` as text, which no date operator, no range and no TTL index reads as a date: remove `opaque` and \
+         enable the feature `chrono`, `time` or `jiff` of marula, or convert it with `#[serde(with = \"…\")]` and \
+         `#[document(as = marula::bson::DateTime)]`; to store text, use `#[document(as = String)]`"
     )
 }

@@ -8,6 +8,8 @@
 //! | `bool` | Boolean |
 //! | `String`, `char` | String |
 //! | [`ObjectId`], [`DateTime`], [`Decimal128`] | the BSON type of this name |
+//! | `SystemTime`, dates of the features `chrono`, `time`, `jiff` | Date, see below |
+//! | decimals of the features `rust_decimal`, `bigdecimal` | Decimal128, see below |
 //! | [`Timestamp`], [`Binary`], [`Regex`] | the BSON type of this name |
 //! | `uuid::Uuid`, [`bson::Uuid`](crate::bson::Uuid) | Binary, subtype 4 |
 //! | [`Bson`], [`Document`] | any value, any document |
@@ -19,6 +21,31 @@
 //! | a struct with `#[derive(Embedded)]` | a document; a newtype as the type inside |
 //! | an enum with `#[derive(Embedded)]` | by its [serde representation](derive@crate::Embedded) |
 //! | the types in [`geo`](crate::geo) | a GeoJSON document |
+//!
+//! # Dates and decimals of other crates
+//!
+//! | type | feature | stored as |
+//! |---|---|---|
+//! | [`SystemTime`](std::time::SystemTime) | | Date; not before 1970 |
+//! | `chrono::DateTime<Utc>` | `chrono` | Date |
+//! | `time::OffsetDateTime` | `time` | Date; read with the offset of UTC |
+//! | `jiff::Timestamp` | `jiff` | Date |
+//! | `chrono::NaiveDate`, `time::Date`, `jiff::civil::Date` | that of the crate | Date: midnight in UTC |
+//! | `rust_decimal::Decimal` | `rust_decimal` | Decimal128 |
+//! | `bigdecimal::BigDecimal` | `bigdecimal` | Decimal128 |
+//!
+//! A BSON date has milliseconds: a more precise time is stored as the millisecond in which it is. Any
+//! other value that the other type cannot represent is an error that names the field, in both
+//! directions; nothing is rounded. A stored value of another BSON type is read by the type's own
+//! `Deserialize`, such as a date that was stored as text. JSON and other formats have the form of the
+//! type's own `Serialize`.
+//!
+//! These types have the operators of [`DateTime`] and [`Decimal128`], and take and give their values.
+//! They are converted at every place of a model: in an `Option`, an array, a map, a newtype, an
+//! embedded type, a variant of an enum. Not converted is a value inside of a type with
+//! `#[serde(into = "…")]` or of a type without the derives, and what the
+//! [driver's collection](crate::Collection::driver) writes. The values of a flattened map cannot be
+//! converted: writing one is an error.
 //!
 //! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see
 //! [`Document`](derive@crate::Document).

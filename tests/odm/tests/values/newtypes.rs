@@ -78,7 +78,9 @@ async fn a_newtype_takes_the_literals_and_ids_of_its_content() {
     assert_eq!(user.id.id.get_version_num(), 7);
     users.insert_one(&user).await.unwrap();
     let found = users
-        .find(|u| u.email().eq("a@b.c") & u.email().is_in(["a@b.c"]) & u.visits().lt(2) & u.second().ne(Some("x")))
+        .find(|u| {
+            u.email().eq("a@b.c") & u.email().is_in(["a@b.c"]) & u.visits().lt(2) & u.second().ne(Some("x"))
+        })
         .await
         .unwrap();
     assert_eq!(found, std::slice::from_ref(&user));
@@ -87,7 +89,10 @@ async fn a_newtype_takes_the_literals_and_ids_of_its_content() {
         .await
         .unwrap();
     let changed = users.find_by_id(user.id).required().await.unwrap();
-    assert_eq!((changed.second, changed.visits), (Some(Email("d@e.f".to_owned())), Visits(6)));
+    assert_eq!(
+        (changed.second, changed.visits),
+        (Some(Email("d@e.f".to_owned())), Visits(6))
+    );
 
     let logins = env.collection::<Login>();
     logins.insert_one(&Login { id: None }).await.unwrap();
@@ -101,7 +106,9 @@ async fn a_newtype_takes_the_literals_and_ids_of_its_content() {
 async fn ids_by_reference() {
     async fn both<D: Model>(all: &marula::Collection<D>, id: &D::Id) -> (Option<D>, Vec<D>) {
         let found = all.find_by_id(D::id_ref(id)).await.unwrap();
-        let others = all.find(|_| D::id_path().ne(D::id_ref(id))).sort(|_| D::id_path().desc());
+        let others = all
+            .find(|_| D::id_path().ne(D::id_ref(id)))
+            .sort(|_| D::id_path().desc());
         (found, others.await.unwrap())
     }
     let env = Env::open().await;

@@ -1,7 +1,10 @@
 //! Accounts, and transfers between them: what the tasks know of their transfers, compared with the
 //! stored documents.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use marula_driver::{
     Client, ClientSession, Collection, Result,
@@ -29,6 +32,8 @@ pub(super) struct Transfer {
 pub(super) struct Bank {
     accounts: Collection<Document>,
     transfers: Collection<Document>,
+    /// The id of the session that was used last.
+    session: Arc<Mutex<Option<Document>>>,
 }
 
 /// What a task knows of its transfers, by their ids.
@@ -59,7 +64,16 @@ impl Bank {
         Self {
             accounts: database.collection("accounts"),
             transfers: database.collection("transfers"),
+            session: Arc::default(),
         }
+    }
+
+    /// The id of the session that was used last.
+    pub(super) fn last_session(&self) -> Option<Document> {
+        self.session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Creates the accounts.
@@ -86,6 +100,7 @@ impl Bank {
 
     /// The first of the two updates of a transfer.
     pub(super) async fn withdraw(&self, session: &mut ClientSession, transfer: &Transfer) -> Result<()> {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session.id();
         self.add(session, transfer.from, -transfer.amount).await
     }
 

@@ -25,8 +25,8 @@ pub(super) struct SessionLog(Arc<Mutex<State>>);
 struct State {
     running: BTreeMap<CommandId, Command>,
     sessions: BTreeMap<String, Session>,
-    /// The transactions with a command that was dropped, or that has no reply, and those with a
-    /// commit that failed, after which a client does not abort.
+    /// The transactions with a command that was dropped, or that has no reply, those with a commit that
+    /// failed, after which a client does not abort, and those that failed without a reply.
     interrupted: BTreeSet<TransactionId>,
     transactions: BTreeSet<TransactionId>,
 }
@@ -62,13 +62,26 @@ impl SessionLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a command of each of these transactions has no reply, or its commit failed, so that the
-    /// client cannot know whether the server has the transaction.
+    /// Whether a command of each of these transactions has no reply or was not sent, or its commit
+    /// failed, so that the client cannot know or change that the server has the transaction.
     pub(super) fn were_interrupted(&self, transactions: &[TransactionId]) -> bool {
         let state = self.lock();
         transactions
             .iter()
             .all(|transaction| state.interrupted.contains(transaction))
+    }
+
+    /// Records that a transaction failed without a reply of the server: the last one of the session. Its
+    /// commit or abort may have failed before it was sent as well, for want of a connection or of time.
+    pub(super) fn expect_lost_end(&self, session: &Document) {
+        let Some(session) = session_id(&Bson::from(session.clone())) else {
+            return;
+        };
+        let mut state = self.lock();
+        let numbers = state.transactions.iter().filter(|(id, _)| *id == session);
+        if let Some(last) = numbers.max_by_key(|(_, number)| *number).cloned() {
+            state.interrupted.insert(last);
+        }
     }
 
     /// The commands of the sessions of these transactions and their results.

@@ -62,9 +62,9 @@ fn server_faults() -> Vec<ServerFault> {
 }
 
 /// Waits until the server has only transactions with a command without a reply, which the client cannot
-/// abort if their abort is lost as well, or if it arrives before the lost command, and transactions
-/// whose commit failed, which the client must not abort. Then waits
-/// until the server has aborted them, after their time limit.
+/// abort if their abort is lost as well, or if it arrives before the lost command, transactions
+/// whose commit failed, which the client must not abort, and transactions that failed because no command
+/// could be sent. Then waits until the server has aborted them, after their time limit.
 async fn expect_no_transaction(stage: &Stage, connected: &Connected, log: &SessionLog) -> usize {
     let server = &stage.deployment.server;
     // The transactions of dropped guards are aborted in the background.
@@ -112,7 +112,7 @@ async fn run(kind: Topology, mode: Mode, seed: u64, script: &Script) {
     let _shown = script.print_on_panic();
     script.begin(&stage.deployment.proxies);
     let started: Vec<_> = (0..TASKS)
-        .map(|task| transfers::work(connected.client.clone(), task, seed, script.clone()))
+        .map(|task| transfers::work(connected.client.clone(), task, seed, script.clone(), log.clone()))
         .map(tokio::spawn)
         .collect();
     let mut journals: Vec<Journal> = Vec::new();

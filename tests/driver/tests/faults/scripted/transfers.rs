@@ -11,6 +11,7 @@ use super::{
     bank::{ACCOUNTS, Bank, Journal, Transfer},
     kinds::Random,
     script::Script,
+    session_log::SessionLog,
     work,
     work::poll_at_most,
 };
@@ -42,7 +43,7 @@ struct Teller {
 }
 
 /// Transfers until the script has ended.
-pub(super) async fn work(client: Client, number: i32, seed: u64, script: Script) -> Journal {
+pub(super) async fn work(client: Client, number: i32, seed: u64, script: Script, log: SessionLog) -> Journal {
     let mut teller = Teller {
         bank: Bank::of(&client),
         client,
@@ -55,7 +56,14 @@ pub(super) async fn work(client: Client, number: i32, seed: u64, script: Script)
         let before = script.performed();
         match teller.step().await {
             Ok(()) => script.succeeded_after(before),
-            Err(error) => check(&error),
+            Err(error) => {
+                check(&error);
+                if !matches!(error.kind(), ErrorKind::Command(_))
+                    && let Some(session) = teller.bank.last_session()
+                {
+                    log.expect_lost_end(&session);
+                }
+            }
         }
     }
     teller.journal
