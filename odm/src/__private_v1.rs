@@ -150,12 +150,17 @@ pub fn visit_stored<'a, T, V: RawIdVisitor<'a>>(
     stored: Result<Bson, ValueError>,
     visitor: &mut V,
 ) {
-    visitor.stored(value, stored.map_err(|e| e.to_string()));
+    visitor.stored(value, stored.map_err(ValueError::into_encode_error));
 }
 
 /// The message of a flattened field whose parts cannot be converted.
-pub const FLATTENED: &str = "serde writes the values of this flattened field without a conversion to dates or decimals; store it \
+const FLATTENED: &str = "serde writes the values of this flattened field without a conversion to dates or decimals; store it \
                              under a name of its own, or use `marula::bson` types";
+
+/// Sends the error of a value whose flattened field cannot be converted.
+pub fn refuse_flattened<'a, T, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut V) {
+    visitor.stored(value, Err(ValueError::new(FLATTENED).into_encode_error()));
+}
 
 /// The stored form of a variant with a tag and a content.
 #[must_use]

@@ -21,7 +21,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::markers;
 use super::ser::{RAW_ID_LEN, StoredForm, TypeOf, address_of};
-use super::{Bson, DateTime, ObjectId};
+use super::{Bson, DateTime, EncodeError, ObjectId};
 
 pub use super::markers::DOCUMENT_BYTES;
 
@@ -40,7 +40,7 @@ pub trait RawIdVisitor<'a> {
     fn date_time(&mut self, date: &'a DateTime);
     /// A value of the document that is stored as `stored`. An error is that of the value's field when
     /// it is written.
-    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, String>);
+    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, EncodeError>);
 }
 
 /// Serializes `value`, which is `document` or a part of it, by its own `Serialize`. For this
@@ -98,7 +98,7 @@ impl<'a, F: SerializeStruct> RawIdVisitor<'a> for Sender<'a, '_, F> {
         self.send(date, &date.timestamp_millis().to_le_bytes());
     }
 
-    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, String>) {
+    fn stored<T>(&mut self, value: &'a T, stored: Result<Bson, EncodeError>) {
         if self.result.is_ok() {
             let fields = &mut *self.fields;
             let sent = StoredForm::new(address_of(value), stored);

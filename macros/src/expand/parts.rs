@@ -213,8 +213,7 @@ fn raw_ids(parts: &[Part]) -> TokenStream {
         let is_whole = is_whole(&part.ty);
         quote! {
             if #is_whole {
-                let __message = ::std::borrow::ToOwned::to_owned(__m::FLATTENED);
-                return __visitor.stored(self, ::core::result::Result::Err(__message));
+                return __m::refuse_flattened(self, __visitor);
             }
         }
     });

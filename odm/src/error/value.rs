@@ -21,6 +21,10 @@ impl ValueError {
             source: None,
         }
     }
+
+    pub(crate) fn into_encode_error(self) -> EncodeError {
+        serde::ser::Error::custom(self.message)
+    }
 }
 
 impl From<EncodeError> for ValueError {

@@ -10,7 +10,7 @@ macro_rules! stored_type {
             }
             fn raw_ids<'a, V: $crate::bson::raw_ids::RawIdVisitor<'a>>(&'a self, visitor: &mut V) {
                 let stored = $crate::form::Converted::to_stored(self);
-                visitor.stored(self, stored.map_err(|e| e.to_string()));
+                visitor.stored(self, stored.map_err(|e| e.into_encode_error()));
             }
             fn form() -> $crate::form::Form {
                 $crate::form::Form::Value($crate::form::Conversion::of::<$t>())

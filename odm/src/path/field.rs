@@ -130,7 +130,7 @@ type Whole = Option<Result<Bson, ValueError>>;
 #[inline]
 fn visit_whole<'a, T: Field, V: RawIdVisitor<'a>>(value: &'a T, visitor: &mut V) {
     if let Some(stored) = value.stored() {
-        visitor.stored(value, stored.map_err(|e| e.to_string()));
+        visitor.stored(value, stored.map_err(ValueError::into_encode_error));
     }
 }
 
@@ -388,7 +388,7 @@ impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
         // A borrowed value is not of the owned type, so its stored form is not known.
         if !matches!(<T::Owned as Field>::form(), Form::Plain) {
             let message = "a `Cow` of a type that is stored in another form than that of its `Serialize`; use the owned type";
-            visitor.stored(self, Err(message.to_owned()));
+            visitor.stored(self, Err(ValueError::new(message).into_encode_error()));
         }
     }
     #[inline]

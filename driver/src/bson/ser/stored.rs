@@ -39,16 +39,16 @@ const FAILED: u8 = 0;
 pub(in crate::bson) struct StoredForm(Vec<u8>);
 
 impl StoredForm {
-    pub(in crate::bson) fn new(address: u64, stored: Result<Bson, String>) -> Self {
+    pub(in crate::bson) fn new(address: u64, stored: Result<Bson, EncodeError>) -> Self {
         let mut bytes = address.to_le_bytes().to_vec();
         let failed = match stored {
-            Ok(value) => append_bson("", &value, &mut bytes).err().map(|e| e.to_string()),
-            Err(message) => Some(message),
+            Ok(value) => append_bson("", &value, &mut bytes).err(),
+            Err(error) => Some(error),
         };
-        if let Some(message) = failed {
+        if let Some(error) = failed {
             // A zero in the place of the key, as in an element.
             bytes.extend_from_slice(&[FAILED, 0]);
-            bytes.extend_from_slice(message.as_bytes());
+            bytes.extend_from_slice(error.message().as_bytes());
         }
         StoredForm(bytes)
     }
@@ -162,10 +162,10 @@ mod tests {
     }
 
     impl Date {
-        fn stored(self) -> Result<Bson, String> {
+        fn stored(self) -> Result<Bson, EncodeError> {
             match self.0 {
                 0.. => Ok(DateTime::from_millis(self.0).into()),
-                _ => Err("before 1970".to_owned()),
+                _ => Err(EncodeError::new("before 1970")),
             }
         }
     }

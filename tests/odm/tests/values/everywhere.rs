@@ -325,3 +325,26 @@ async fn the_error_of_a_value_has_the_path_of_its_field() {
     );
     env.close().await;
 }
+
+#[derive(Debug, Serialize, Deserialize, Document)]
+#[document(collection = "flattened")]
+struct Flattened {
+    _id: i64,
+    #[serde(flatten)]
+    more: HashMap<String, DateTime<Utc>>,
+}
+
+/// Serde writes the values of a flattened map so that the encoder does not see them.
+#[tokio::test]
+async fn a_flattened_map_of_converted_values_is_an_error() {
+    let env = Env::open().await;
+    let all = env.collection::<Flattened>();
+    let document = Flattened {
+        _id: 1,
+        more: HashMap::from([("a".to_owned(), at(1))]),
+    };
+    let error = all.insert_one(&document).await.unwrap_err();
+    assert!(error.to_string().contains("flattened field"), "{error}");
+    assert_eq!(all.estimated_count().await.unwrap(), 0);
+    env.close().await;
+}
