@@ -18,8 +18,11 @@ mod symbol;
 /// Implements `marula::Model` for a struct with named fields: the documents of a collection.
 ///
 /// The struct must also implement serde's `Serialize` and `Deserialize`. The names of the fields in
-/// documents are those that serde writes. One field must be stored as `_id`. Generic parameters are
-/// not supported.
+/// documents are those that serde writes. One field must be stored as `_id`.
+///
+/// Type parameters are types of fields: each implements `marula::Field`, `Serialize` and
+/// `DeserializeOwned`. All models of one generic struct have the same collection, except for handles by
+/// `Collection::named`.
 ///
 /// ```
 /// use marula::{Document, bson::DateTime};
@@ -233,8 +236,9 @@ pub fn document(input: TokenStream) -> TokenStream {
 ///
 /// A struct with one unnamed field is stored as its field, and has the operators and the values of its
 /// type: `email().eq("a@b.c")`; in an `Option`, `Some("a@b.c")`. As an id it has the id sources of its
-/// type. For the operators of an array dereference the path: `(*o.tags()).contains("new")`. Structs with more unnamed
-/// fields and types with generic parameters are not supported.
+/// type. For the operators of an array dereference the path: `(*o.tags()).contains("new")`. Structs
+/// with more unnamed fields are not supported. A struct with named fields can have type parameters, as
+/// for `Document`.
 ///
 /// # Enums
 ///
@@ -373,6 +377,9 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Shape, attributes(document, serde))]
 pub fn shape(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
+    if let Some(error) = generic(&input, "Shape") {
+        return error;
+    }
     let is_root = parse::has_collection(&input.attrs);
     let sink = diagnostics::Sink::new();
     let parsed = parse::parse(&input, is_root, &sink);
@@ -447,6 +454,9 @@ pub fn shape(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Projection, attributes(document, serde))]
 pub fn projection(input: TokenStream) -> TokenStream {
     let mut input = parse_macro_input!(input as DeriveInput);
+    if let Some(error) = generic(&input, "Projection") {
+        return error;
+    }
     let sink = diagnostics::Sink::new();
     let source = parse::projection::take(&mut input, &sink);
     let parsed = parse::parse(&input, false, &sink);
@@ -456,6 +466,13 @@ pub fn projection(input: TokenStream) -> TokenStream {
     let projection = source.map(|source| expand::projection(&model, &source));
     let errors = sink.finish();
     quote::quote!(#embedded #projection #errors).into()
+}
+
+/// The error of a derive that does not support parameters.
+fn generic(input: &DeriveInput, derive: &str) -> Option<TokenStream> {
+    let param = input.generics.params.first()?;
+    let message = format!("`{derive}` cannot be derived for a type with generic parameters");
+    Some(syn::Error::new_spanned(param, message).to_compile_error().into())
 }
 
 fn derive(input: &DeriveInput, root: bool) -> TokenStream {

@@ -114,6 +114,15 @@ impl<T> TypeProbe<T> {
     }
 }
 
+/// Types of the parameters of a model.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a type parameter of a model",
+    label = "a type parameter is the type of a field: it implements `marula::Field`, `Serialize` and `DeserializeOwned`",
+    note = "derive `marula::Embedded`, `serde::Serialize` and `serde::Deserialize` for your own type"
+)]
+pub trait Parameter: Field + Serialize + DeserializeOwned + Send + Sync + 'static {}
+impl<T: Field + Serialize + DeserializeOwned + Send + Sync + 'static> Parameter for T {}
+
 /// An id with typed paths.
 pub trait Encodes {
     /// The stored form.

@@ -21,18 +21,20 @@ const DEPTHS: [&str; 8] = [
 
 /// The constant that states whether the type contains a `uuid::Uuid`.
 pub(super) fn contains_uuid(model: &Model) -> TokenStream {
-    let ident = &model.ident;
+    let generics = &model.generics;
+    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
+    let ty = generics.of(&model.ident);
     let conditions = model.read_types.iter().map(|ty| condition(ty, &quote!(__N)));
     quote! {
-        pub struct __Parts<__N>(::core::marker::PhantomData<__N>);
-        impl<__N: __m::Depth> __m::Flag for __Parts<__N> {
+        pub struct __Parts<__N, #names>(::core::marker::PhantomData<(__N, #names)>);
+        impl<__N: __m::Depth, #params> __m::Flag for __Parts<__N, #names> #clause {
             const SET: bool = false #(|| #conditions)*;
         }
-        impl __m::Parts for #ident {
-            type Any<__N: __m::Depth> = __Parts<__N>;
+        impl<#params> __m::Parts for #ty #clause {
+            type Any<__N: __m::Depth> = __Parts<__N, #names>;
         }
-        impl<__N: __m::Depth> __m::ContainsUuid<__N> for #ident {
-            const FOUND: bool = <<__N as __m::Depth>::Of<#ident> as __m::Flag>::SET;
+        impl<__N: __m::Depth, #params> __m::ContainsUuid<__N> for #ty #clause {
+            const FOUND: bool = <<__N as __m::Depth>::Of<#ty> as __m::Flag>::SET;
         }
     }
 }

@@ -10,44 +10,51 @@ use crate::model::{Accessor, AccessorKind, Model};
 /// The type of a struct's accessors, and its traits.
 pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let Model {
-        ident, fields_ident, ..
+        ident,
+        fields_ident,
+        generics,
+        ..
     } = model;
+    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
+    let ty = generics.of(ident);
     let methods = accessors.iter().map(accessor);
-    let names = accessors.iter().filter(|a| a.read).map(|a| &a.name);
+    let stored = accessors.iter().filter(|a| a.read).map(|a| &a.name);
     let stored_names = quote! {
         fn stored_names() -> &'static [&'static str] {
-            &[#(#names),*]
+            &[#(#stored),*]
         }
     };
-    let parts = parts::structure(accessors);
-    let checks = buffered::check_flattened(accessors.iter());
+    let parts = parts::structure(generics, accessors);
+    let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let schema = json_schema::structure(ident, accessors);
     let traits = field_traits(model, &quote!(#stored_names #parts #schema));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
         #checks
-        impl<__R, __M: __m::Mode> #fields_ident<__R, __M> {
+        impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
             #(#methods)*
         }
         #traits
-        impl __m::Embedded for #ident {}
-        impl __m::IndexKey for #ident {}
-        impl __m::HashedKey for #ident {}
+        impl<#params> __m::Embedded for #ty #clause {}
+        impl<#params> __m::IndexKey for #ty #clause {}
+        impl<#params> __m::HashedKey for #ty #clause {}
     }
 }
 
 /// The type with the accessors as methods: a newtype of a path.
 pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
-    let (owner, vis) = (&model.ident, &model.vis);
+    let (owner, vis) = (model.generics.of(&model.ident), &model.vis);
+    let generics = &model.generics;
+    let (names, declared, clause) = (generics.names(), generics.declared(), generics.clause());
     quote! {
-        #vis struct #fields_ident<__R, __M>(__m::Path<__R, #owner, __M>);
-        impl<__R, __M> ::core::clone::Clone for #fields_ident<__R, __M> {
+        #vis struct #fields_ident<__R, __M, #declared>(__m::Path<__R, #owner, __M>) #clause;
+        impl<__R, __M, #declared> ::core::clone::Clone for #fields_ident<__R, __M, #names> #clause {
             fn clone(&self) -> Self {
                 #fields_ident(::core::clone::Clone::clone(&self.0))
             }
         }
-        impl<__R, __M> __m::Inner for #fields_ident<__R, __M> {
+        impl<__R, __M, #declared> __m::Inner for #fields_ident<__R, __M, #names> #clause {
             type Accessors = Self;
             fn inner(&self) -> &Self {
                 self
@@ -59,19 +66,24 @@ pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenS
 /// The traits of a type that has accessors of its own.
 pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
     let Model {
-        ident, fields_ident, ..
+        ident,
+        fields_ident,
+        generics,
+        ..
     } = model;
+    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
+    let ty = generics.of(ident);
     quote! {
-        impl<__R, __M: __m::Mode> __m::AsPath for #fields_ident<__R, __M> {
+        impl<__R, __M: __m::Mode, #params> __m::AsPath for #fields_ident<__R, __M, #names> #clause {
             type Root = __R;
-            type Value = #ident;
+            type Value = #ty;
             type Mode = __M;
             fn raw(&self) -> &__m::RawPath {
                 __m::AsPath::raw(&self.0)
             }
         }
-        impl __m::Field for #ident {
-            type Nav<__R, __M: __m::Mode> = #fields_ident<__R, __M>;
+        impl<#params> __m::Field for #ty #clause {
+            type Nav<__R, __M: __m::Mode> = #fields_ident<__R, __M, #names>;
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
                 #fields_ident(path)
             }

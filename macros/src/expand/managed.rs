@@ -117,11 +117,12 @@ pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
         quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_managed_date::<#ty>;)
     });
     let deleted = soft_delete.iter().map(|column| {
-        let (owner, ty) = (&model.ident, &column.stored);
+        let (owner, ty) = (model.generics.of(&model.ident), &column.stored);
+        let (params, clause) = (model.generics.params(), model.generics.clause());
         let check = quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_soft_delete::<#ty>;);
         quote! {
             #check
-            impl __m::SoftDelete for #owner {}
+            impl<#params> __m::SoftDelete for #owner #clause {}
         }
     });
     quote!(#(#version)* #(#dates)* #(#deleted)*)

@@ -41,7 +41,13 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     if !model.usable {
         return TokenStream::new();
     }
-    let Model { ident, krate, .. } = model;
+    let Model {
+        ident,
+        krate,
+        generics,
+        ..
+    } = model;
+    let (params, clause, ty) = (generics.params(), generics.clause(), generics.of(ident));
     let field = match &model.body {
         Body::Struct(accessors) => fields::structure(model, accessors),
         Body::Newtype(newtype) => values::newtype(ident, newtype),
@@ -54,10 +60,10 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         Some(root) => root::root(model, root),
         // It does not need to implement `Serialize`.
         None if model.reads_itself => TokenStream::new(),
-        None => values::into_value(ident),
+        None => values::into_value(model),
     };
     let is_value = model.root.is_none() && !model.reads_itself;
-    let operand = is_value.then(|| values::operand(ident));
+    let operand = is_value.then(|| values::operand(model));
     let allowed = allowed();
     quote! {
         #[doc(hidden)]
@@ -67,8 +73,8 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             use __m::NoUuids as _;
             #field
             #contains_uuid
-            impl __m::Projection<#ident> for #ident {}
-            impl __m::Present for #ident {}
+            impl<#params> __m::Projection<#ty> for #ty #clause {}
+            impl<#params> __m::Present for #ty #clause {}
             #operand
             #rest
         };

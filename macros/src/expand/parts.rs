@@ -5,14 +5,22 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
-use crate::model::{Accessor, Newtype, Part, Place, Variant};
+use crate::model::{Accessor, Generics, Newtype, Part, Place, Variant};
 
 /// The parts of a struct, whose form is that of a document.
-pub(super) fn structure(accessors: &[Accessor]) -> TokenStream {
+pub(super) fn structure(generics: &Generics, accessors: &[Accessor]) -> TokenStream {
     let parts: Vec<Part> = accessors.iter().filter_map(Part::of_accessor).collect();
     let raw_ids = raw_ids(&parts);
     let fields = fields(&parts);
-    let form = fields.map(|fields| form(&fields));
+    let form = fields.map(|fields| match generics.is_empty() {
+        true => form(&fields),
+        false => quote! {
+            fn form() -> __m::Form {
+                use __m::{HasForm as _, HasNoForm as _};
+                __m::of_generic(|| #fields)
+            }
+        },
+    });
     quote!(#raw_ids #form)
 }
 

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::{at, collection as declared, index, managed};
-use crate::model::{Id, Model, Root};
+use crate::model::{Generics, Id, Model, Root};
 use crate::parse::IdSource;
 
 pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
@@ -14,6 +14,8 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let name = ident.to_string();
     let mut owner = ident.clone();
     owner.set_span(at(ident.span()));
+    let generics = &model.generics;
+    let (params, clause, owner) = (generics.params(), generics.clause(), generics.of(&owner));
     let Root {
         collection,
         id,
@@ -24,7 +26,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let options = declared::declaration(options);
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
-        Some(id) => id_parts(id),
+        Some(id) => id_parts(id, generics),
         None => (
             quote!(__m::Bson),
             quote!(__m::Manual),
@@ -35,7 +37,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let id_methods = id.as_ref().map(|id| id_methods(id, &source));
     // All with the span of the type, where the compiler then reports a missing bound once.
     let model = quote_spanned! {at(ident.span())=>
-        impl __m::Model for #owner {
+        impl<#params> __m::Model for #owner #clause {
             type Id = #id_type;
             type IdSource = #source;
             const NAME: &'static str = #name;
@@ -55,7 +57,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     quote!(#model #check #managed_checks)
 }
 
-fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
+fn id_parts(id: &Id, generics: &Generics) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
     let Id {
         ident, ty, source, ..
     } = id;
@@ -69,6 +71,7 @@ fn id_parts(id: &Id) -> (TokenStream, TokenStream, TokenStream, TokenStream) {
     let check = match source {
         // Without an explicit source, a type without one is an error only where an id is generated.
         IdSource::Auto | IdSource::Manual => TokenStream::new(),
+        _ if generics.are_in(ty) => TokenStream::new(),
         _ => quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_id_source::<#source_type, #ty>;),
     };
     (

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
 use crate::expand::{at, json_schema, parts};
-use crate::model::Newtype;
+use crate::model::{Model, Newtype};
 
 /// A newtype has the accessors, the operators and the values of its content.
 pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
@@ -127,11 +127,13 @@ pub(super) fn plain(ident: &Ident, items: &TokenStream) -> TokenStream {
 }
 
 /// A value of the type as an expression.
-pub(super) fn operand(ident: &Ident) -> TokenStream {
+pub(super) fn operand(model: &Model) -> TokenStream {
+    let (params, clause) = (model.generics.params(), model.generics.clause());
+    let ty = model.generics.of(&model.ident);
     quote! {
-        impl<__R> __m::Operand<__R> for #ident {
-            type Value = #ident;
-            fn into_operand(self) -> __m::Expr<__R, #ident> {
+        impl<__R, #params> __m::Operand<__R> for #ty #clause {
+            type Value = #ty;
+            fn into_operand(self) -> __m::Expr<__R, #ty> {
                 __m::lit(self)
             }
         }
@@ -139,28 +141,31 @@ pub(super) fn operand(ident: &Ident) -> TokenStream {
 }
 
 /// Values of the type in filters and updates, in the form that serde stores.
-pub(super) fn into_value(ident: &Ident) -> TokenStream {
+pub(super) fn into_value(model: &Model) -> TokenStream {
+    let ident = &model.ident;
+    let (params, clause) = (model.generics.params(), model.generics.clause());
+    let ty = model.generics.of(ident);
     let serialized = quote_spanned!(at(ident.span())=> __m::stored_value(self));
     let output = quote!(::core::result::Result<__m::Bson, __m::ValueError>);
     quote! {
-        impl __m::IntoValue<#ident> for &#ident {
+        impl<#params> __m::IntoValue<#ty> for &#ty #clause {
             fn into_value(self) -> #output {
                 #serialized
             }
         }
-        impl __m::IntoValue<#ident> for #ident {
+        impl<#params> __m::IntoValue<#ty> for #ty #clause {
             fn into_value(self) -> #output {
-                __m::IntoValue::<#ident>::into_value(&self)
+                __m::IntoValue::<#ty>::into_value(&self)
             }
         }
-        impl __m::IntoValue<::core::option::Option<#ident>> for &#ident {
+        impl<#params> __m::IntoValue<::core::option::Option<#ty>> for &#ty #clause {
             fn into_value(self) -> #output {
-                __m::IntoValue::<#ident>::into_value(self)
+                __m::IntoValue::<#ty>::into_value(self)
             }
         }
-        impl __m::IntoValue<::core::option::Option<#ident>> for #ident {
+        impl<#params> __m::IntoValue<::core::option::Option<#ty>> for #ty #clause {
             fn into_value(self) -> #output {
-                __m::IntoValue::<#ident>::into_value(&self)
+                __m::IntoValue::<#ty>::into_value(&self)
             }
         }
     }

@@ -10,12 +10,14 @@ mod collection;
 mod dates;
 mod enums;
 mod fields;
+mod generics;
 mod index;
 mod managed;
 mod partial;
 mod root;
 
 pub(crate) use collection::CollectionOption;
+pub(crate) use generics::Generics;
 pub(crate) use index::Index;
 pub(crate) use managed::{Managed, ManagedColumn};
 pub(crate) use partial::{Comparison, Partial};
@@ -24,6 +26,7 @@ pub(crate) use partial::{Comparison, Partial};
 pub(crate) struct Model {
     pub(crate) ident: Ident,
     pub(crate) vis: syn::Visibility,
+    pub(crate) generics: Generics,
     /// Whether code can be generated for the type.
     pub(crate) usable: bool,
     pub(crate) krate: syn::Path,
@@ -197,6 +200,7 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
     Model {
         ident: parsed.ident.clone(),
         vis: parsed.vis.clone(),
+        generics: Generics::new(&parsed.generics),
         usable: parsed.usable,
         krate: parsed
             .attributes

@@ -1,7 +1,7 @@
 //! Parses the input of the derive into attributes with spans.
 
 use proc_macro2::Span;
-use syn::{Data, DeriveInput, Fields, Ident, LitStr, Path, Type};
+use syn::{Data, DeriveInput, Fields, GenericParam, Generics, Ident, LitStr, Path, Type};
 
 use crate::diagnostics::Sink;
 
@@ -19,6 +19,7 @@ pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 pub(crate) struct Parsed {
     pub(crate) ident: Ident,
     pub(crate) vis: syn::Visibility,
+    pub(crate) generics: Generics,
     /// Whether `Document` is derived, and not `Embedded`.
     pub(crate) root: bool,
     /// `false` after an error for which no code can be generated.
@@ -79,14 +80,27 @@ pub(crate) struct ContainerAttributes {
     pub(crate) broken: bool,
 }
 
+/// The first parameter that is not supported, and why.
+fn unsupported_parameter(input: &DeriveInput) -> Option<(&GenericParam, &'static str)> {
+    let is_struct = matches!(&input.data, Data::Struct(data) if matches!(data.fields, Fields::Named(_)));
+    input.generics.params.iter().find_map(|param| match param {
+        _ if !is_struct => Some((
+            param,
+            "a type with generic parameters, except for a struct with named fields",
+        )),
+        GenericParam::Type(_) => None,
+        GenericParam::Lifetime(_) => {
+            Some((param, "a type that borrows: documents are read into owned values"))
+        }
+        GenericParam::Const(_) => Some((param, "a type with constant parameters")),
+    })
+}
+
 pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
     let derive = if root { "Document" } else { "Embedded" };
     let mut usable = true;
-    if let Some(param) = input.generics.params.first() {
-        sink.on(
-            param,
-            format!("`{derive}` cannot be derived for a type with generic parameters"),
-        );
+    if let Some((param, reason)) = unsupported_parameter(input) {
+        sink.on(param, format!("`{derive}` cannot be derived for {reason}"));
         usable = false;
     }
     let attributes = container::parse(&input.attrs, root, sink);
@@ -124,11 +138,12 @@ pub(crate) fn parse(input: &DeriveInput, root: bool, sink: &Sink) -> Parsed {
             Body::Empty
         }
     };
-    usable &= input.generics.params.is_empty();
+    usable &= unsupported_parameter(input).is_none();
     let identifiers = identifiers(&body);
     Parsed {
         ident: input.ident.clone(),
         vis: input.vis.clone(),
+        generics: input.generics.clone(),
         root,
         usable,
         attributes,

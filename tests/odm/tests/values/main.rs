@@ -8,6 +8,7 @@ mod database;
 mod dates;
 mod decimals;
 mod everywhere;
+mod generics;
 mod limits;
 mod maintained;
 mod newtypes;
