@@ -81,6 +81,7 @@
 //! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
 //! | change indexes by commands | `cli` (feature `cli`) |
+//! | stored forms of further types | [`codec`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
 //!
@@ -96,6 +97,7 @@ pub mod bson;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod client;
+pub mod codec;
 pub mod collection;
 mod declaration;
 pub mod error;
