@@ -1,4 +1,5 @@
 //! Thirty everyday tasks of an application, each in the form in which a user writes it.
+//! Task 26, HTTP handlers, is in the tests of the examples.
 //!
 //! They use the replica set of `MONGODB_URI`, or an in-process one if it is not set.
 
@@ -24,3 +25,12 @@ mod t17_transaction;
 mod t18_change_stream;
 mod t19_bulk;
 mod t20_versions;
+mod t21_timestamps;
+mod t22_soft_delete;
+mod t23_indexes;
+mod t24_raw;
+mod t25_tenants;
+mod t27_parallel;
+mod t28_errors;
+mod t29_observe;
+mod t30_timeouts;
