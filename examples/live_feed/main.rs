@@ -5,8 +5,8 @@
 //! in-process replica set if it is not set.
 //!
 //! ```sh
-//! curl -N http://localhost:3000/rooms/lobby/events
-//! curl http://localhost:3000/rooms/lobby --json '{"from": "ada", "text": "Hello"}'
+//! curl -N http://localhost:3000/channels/lobby/events
+//! curl http://localhost:3000/channels/lobby --json '{"from": "ada", "text": "Hello"}'
 //! ```
 
 use std::convert::Infallible;
@@ -26,10 +26,10 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
 #[derive(Clone, Debug, Serialize, Deserialize, Document)]
-#[document(collection = "messages", index(room, -at))]
+#[document(collection = "messages", index(channel, -at))]
 pub(crate) struct Message {
     _id: ObjectId,
-    room: String,
+    channel: String,
     from: String,
     text: String,
     at: DateTime,
@@ -65,12 +65,12 @@ impl axum::response::IntoResponse for ApiError {
 
 async fn send(
     State(messages): State<Collection<Message>>,
-    Path(room): Path<String>,
+    Path(channel): Path<String>,
     Json(line): Json<Line>,
 ) -> Result<StatusCode, ApiError> {
     let message = Message {
         _id: Message::new_id(),
-        room,
+        channel,
         from: line.from,
         text: line.text,
         at: DateTime::now(),
@@ -79,18 +79,18 @@ async fn send(
     Ok(StatusCode::CREATED)
 }
 
-/// The new messages of a room. A browser that lost the connection sends the id of the last event
+/// The new messages of a channel. A browser that lost the connection sends the id of the last event
 /// that it received, which is a resume token: the events continue after it.
 async fn events(
     State(messages): State<Collection<Message>>,
-    Path(room): Path<String>,
+    Path(channel): Path<String>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let mut watch = messages
         .watch()
         .operations([ChangeOperation::Insert])
-        .filter(|m| m.room().eq(&room));
+        .filter(|m| m.channel().eq(&channel));
     if let Some(token) = last.and_then(token_of) {
         watch = watch.start_after(token);
     }
@@ -128,8 +128,8 @@ fn token_of(id: &str) -> Option<ResumeToken> {
 /// The application as a tower service.
 pub(crate) fn router(messages: Collection<Message>) -> Router {
     Router::new()
-        .route("/rooms/{room}", post(send))
-        .route("/rooms/{room}/events", get(events))
+        .route("/channels/{channel}", post(send))
+        .route("/channels/{channel}/events", get(events))
         .with_state(messages)
 }
 

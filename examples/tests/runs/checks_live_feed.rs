@@ -12,10 +12,10 @@ use crate::live_feed::{Message, main, router};
 struct Events(BufReader<TcpStream>);
 
 impl Events {
-    async fn open(address: SocketAddr, room: &str, last_event_id: Option<&str>) -> Self {
+    async fn open(address: SocketAddr, channel: &str, last_event_id: Option<&str>) -> Self {
         let mut stream = TcpStream::connect(address).await.expect("a connection");
         let last = last_event_id.map_or_else(String::new, |id| format!("last-event-id: {id}\r\n"));
-        let request = format!("GET /rooms/{room}/events HTTP/1.1\r\nhost: feed\r\n{last}\r\n");
+        let request = format!("GET /channels/{channel}/events HTTP/1.1\r\nhost: feed\r\n{last}\r\n");
         stream.write_all(request.as_bytes()).await.expect("a request");
         let mut events = Events(BufReader::new(stream));
         assert_eq!(events.line().await, "HTTP/1.1 200 OK");
@@ -40,11 +40,11 @@ impl Events {
     }
 }
 
-async fn send(address: SocketAddr, room: &str, text: &str) {
+async fn send(address: SocketAddr, channel: &str, text: &str) {
     let body = format!(r#"{{"from":"ada","text":"{text}"}}"#);
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let request = format!(
-        "POST /rooms/{room} HTTP/1.1\r\nhost: feed\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "POST /channels/{channel} HTTP/1.1\r\nhost: feed\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     );

@@ -1,5 +1,5 @@
 //! Thirty everyday tasks of an application, each in the form in which a user writes it.
-//! Task 26, HTTP handlers, is in the tests of the examples.
+//! Task 26, HTTP handlers, is in `examples/tests/t26_axum.rs`.
 //!
 //! They use the replica set of `MONGODB_URI`, or an in-process one if it is not set.
 
