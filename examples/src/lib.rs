@@ -1,5 +1,7 @@
-//! The web backend of the example `shop`, as a library that the example and its tests use.
+//! The web backend of the example `shop`, as a library that the example and its tests use, and the
+//! deployment of the other examples.
 
+pub mod deployment;
 pub mod shop;
 
 /// Compiles the code in the README.
