@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use marula::bson::{DateTime, Decimal128};
+use chrono::{DateTime, Utc};
+use marula::bson::Decimal128;
 use marula::{Document, Embedded, prelude::*};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -19,7 +20,7 @@ enum Payment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
 struct Audit {
     created_by: String,
-    created_at: DateTime,
+    created_at: DateTime<Utc>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
@@ -28,6 +29,7 @@ struct Invoice {
     #[serde(rename = "_id")]
     id: Uuid,
     total: Decimal128,
+    paid_at: Option<time::OffsetDateTime>,
     note: Option<String>,
     tags: Vec<String>,
     payment: Payment,
@@ -43,6 +45,7 @@ async fn a_model_with_fields_of_many_types() {
     let invoice = Invoice {
         id: Invoice::new_id(),
         total: "19.90".parse().unwrap(),
+        paid_at: Some(time::OffsetDateTime::UNIX_EPOCH),
         note: None,
         tags: vec!["new".to_owned()],
         payment: Payment::Card {
@@ -51,7 +54,7 @@ async fn a_model_with_fields_of_many_types() {
         labels: HashMap::from([("region".to_owned(), "south".to_owned())]),
         audit: Audit {
             created_by: "ada".to_owned(),
-            created_at: DateTime::from_millis(1),
+            created_at: DateTime::UNIX_EPOCH,
         },
     };
     assert_eq!(invoice.id.get_version_num(), 7);
@@ -62,6 +65,8 @@ async fn a_model_with_fields_of_many_types() {
                 & i.payment().card().last4().eq("4242")
                 & i.labels().entry("region").eq("south")
                 & i.audit().created_by().eq("ada")
+                & i.audit().created_at().lt(marula::bson::DateTime::now())
+                & i.paid_at().gte(time::OffsetDateTime::UNIX_EPOCH)
                 & i.note().is_null()
         })
         .await

@@ -1,7 +1,7 @@
 //! Task: exact money, added up and compared by the server.
 
-use marula::bson::Decimal128;
 use marula::{Document, prelude::*};
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use crate::support::Env;
@@ -10,10 +10,10 @@ use crate::support::Env;
 #[document(collection = "accounts")]
 struct Account {
     _id: i64,
-    balance: Decimal128,
+    balance: Decimal,
 }
 
-fn money(text: &str) -> Decimal128 {
+fn money(text: &str) -> Decimal {
     text.parse().expect("a number")
 }
 

@@ -1,8 +1,24 @@
-//! Task: the same operations for every model, in a repository with a type parameter.
+//! Task: a model with a type parameter, and the same operations for every model in a repository.
 
-use marula::{Collection, Database, IntoValue, Model, Result};
+use marula::{Collection, Database, Document, Embedded, Model, Result, prelude::*};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::support::{Env, Order, order};
+use crate::support::Env;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "events", index(tenant))]
+struct Envelope<T> {
+    #[serde(rename = "_id")]
+    id: Uuid,
+    tenant: String,
+    payload: T,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Login {
+    user: String,
+}
 
 struct Repository<D> {
     documents: Collection<D>,
@@ -20,23 +36,31 @@ impl<D: Model> Repository<D> {
         Ok(())
     }
 
-    async fn get(&self, id: impl IntoValue<D::Id>) -> Result<D> {
-        self.documents.find_by_id(id).required().await
+    async fn get(&self, id: &D::Id) -> Result<D> {
+        self.documents.find_by_id(D::id_ref(id)).required().await
     }
 
-    async fn remove(&self, id: impl IntoValue<D::Id>) -> Result<bool> {
-        Ok(self.documents.delete_by_id(id).await? == 1)
+    async fn remove(&self, id: &D::Id) -> Result<bool> {
+        Ok(self.documents.delete_by_id(D::id_ref(id)).await? == 1)
     }
 }
 
 #[tokio::test]
 async fn a_repository_for_any_model() {
     let env = Env::start().await;
-    let orders = Repository::<Order>::new(&env.db);
-    let order = order(1);
-    orders.add(&order).await.unwrap();
-    assert_eq!(orders.get(order.id).await.unwrap(), order);
-    assert!(orders.remove(order.id).await.unwrap());
-    assert!(!orders.remove(order.id).await.unwrap());
+    let logins = Repository::<Envelope<Login>>::new(&env.db);
+    let login = Envelope {
+        id: Envelope::<Login>::new_id(),
+        tenant: "a".to_owned(),
+        payload: Login {
+            user: "ada".to_owned(),
+        },
+    };
+    logins.add(&login).await.unwrap();
+    let of_ada = |e: marula::Fields<Envelope<Login>>| e.tenant().eq("a") & e.payload().user().eq("ada");
+    assert!(logins.documents.exists(of_ada).await.unwrap());
+    assert_eq!(logins.get(&login.id).await.unwrap(), login);
+    assert!(logins.remove(&login.id).await.unwrap());
+    assert!(!logins.remove(&login.id).await.unwrap());
     env.stop().await;
 }
