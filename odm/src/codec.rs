@@ -89,7 +89,7 @@ macro_rules! codecs {
                     return value.serialize(serializer);
                 }
                 // As an optional value: the encoder stores 16 bytes as a UUID if their `Serialize` has asked
-                // whether the format is for humans, and asks each value anew.
+                // whether the format is for humans, and asks each value again.
                 serializer.serialize_some(&$encode(*value).map_err(S::Error::custom)?)
             }
 
@@ -165,7 +165,7 @@ fn java(mut bytes: [u8; 16]) -> [u8; 16] {
 }
 
 fn millis(duration: Duration) -> Result<Bson, ValueError> {
-    if duration.subsec_nanos() % 1_000_000 != 0 {
+    if !duration.subsec_nanos().is_multiple_of(1_000_000) {
         return Err(ValueError::new(
             "the duration is not a whole number of milliseconds",
         ));

@@ -12,14 +12,16 @@ pub(super) fn structure(generics: &Generics, accessors: &[Accessor]) -> TokenStr
     let parts: Vec<Part> = accessors.iter().filter_map(Part::of_accessor).collect();
     let raw_ids = raw_ids(&parts);
     let fields = fields(&parts);
-    let form = fields.map(|fields| match generics.is_empty() {
-        true => form(&fields),
-        false => quote! {
+    let form = fields.map(|fields| {
+        if generics.is_empty() {
+            return form(&fields);
+        }
+        quote! {
             fn form() -> __m::Form {
                 use __m::{HasForm as _, HasNoForm as _};
                 __m::of_generic(|| #fields)
             }
-        },
+        }
     });
     quote!(#raw_ids #form)
 }
