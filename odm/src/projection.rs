@@ -70,15 +70,16 @@ whole! {
 impl<T> Present for Vec<T> {}
 impl<T> Projection<Opaque<T>> for T {}
 
+/// Also a document without the field is read, such as one of an earlier version of the model.
 impl<S: Present, P: Projection<S>> Projection<S> for Option<P> {
     fn node(path: RawPath) -> Node {
-        P::node(path)
+        P::node(path).optional()
     }
 }
 
 impl<S, P: Projection<S>> Projection<Option<S>> for Option<P> {
     fn node(path: RawPath) -> Node {
-        Node::Optional(Box::new(P::node(path)))
+        P::node(path).optional()
     }
 }
 
@@ -130,7 +131,7 @@ where
     Option<P>: Projection<S>,
 {
     fn node_at(path: RawPath) -> Node {
-        <Self as Projection<S>>::node(path)
+        <Self as Projection<S>>::node(path).optional()
     }
 }
 
@@ -200,6 +201,13 @@ impl Selection {
 }
 
 impl Node {
+    fn optional(self) -> Self {
+        match self {
+            Node::Whole | Node::Optional(_) => self,
+            part => Node::Optional(Box::new(part)),
+        }
+    }
+
     /// Whether the names are those of the stored value at a path, so that its fields can be
     /// included.
     fn is_plain(&self, at: &str) -> bool {
