@@ -6,9 +6,11 @@
 mod books;
 mod model;
 
-use marula::{Client, Collection, Database, Error, Filter, prelude::*, schema::Apply};
+use marula::expr::{avg, count, expr};
+use marula::{Client, Collection, Database, Error, Filter, Shape, prelude::*, schema::Apply};
 use marula_test_server::TestServer;
 use model::{Book, Genre};
+use serde::{Deserialize, Serialize};
 
 const BOOKS: usize = 400;
 
@@ -170,24 +172,33 @@ async fn page(books: &Collection<Book>) -> marula::Result<()> {
     Ok(())
 }
 
-/// Aggregation pipelines have no typed form: the driver's collection runs them.
-async fn aggregate(books: &Collection<Book>) -> Result<(), Box<dyn std::error::Error>> {
-    use marula::bson::doc;
+/// The reviews of the books of one author.
+#[derive(Debug, Serialize, Deserialize, Shape)]
+struct Rating {
+    #[serde(rename = "_id")]
+    author: String,
+    stars: f64,
+    reviews: i64,
+}
 
-    step(7, "aggregate with the driver");
-    let pipeline = [
-        doc! { "$unwind": "$reviews" },
-        doc! { "$group": { "_id": "$author", "stars": { "$avg": "$reviews.stars" }, "reviews": { "$sum": 1 } } },
-        doc! { "$sort": { "stars": -1, "_id": 1 } },
-        doc! { "$limit": 3 },
-    ];
-    let mut best = books.driver().aggregate(pipeline).await?;
-    while let Some(author) = best.try_next().await? {
+async fn aggregate(books: &Collection<Book>) -> marula::Result<()> {
+    step(7, "aggregate");
+    let best = books
+        .aggregate()
+        .unwind(|b| b.reviews())
+        .group(|b, review| RatingGroup {
+            author: expr(b.author()),
+            stars: avg(review.stars()),
+            reviews: count(),
+        })
+        .sort(|r| (r.stars().desc(), r.author().asc()))
+        .limit(3)
+        .all()
+        .await?;
+    for rating in best {
         println!(
             "  {}: {:.2} stars in {} reviews",
-            author.get_str("_id")?,
-            author.get_f64("stars")?,
-            author.get_i32("reviews")?
+            rating.author, rating.stars, rating.reviews
         );
     }
     Ok(())
