@@ -6,7 +6,7 @@
 use std::error::Error;
 
 use marula::bson::{DateTime, ObjectId};
-use marula::schema::Sync;
+use marula::schema::SyncMode;
 use marula::{Database, Document, Ref, prelude::*};
 use marula_examples::deployment::Deployment;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub(crate) async fn seed(db: &Database) -> marula::Result<()> {
         .register::<Author>()
         .register::<Post>()
         .register::<Comment>();
-    schema.sync(Sync::Additive).await?;
+    schema.sync(SyncMode::Additive).await?;
     let authors = ["Ada", "Bessie", "Chen"].map(|name| Author {
         handle: name.to_lowercase(),
         name: name.to_owned(),

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use marula::bson::DateTime;
 use marula::cli::SchemaCommand;
-use marula::schema::{Apply, Schema, Sync};
+use marula::schema::{Apply, Schema, SyncMode};
 use marula::{Database, Document, Result};
 use marula_examples::deployment::Deployment;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ pub(crate) fn schema(db: &Database) -> Schema {
 /// The collections and indexes as the older version creates them.
 pub(crate) async fn install_old_version(db: &Database) -> Result<()> {
     let old = db.schema().register::<OldVisit>();
-    let applied = old.sync(Sync::Additive).await?;
+    let applied = old.sync(SyncMode::Additive).await?;
     println!("the older version: {applied}");
     Ok(())
 }
@@ -70,9 +70,9 @@ pub(crate) async fn migrate(db: &Database) -> Result<()> {
     if let Err(error) = plan.apply(Apply::additive()).await {
         println!("additive: {error}\n");
     }
-    let applied = schema(db).sync(Sync::Full).await?;
+    let applied = schema(db).sync(SyncMode::Full).await?;
     println!("full: {applied}");
-    schema(db).sync(Sync::Verify).await?;
+    schema(db).sync(SyncMode::Verify).await?;
     println!("verified\n\nplan:\n{}", schema(db).plan().await?);
     Ok(())
 }

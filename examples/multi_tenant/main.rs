@@ -6,7 +6,7 @@
 
 use std::error::Error as StdError;
 
-use marula::schema::Sync;
+use marula::schema::SyncMode;
 use marula::{Collection, Database, Document, Result, prelude::*};
 use marula_examples::deployment::Deployment;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Tenant {
     pub(crate) async fn reset(&self) -> Result<()> {
         self.db.driver().drop().await?;
         let schema = self.db.schema().register::<Invoice>();
-        schema.sync(Sync::Additive).await?;
+        schema.sync(SyncMode::Additive).await?;
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Tenant {
     pub(crate) async fn close_year(&self, year: i32) -> Result<usize> {
         let archive = self.archive(year);
         let schema = self.db.schema().register_named::<Invoice>(archive.name());
-        schema.sync(Sync::Additive).await?;
+        schema.sync(SyncMode::Additive).await?;
         let closed = self.invoices.find(|i| i.year().eq(year)).all().await?;
         let mut copies = archive.bulk();
         for invoice in &closed {

@@ -393,7 +393,8 @@ pub fn shape(input: TokenStream) -> TokenStream {
 }
 
 /// Implements `marula::Projection` for a struct with named fields that is read from a part of a
-/// stored type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements.
+/// stored type, given by `#[document(of = Type)]`. It includes all that `Embedded` implements, except
+/// for values in filters and updates, so that the struct needs no `Serialize`.
 ///
 /// ```
 /// use marula::expr::gt;
@@ -461,7 +462,8 @@ pub fn projection(input: TokenStream) -> TokenStream {
     let source = parse::projection::take(&mut input, &sink);
     let parsed = parse::parse(&input, false, &sink);
     parse::reject_flatten(&parsed, &sink);
-    let model = model::resolve(&parsed, &sink);
+    let mut model = model::resolve(&parsed, &sink);
+    model.is_only_read = true;
     let embedded = expand::expand(&model);
     let projection = source.map(|source| expand::projection(&model, &source));
     let errors = sink.finish();

@@ -219,6 +219,16 @@ impl<K> IdOf<K> for K {}
 
 macro_rules! ids {
     ($($t:ty)*) => { $(
+        impl<D: Model<Id: IdOf<$t>>> IntoValue<Ref<D>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(self)
+            }
+        }
+        impl<D: Model<Id: IdOf<$t>>> IntoValue<Option<Ref<D>>> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                IntoValue::<$t>::into_value(self)
+            }
+        }
         impl<D: Model<Id: IdOf<$t>>> KeyOf<D> for $t {
             fn into_key(self) -> Result<Option<Bson>, ValueError> {
                 IntoValue::<$t>::into_value(self).map(Some)

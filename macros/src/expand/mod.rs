@@ -59,10 +59,10 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let rest = match &model.root {
         Some(root) => root::root(model, root),
         // It does not need to implement `Serialize`.
-        None if model.reads_itself => TokenStream::new(),
+        None if model.reads_itself || model.is_only_read => TokenStream::new(),
         None => values::into_value(model),
     };
-    let is_value = model.root.is_none() && !model.reads_itself;
+    let is_value = model.root.is_none() && !model.reads_itself && !model.is_only_read;
     let operand = is_value.then(|| values::operand(model));
     let allowed = allowed();
     quote! {

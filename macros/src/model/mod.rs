@@ -39,6 +39,8 @@ pub(crate) struct Model {
     pub(crate) root: Option<Root>,
     /// Whether the derive implements `Deserialize`: a shape with `#[document(flatten)]`.
     pub(crate) reads_itself: bool,
+    /// Whether values are only read: a projection.
+    pub(crate) is_only_read: bool,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one for each derive")]
@@ -212,6 +214,7 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
         read_types: read_types(parsed),
         root,
         reads_itself: reads_itself(parsed),
+        is_only_read: false,
     }
 }
 

@@ -101,7 +101,7 @@ pub enum SchemaError {
     /// command may have taken effect; a new plan shows what is left.
     LeaseLost,
     /// The existing indexes are not those that are declared, and
-    /// [`Sync::Verify`](crate::schema::Sync::Verify) changes none.
+    /// [`SyncMode::Verify`](crate::schema::SyncMode::Verify) changes none.
     NotInSync {
         /// The plan that would change them, as it is printed.
         plan: String,

@@ -18,9 +18,9 @@
 //! An application calls [`Schema::sync`] when it starts. All its instances may do so at the same time:
 //!
 //! ```no_run
-//! # use marula::{Model, schema::Sync};
+//! # use marula::{Model, schema::SyncMode};
 //! # async fn run<Order: Model, Customer: Model>(db: marula::Database) -> marula::Result<()> {
-//! let applied = db.schema().register::<Order>().register::<Customer>().sync(Sync::Additive).await?;
+//! let applied = db.schema().register::<Order>().register::<Customer>().sync(SyncMode::Additive).await?;
 //! println!("{applied}");
 //! # Ok(()) }
 //! ```
@@ -170,12 +170,12 @@ impl Schema {
     /// Makes a plan and applies it, as the mode says. Returns what was done.
     ///
     /// # Errors
-    /// Those of [`plan`](Schema::plan) and [`SchemaPlan::apply`]; with [`Sync::Verify`]
+    /// Those of [`plan`](Schema::plan) and [`SchemaPlan::apply`]; with [`SyncMode::Verify`]
     /// [`SchemaError::NotInSync`].
-    pub async fn sync(self, mode: Sync) -> Result<Applied> {
+    pub async fn sync(self, mode: SyncMode) -> Result<Applied> {
         let apply = match mode {
-            Sync::Off => return Ok(Applied::default()),
-            Sync::Verify => {
+            SyncMode::Off => return Ok(Applied::default()),
+            SyncMode::Verify => {
                 let plan = self.plan().await?;
                 if plan.is_empty() {
                     return Ok(Applied::default());
@@ -183,8 +183,8 @@ impl Schema {
                 let plan = plan.to_string();
                 return Err(SchemaError::NotInSync { plan }.into());
             }
-            Sync::Additive => Apply::additive(),
-            Sync::Full => Apply::full(),
+            SyncMode::Additive => Apply::additive(),
+            SyncMode::Full => Apply::full(),
         };
         self.plan().await?.apply(apply).await
     }
@@ -216,7 +216,7 @@ async fn list_collections(
 /// What [`Schema::sync`] does about indexes that are missing or differ from the declared ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Sync {
+pub enum SyncMode {
     /// Nothing is read and nothing is written.
     Off,
     /// They are an error. Nothing is written.

@@ -51,7 +51,8 @@ struct SkuOnly {
     sku: String,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+/// Only read, so that it needs no `Serialize`.
+#[derive(Debug, PartialEq, Deserialize, Projection)]
 #[document(of = Order)]
 struct HasTea {
     #[serde(rename = "_id")]

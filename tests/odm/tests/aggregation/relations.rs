@@ -73,6 +73,10 @@ async fn documents_are_loaded_by_references() {
 
     let of_second = reviews.find(|r| r.order().eq(Ref::new(2))).await.unwrap();
     assert_eq!(of_second.len(), 2);
+    let by_id = reviews.find(|r| r.order().eq(2)).await.unwrap();
+    assert_eq!(by_id, of_second, "an id of the model is a value of the field");
+    let by_author = reviews.find(|r| r.author().eq(grace().id)).await.unwrap();
+    assert_eq!(by_author.len(), 1);
     shop.close().await;
 }
 

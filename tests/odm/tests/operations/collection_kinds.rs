@@ -4,7 +4,7 @@ use crate::collections::{Order, steps};
 use crate::common::Env;
 use marula::bson::{self, doc};
 use marula::prelude::*;
-use marula::schema::{Apply, Step, Sync};
+use marula::schema::{Apply, Step, SyncMode};
 use marula::{Document, Embedded, Error, SchemaError};
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ async fn collections_of_each_kind_are_created_once() {
             .register::<Name>()
             .register_view::<OpenOrder>("orders", open())
     };
-    let applied = schema().sync(Sync::Additive).await.unwrap();
+    let applied = schema().sync(SyncMode::Additive).await.unwrap();
     assert_eq!(applied.created_collections.len(), 5, "{applied}");
     let plan = schema().plan().await.unwrap();
     assert!(plan.is_empty(), "{plan}");
@@ -109,7 +109,7 @@ async fn collections_of_each_kind_are_created_once() {
     // A view is changed as a whole.
     let paid = [doc! { "$match": { "status": "paid" } }];
     let changed = env.db.schema().register_view::<OpenOrder>("orders", paid);
-    let applied = changed.sync(Sync::Full).await.unwrap();
+    let applied = changed.sync(SyncMode::Full).await.unwrap();
     assert_eq!(applied.modified_collections.len(), 1, "{applied}");
     assert_eq!(view.find_all().all().await.unwrap()[0]._id, 2);
     env.stop().await;
@@ -130,7 +130,7 @@ async fn what_only_a_new_collection_can_have_is_a_conflict() {
             .contains("! conflict collection capped: none → true size: none → 4096 max: none → 2"),
         "{plan}"
     );
-    let error = schema().sync(Sync::Full).await.unwrap_err();
+    let error = schema().sync(SyncMode::Full).await.unwrap_err();
     assert!(
         matches!(
             &error,
@@ -154,12 +154,12 @@ async fn many_instances_create_a_collection_once() {
     }
     let starts = (0..20).map(|_| {
         let schema = env.db.schema().register::<Order>().register::<LogEntry>();
-        tokio::spawn(schema.sync(Sync::Full))
+        tokio::spawn(schema.sync(SyncMode::Full))
     });
     for start in starts.collect::<Vec<_>>() {
         start.await.unwrap().unwrap();
     }
     let schema = env.db.schema().register::<Order>().register::<LogEntry>();
-    assert!(schema.sync(Sync::Verify).await.unwrap().is_empty());
+    assert!(schema.sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }

@@ -6,7 +6,7 @@ use crate::common::Env;
 use marula::bson::{self, doc};
 use marula::driver;
 use marula::prelude::*;
-use marula::schema::{Apply, Plan, Step, Sync};
+use marula::schema::{Apply, Plan, Step, SyncMode};
 use marula::{Document, Embedded, Error, Model, SchemaError};
 use serde::{Deserialize, Serialize};
 
@@ -244,8 +244,8 @@ async fn a_validator_accepts_what_the_model_stores() {
     let applied = plan.apply(Apply::additive()).await.unwrap();
     assert_eq!(applied.created_collections, [format!("{}.orders", env.db.name())]);
     assert_eq!(applied.created.len(), 1, "{applied}");
-    assert!(schema().sync(Sync::Verify).await.unwrap().is_empty());
-    assert!(schema().sync(Sync::Full).await.unwrap().is_empty());
+    assert!(schema().sync(SyncMode::Verify).await.unwrap().is_empty());
+    assert!(schema().sync(SyncMode::Full).await.unwrap().is_empty());
 
     let orders = env.db.collection::<Order>();
     orders.insert_one(&order(1)).await.unwrap();
@@ -307,7 +307,7 @@ async fn options_are_changed_only_if_allowed() {
         return env.stop().await;
     }
     let orders = env.db.schema().register::<Order>();
-    orders.sync(Sync::Additive).await.unwrap();
+    orders.sync(SyncMode::Additive).await.unwrap();
     let schema = || env.db.schema().register::<Changed>();
     let plan = schema().plan().await.unwrap();
     let Step::ModifyCollection { differences, .. } = steps(&plan)[0] else {
@@ -322,7 +322,7 @@ async fn options_are_changed_only_if_allowed() {
             "validationAction"
         ]
     );
-    let refused = schema().sync(Sync::Additive).await.unwrap_err();
+    let refused = schema().sync(SyncMode::Additive).await.unwrap_err();
     assert!(
         matches!(
             &refused,

@@ -10,7 +10,7 @@ use marula::driver::{
     event::{CommandEvent, EventListener},
     options::ClientOptions,
 };
-use marula::schema::{Apply, Schema, Step, Sync};
+use marula::schema::{Apply, Schema, Step, SyncMode};
 use marula::{Client, Document, Error, SchemaError};
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ async fn options_are_changed_without_a_build() {
     }
     env.insert(&["a", "b"]).await;
     let old = env.db.schema().register::<OldVisit>();
-    old.sync(Sync::Additive).await.unwrap();
+    old.sync(SyncMode::Additive).await.unwrap();
 
     let plan = env.visits().plan().await.unwrap();
     let text = plan.to_string();
@@ -111,7 +111,7 @@ async fn options_are_changed_without_a_build() {
         matches!(&refused, Error::Schema(SchemaError::OptionsConflict { index, .. }) if index == "at_1"),
         "{refused}"
     );
-    let verified = env.visits().sync(Sync::Verify).await.unwrap_err();
+    let verified = env.visits().sync(SyncMode::Verify).await.unwrap_err();
     assert!(
         matches!(&verified, Error::Schema(SchemaError::NotInSync { plan }) if plan.contains("at_1")),
         "{verified}"
@@ -126,7 +126,7 @@ async fn options_are_changed_without_a_build() {
     assert_eq!(modified, ["at_1", "email_1", "page_1"], "{applied}");
     assert!(env.index("email_1").await.get_bool("unique").unwrap());
     assert!(env.index("page_1").await.get_bool("hidden").unwrap());
-    assert!(env.visits().sync(Sync::Verify).await.unwrap().is_empty());
+    assert!(env.visits().sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }
 
@@ -137,7 +137,7 @@ async fn duplicates_are_named_and_nothing_is_changed() {
         return env.stop().await;
     }
     env.insert(&["a", "b", "a", "a"]).await;
-    let created = env.visits().sync(Sync::Additive).await.unwrap_err();
+    let created = env.visits().sync(SyncMode::Additive).await.unwrap_err();
     let Error::Schema(SchemaError::Duplicates { index, samples, .. }) = &created else {
         panic!("another error: {created}");
     };
@@ -157,10 +157,10 @@ async fn duplicates_are_named_and_nothing_is_changed() {
     env.db
         .schema()
         .register::<OldVisit>()
-        .sync(Sync::Additive)
+        .sync(SyncMode::Additive)
         .await
         .unwrap();
-    let changed = env.visits().sync(Sync::Full).await.unwrap_err();
+    let changed = env.visits().sync(SyncMode::Full).await.unwrap_err();
     let Error::Schema(SchemaError::PartlyApplied { applied, source }) = &changed else {
         panic!("another error: {changed}");
     };
@@ -221,10 +221,10 @@ async fn obsolete_indexes_are_hidden_and_dropped_later() {
     env.db
         .schema()
         .register::<OldVisit>()
-        .sync(Sync::Additive)
+        .sync(SyncMode::Additive)
         .await
         .unwrap();
-    let applied = env.visits().sync(Sync::Full).await.unwrap();
+    let applied = env.visits().sync(SyncMode::Full).await.unwrap();
     assert_eq!(applied.hidden.len(), 1, "{applied}");
     assert!(env.index("old_1").await.get_bool("hidden").unwrap());
     let plan = env.visits().plan().await.unwrap();
@@ -239,7 +239,7 @@ async fn obsolete_indexes_are_hidden_and_dropped_later() {
         "{plan}"
     );
     assert!(
-        env.visits().sync(Sync::Full).await.unwrap().is_empty(),
+        env.visits().sync(SyncMode::Full).await.unwrap().is_empty(),
         "hidden for a week"
     );
     let soon = Apply::full().drop_obsolete(Duration::from_millis(1));
@@ -301,13 +301,13 @@ async fn fifty_instances_change_each_index_once() {
     env.db
         .schema()
         .register::<OldVisit>()
-        .sync(Sync::Additive)
+        .sync(SyncMode::Additive)
         .await
         .unwrap();
     let commands = start_instances(&env, 0).await;
     // `expireAfterSeconds`, `prepareUnique`, `unique`, `hidden`, and the obsolete index.
     assert_eq!(commands.len(), 5, "{commands:?}");
-    assert!(env.visits().sync(Sync::Verify).await.unwrap().is_empty());
+    assert!(env.visits().sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }
 
@@ -321,7 +321,7 @@ async fn an_instance_that_ends_with_the_lease_is_followed_by_another() {
     env.db
         .schema()
         .register::<OldVisit>()
-        .sync(Sync::Additive)
+        .sync(SyncMode::Additive)
         .await
         .unwrap();
     let lease = doc! { "_id": "lease", "holder": "an instance that has ended" };
@@ -343,7 +343,7 @@ async fn an_instance_that_ends_with_the_lease_is_followed_by_another() {
     );
     expires_in(500).await;
     start_instances(&env, 10).await;
-    assert!(env.visits().sync(Sync::Verify).await.unwrap().is_empty());
+    assert!(env.visits().sync(SyncMode::Verify).await.unwrap().is_empty());
     assert_eq!(schema.count_documents(doc! { "_id": "lease" }).await.unwrap(), 0);
     env.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use marula::Error;
 use marula::bson::doc;
-use marula::schema::Sync;
+use marula::schema::SyncMode;
 
 use crate::support::{Env, Order, order, orders};
 
@@ -12,7 +12,7 @@ async fn a_duplicate_names_its_index() {
     env.db
         .schema()
         .register::<Order>()
-        .sync(Sync::Additive)
+        .sync(SyncMode::Additive)
         .await
         .unwrap();
     let collection = env.db.collection::<Order>();

@@ -1,7 +1,7 @@
 //! Task: create the indexes at the start; change one later; see what prevents a unique one.
 
 use marula::bson::{Bson, DateTime};
-use marula::schema::{Apply, Sync};
+use marula::schema::{Apply, SyncMode};
 use marula::{Document, Error, SchemaError};
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,9 @@ struct Session {
 async fn indexes_are_created_and_changed() {
     let env = Env::start().await;
     let first = env.db.schema().register::<FirstSession>();
-    let applied = first.clone().sync(Sync::Additive).await.unwrap();
+    let applied = first.clone().sync(SyncMode::Additive).await.unwrap();
     assert_eq!(applied.created.len(), 2);
-    assert!(first.sync(Sync::Verify).await.is_ok());
+    assert!(first.sync(SyncMode::Verify).await.is_ok());
 
     let sessions = env.db.collection::<Session>();
     let session = |id| Session {

@@ -1,6 +1,6 @@
 //! Task: a database for each tenant, and a collection for each year.
 
-use marula::schema::Sync;
+use marula::schema::SyncMode;
 use marula::{Collection, Error};
 
 use crate::support::{Env, Order, order};
@@ -11,7 +11,7 @@ async fn tenants_do_not_see_each_other() {
     let tenant = |name: &str| env.db.in_db(&format!("{}_{name}", env.db.name()));
     for name in ["ada", "bob"] {
         let schema = tenant(name).schema().register::<Order>();
-        schema.sync(Sync::Additive).await.unwrap();
+        schema.sync(SyncMode::Additive).await.unwrap();
     }
     let ada: Collection<Order> = tenant("ada").collection();
     let bob = ada.in_db(tenant("bob").name());
@@ -24,7 +24,7 @@ async fn tenants_do_not_see_each_other() {
     let archive = ada.named("orders_2025");
     assert_eq!(archive.find_all().await.unwrap(), []);
     let schema = tenant("ada").schema().register_named::<Order>("orders_2025");
-    let applied = schema.sync(Sync::Additive).await.unwrap();
+    let applied = schema.sync(SyncMode::Additive).await.unwrap();
     assert_eq!(applied.created.len(), 3);
     for name in ["ada", "bob"] {
         tenant(name).driver().drop().await.unwrap();
