@@ -41,7 +41,9 @@ pub(crate) fn value_at<T: Field + DeserializeOwned>(
 
 /// The type in which documents are read: a model, whose hook runs after a document was decoded, or
 /// another type.
-pub(crate) struct ReadAs<T>(fn(T) -> Result<T>);
+///
+/// The hook takes a reference, so that a document is not moved once more for it.
+pub(crate) struct ReadAs<T>(Option<fn(&mut T) -> Result<()>>);
 
 impl<T> Clone for ReadAs<T> {
     fn clone(&self) -> Self {
@@ -54,30 +56,37 @@ impl<T> Copy for ReadAs<T> {}
 impl<D: Model> ReadAs<D> {
     /// Documents of the collection.
     pub(crate) fn model() -> Self {
-        ReadAs(loaded)
+        ReadAs(Some(loaded))
     }
 }
 
 impl<T: Field + DeserializeOwned> ReadAs<T> {
     /// A projection, or the result of a pipeline.
     pub(crate) fn value() -> Self {
-        ReadAs(Ok)
+        ReadAs(None)
     }
 
     /// Decodes a document.
     #[inline]
     pub(crate) fn decode(self, namespace: &Namespace, raw: &RawDocument) -> Result<T> {
-        (self.0)(decode(namespace, raw)?)
+        self.loaded(decode(namespace, raw)?)
+    }
+
+    /// Runs the hook of a document that was decoded.
+    #[inline]
+    fn loaded(self, mut document: T) -> Result<T> {
+        if let Some(hook) = self.0 {
+            hook(&mut document)?;
+        }
+        Ok(document)
     }
 }
 
 /// Runs the hook of a document that was read.
-#[inline]
-fn loaded<D: Model>(mut document: D) -> Result<D> {
-    match document.after_load() {
-        Ok(()) => Ok(document),
-        Err(error) => Err(Error::hook(D::NAME, "after_load", error)),
-    }
+fn loaded<D: Model>(document: &mut D) -> Result<()> {
+    document
+        .after_load()
+        .map_err(|error| Error::hook(D::NAME, "after_load", error))
 }
 
 /// A document that the driver decodes directly from the reply; [`decode`] would need a copy of the
@@ -122,11 +131,11 @@ fn undecoded(bytes: &[u8], error: Undecodable) -> Box<Undecoded> {
     })
 }
 
-impl<T> Found<T> {
+impl<T: Field + DeserializeOwned> Found<T> {
     /// The document. The error contains the collection and the `_id`.
     pub(super) fn into_result(self, namespace: &Namespace, read_as: ReadAs<T>) -> Result<T> {
         let document = self.0.map_err(|undecoded| undecoded.in_collection(namespace))?;
-        (read_as.0)(document)
+        read_as.loaded(document)
     }
 }
 
