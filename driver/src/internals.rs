@@ -16,6 +16,8 @@
 
 mod client;
 pub mod describe;
+#[cfg(feature = "encryption")]
+pub mod encryption;
 pub mod errors;
 pub mod sessions;
 

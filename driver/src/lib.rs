@@ -27,6 +27,7 @@
 //! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `opentelemetry` | no | spans of operations and commands; see [`traces`] |
+//! | `encryption` | no | in-use encryption with libmongocrypt; see [`encryption`] |
 //! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
 //!
 //! Creating a client fails with [`ErrorKind::Unsupported`] if an option needs a disabled feature. A
@@ -48,7 +49,7 @@
 //!
 //! # Not supported
 //!
-//! Encryption, and authentication with AWS, OIDC or GSSAPI. Creating a client
+//! Authentication with AWS, OIDC or GSSAPI. Creating a client
 //! whose options require one of them fails with [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
@@ -62,6 +63,31 @@
 mod api;
 pub mod bson;
 mod connection;
+#[cfg(feature = "encryption")]
+pub mod encryption {
+    //! In-use encryption: client-side field level encryption and Queryable Encryption ([Client Side Encryption]).
+    //!
+    //! [`ClientEncryption`] manages data keys, and encrypts and decrypts single values.
+    //!
+    //! The package `libmongocrypt` 1.20 or later must be installed. It is loaded at run time: from the path in the options, from
+    //! the environment variable `MONGOCRYPT_LIB_PATH`, or by the system's loader. A missing or old library is the error
+    //! [`EncryptionError::Library`](crate::EncryptionError::Library), which says how to get it.
+    //!
+    //! Key management services are contacted over TLS; a client of the service is not needed.
+    //!
+    //! [Client Side Encryption]:
+    //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+
+    pub use crate::api::encryption::{
+        ClientEncryption, CreateDataKey, CreateEncryptedCollection, Decrypt, Encrypt, EncryptExpression,
+        RewrapManyDataKey, RewrapManyDataKeyResult,
+    };
+    pub use crate::options::encryption::{
+        AwsCredentialProvider, AwsCredentials, ClientEncryptionOptions, DataKey, EncryptionAlgorithm,
+        KmsConnect, KmsProviders, KmsStream, RangeOptions, StringOptions, StringQueryLength,
+        SubstringQueryLength,
+    };
+}
 mod error;
 mod execution;
 #[cfg(feature = "internals")]
@@ -91,6 +117,8 @@ pub mod options {
     mod client;
     mod connection_string;
     mod credential;
+    #[cfg(feature = "encryption")]
+    pub(crate) mod encryption;
     mod error;
     #[cfg(feature = "internals")]
     mod overrides;
@@ -140,10 +168,10 @@ pub use api::{
 };
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
-    CommandError, ConnectionsInUse, Error, ErrorKind, GridFsError, NetworkError, NetworkPhase, PoolError,
-    RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
-    TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError,
-    WriteError, WriteFailure,
+    CommandError, ConnectionsInUse, EncryptionError, Error, ErrorKind, GridFsError, NetworkError,
+    NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR,
+    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    WriteConcernError, WriteError, WriteFailure,
 };
 pub use proto::gridfs::GridFsFile;
 pub use proto::session::TransactionState;

@@ -7,6 +7,8 @@ pub(crate) mod command;
 mod command_task;
 mod cursor;
 mod database;
+#[cfg(feature = "encryption")]
+pub(crate) mod encryption;
 #[cfg(not(feature = "internals"))]
 mod environment;
 #[cfg(feature = "internals")]

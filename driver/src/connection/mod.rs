@@ -21,10 +21,14 @@ mod hello_stream;
 mod http;
 mod interruption;
 mod keys;
+#[cfg(feature = "encryption")]
+mod kms;
 mod login;
 #[cfg(feature = "internals")]
 mod mapped_dialer;
 mod metadata;
+#[cfg(feature = "encryption")]
+mod metadata_service;
 mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
@@ -66,10 +70,16 @@ pub use dns::{DnsLookup, Lookup, LookupError};
 pub(crate) use drain::KilledCursors;
 pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
+#[cfg(feature = "encryption")]
+pub(crate) use kms::KmsTransport;
 pub use login::LoginSettings;
 #[cfg(feature = "internals")]
 pub use mapped_dialer::Dialer;
 pub(crate) use metadata::SharedMetadata;
+#[cfg(feature = "encryption")]
+pub use metadata_service::MetadataServices;
+#[cfg(feature = "encryption")]
+pub(crate) use metadata_service::fetch;
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;

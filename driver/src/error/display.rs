@@ -24,6 +24,7 @@ impl fmt::Display for ErrorKind {
             Self::BulkWrite(e) => write!(f, "{e}"),
             Self::ClientBulkWrite(e) => write!(f, "{e}"),
             Self::GridFs(e) => write!(f, "{e}"),
+            Self::Encryption(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             Self::Shutdown => f.write_str("the client was shut down"),
             Self::Timeout(e) => e.fmt(f),
@@ -75,6 +76,7 @@ impl std::error::Error for Error {
             ErrorKind::Pool(e) => e.source(),
             ErrorKind::GridFs(e) => e.source(),
             ErrorKind::BulkWrite(_) | ErrorKind::ClientBulkWrite(_) => self.interruption().map(|e| e as _),
+            ErrorKind::Encryption(e) => e.cause().map(|e| e as _),
             ErrorKind::Timeout(timeout) => timeout.cause().map(|e| e as _),
             _ => None,
         }

@@ -8,7 +8,10 @@ mod client_bulk_write;
 pub(crate) mod code;
 mod command;
 mod display;
+mod encryption;
 mod gridfs;
+#[cfg(feature = "encryption")]
+mod mongocrypt;
 mod network;
 mod pool;
 mod predicates;
@@ -21,6 +24,7 @@ use std::{fmt, sync::Arc};
 pub use authentication::{AuthenticationError, AuthenticationFailure};
 pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
+pub use encryption::EncryptionError;
 pub use gridfs::{ChunkFault, GridFsError};
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
@@ -141,6 +145,9 @@ pub enum ErrorKind {
     ClientBulkWrite(Box<ClientBulkWriteError>),
     /// A GridFS file does not exist, or its documents are invalid.
     GridFs(GridFsError),
+    /// In-use encryption failed. The predicates and codes of the error are those of its
+    /// [cause](EncryptionError::cause), if it has one.
+    Encryption(EncryptionError),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.
     Unsupported(String),

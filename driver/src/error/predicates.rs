@@ -78,6 +78,7 @@ impl Error {
     pub fn is_timeout(&self) -> bool {
         match &self.0.kind {
             ErrorKind::Timeout(_) => true,
+            ErrorKind::Encryption(e) => e.cause().is_some_and(Self::is_timeout),
             ErrorKind::ServerSelection(e) => e.end == SelectionEnd::TimedOut,
             ErrorKind::Pool(PoolError::WaitQueueTimeout { .. }) => true,
             ErrorKind::Network(e) => e.is_timeout(),

@@ -148,11 +148,12 @@ impl Error {
         matches!(self.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
     }
 
-    /// The cause of a timeout, or else the error itself: what the server, the connection or the
+    /// The cause of a timeout or of a failed encryption, or else the error itself: what the server, the connection or the
     /// driver reported.
     pub(crate) fn reported(&self) -> &Self {
         match self.kind() {
-            ErrorKind::Timeout(timeout) => timeout.cause().unwrap_or(self),
+            ErrorKind::Timeout(timeout) => timeout.cause().map_or(self, Self::reported),
+            ErrorKind::Encryption(error) => error.cause().map_or(self, Self::reported),
             _ => self,
         }
     }

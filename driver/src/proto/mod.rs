@@ -8,6 +8,8 @@ pub mod command;
 pub mod description;
 #[cfg(feature = "dns")]
 pub mod dns;
+#[cfg(feature = "encryption")]
+pub(crate) mod encryption;
 pub mod event;
 pub mod gridfs;
 pub mod handshake;

@@ -5,6 +5,7 @@ mod answering;
 mod deployment;
 pub mod dns;
 mod encrypted;
+pub mod kms;
 mod messages;
 mod misbehaving;
 mod mongos;

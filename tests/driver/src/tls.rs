@@ -267,6 +267,16 @@ impl Identity {
         self
     }
 
+    /// The server's side of TLS with this certificate. With an authority, clients must present a certificate of it.
+    #[must_use]
+    pub fn acceptor(&self, clients: Option<&Authority>) -> tokio_rustls::TlsAcceptor {
+        let options = TerminatorOptions {
+            clients,
+            ..TerminatorOptions::default()
+        };
+        terminator::acceptor(self, &options)
+    }
+
     fn shown(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.serialize_der()));
         (

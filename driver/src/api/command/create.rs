@@ -5,7 +5,9 @@
 use super::{
     InSession, awaitable,
     common::administration_options,
+    create_indexes::create_index,
     declare::{define_options, option_setters},
+    encrypted_collection::{check_server, clustered_index, index_keys, state_collections},
     session_setter,
     wire::WriteOptions,
 };
@@ -16,7 +18,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, timeout::Timeout},
 };
 
 /// The options of `create_collection`. See `api/command/declare.rs`.
@@ -63,6 +65,10 @@ macro_rules! create_collection_options {
             /// The default options of the collection's indexes: `doc! { "storageEngine": … }`.
             /// Default: the server's.
             index_option_defaults: document = "indexOptionDefaults";
+            /// Create a collection for Queryable Encryption with these fields (MongoDB 7.0+), and the
+            /// collections and the index that it needs: `enxcol_.<name>.esc`, `enxcol_.<name>.ecoc`, and
+            /// an index on `__safeContent__`. Default: none.
+            encrypted_fields: document = "encryptedFields";
         }
     };
 }
@@ -120,13 +126,48 @@ impl<'a> CreateCollection<'a> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let timeout = self.database.start_timeout(options.timeout, self.session)?;
+        if self.options.encrypted_fields.is_some() {
+            // Boxed, because it is rare.
+            return Box::pin(self.create_encrypted(timeout)).await;
+        }
+        self.create(&self.namespace, &self.options, false, timeout).await
+    }
+
+    /// Creates the state collections, the collection and its index. A failure ends it: what was created remains.
+    async fn create_encrypted(&self, timeout: Timeout) -> Result<()> {
+        let Some(fields) = &self.options.encrypted_fields else {
+            return Ok(());
+        };
+        for name in state_collections(&self.namespace.collection, fields) {
+            let mut options = CreateCollectionOptions::default().clustered_index(clustered_index());
+            options.write_concern.clone_from(&self.options.write_concern);
+            let namespace = Namespace::new(self.database.name(), name);
+            self.create(&namespace, &options, true, timeout).await?;
+        }
+        self.create(&self.namespace, &self.options, true, timeout).await?;
+        let executor = self.database.client().executor();
+        let (namespace, write_concern) = (&self.namespace, self.concern_of(&self.options));
+        let keys = index_keys();
+        create_index(executor, namespace, keys, write_concern, self.session, timeout).await
+    }
+
+    fn concern_of<'o>(&'o self, options: &'o CreateCollectionOptions) -> &'o WriteConcern {
+        let inherited = &self.database.concerns().write_concern;
+        options.write_concern.as_deref().unwrap_or(inherited)
+    }
+
+    async fn create(
+        &self,
+        namespace: &Namespace,
+        options: &CreateCollectionOptions,
+        is_for_encryption: bool,
+        timeout: Timeout,
+    ) -> Result<()> {
         let mut operation = Create {
-            namespace: &self.namespace,
+            namespace,
             options,
-            write_concern: options
-                .write_concern
-                .as_deref()
-                .unwrap_or(&self.database.concerns().write_concern),
+            write_concern: self.concern_of(options),
+            is_for_encryption,
         };
         let executor = self.database.client().executor();
         executor.run_in(self.session, timeout, &mut operation).await
@@ -151,6 +192,8 @@ struct Create<'a> {
     namespace: &'a Namespace,
     options: &'a CreateCollectionOptions,
     write_concern: &'a WriteConcern,
+    /// Whether it is one of the collections of Queryable Encryption.
+    is_for_encryption: bool,
 }
 
 impl Operation for Create<'_> {
@@ -173,6 +216,9 @@ impl Operation for Create<'_> {
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        if self.is_for_encryption {
+            check_server(server)?;
+        }
         command.str("create", &self.namespace.collection);
         self.options.write(command, server);
         command.write_concern(self.write_concern);

@@ -7,6 +7,7 @@ use super::{
     InSession, awaitable,
     common::timed_administration_options,
     declare::{define_options, option_setters},
+    encrypted_collection::state_collections,
     session_setter,
     wire::WriteOptions,
 };
@@ -19,13 +20,17 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, timeout::Timeout},
 };
 
 /// The options of `drop`. See `api/command/declare.rs`.
 macro_rules! drop_collection_options {
     ($then:path { $($arguments:tt)* }) => {
-        timed_administration_options! { $then { $($arguments)* } }
+        timed_administration_options! { $then { $($arguments)* }
+            /// `encryptedFields` of a collection for Queryable Encryption: its state collections
+            /// `enxcol_.<name>.esc` and `enxcol_.<name>.ecoc` are dropped first. Not sent. Default: none.
+            encrypted_fields: document;
+        }
     };
 }
 
@@ -64,10 +69,23 @@ impl<'a> DropCollection<'a> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let timeout = self.collection.start_timeout(options.timeout, self.session)?;
+        let namespace = self.collection.namespace();
+        if let Some(fields) = &self.options.encrypted_fields {
+            for name in state_collections(&namespace.collection, fields) {
+                let namespace = Namespace::new(&namespace.database, name);
+                // Boxed, because it is rare.
+                Box::pin(self.drop(&namespace, timeout)).await?;
+            }
+        }
+        self.drop(namespace, timeout).await
+    }
+
+    async fn drop(&self, namespace: &Namespace, timeout: Timeout) -> Result<()> {
         let mut operation = DropOperation {
-            namespace: self.collection.namespace(),
-            options,
-            write_concern: options
+            namespace,
+            options: &self.options,
+            write_concern: self
+                .options
                 .write_concern
                 .as_deref()
                 .unwrap_or(self.collection.write_concern()),

@@ -26,6 +26,7 @@ mod drop;
 mod drop_database;
 mod drop_indexes;
 mod drop_search_index;
+mod encrypted_collection;
 mod end_sessions;
 mod end_transaction;
 mod find;

@@ -90,7 +90,19 @@ impl TlsConfig {
         address: &ServerAddress,
         deadline: Deadline,
     ) -> Result<TlsStream> {
-        let host = address.host().into_owned();
+        let stream = self
+            .handshake(socket, address.host().into_owned(), deadline)
+            .await?;
+        Ok(TlsStream(Box::new(stream)))
+    }
+
+    /// As [`connect`](Self::connect), over any stream.
+    pub(super) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        socket: S,
+        host: String,
+        deadline: Deadline,
+    ) -> Result<RustlsStream<S>> {
         let name = ServerName::try_from(host)
             .map_err(|_| refused("the host name is not a valid name of a certificate"))?;
         // Boxed: large, and not needed for connections without TLS.
@@ -103,7 +115,7 @@ impl TlsConfig {
                 .await
                 .map_err(refused)?;
         }
-        Ok(TlsStream(Box::new(stream)))
+        Ok(stream)
     }
 }
 

@@ -154,7 +154,7 @@ impl Drop for TlsTerminator {
     }
 }
 
-fn acceptor(identity: &Identity, options: &TerminatorOptions<'_>) -> TlsAcceptor {
+pub(super) fn acceptor(identity: &Identity, options: &TerminatorOptions<'_>) -> TlsAcceptor {
     let provider = Arc::new(default_provider());
     let versions = match options.versions {
         [] => DEFAULT_VERSIONS,

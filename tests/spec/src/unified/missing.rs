@@ -5,8 +5,8 @@
 
 use marula_driver::{Error, ErrorKind};
 
-/// In-Use Encryption.
-pub(crate) const ENCRYPTION: &str = "clientEncryption";
+/// Automatic encryption of commands.
+pub(crate) const ENCRYPTION: &str = "autoEncryptOpts";
 /// The `$$placeholder` in `authMechanismProperties`.
 pub(crate) const OIDC: &str = "MONGODB-OIDC";
 
@@ -15,14 +15,6 @@ pub(crate) fn mechanism(name: &str) -> bool {
     ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
         .iter()
         .any(|unsupported| unsupported.eq_ignore_ascii_case(name))
-}
-
-/// The unsupported feature of an entity type.
-pub(crate) fn entity(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "clientEncryption" => ENCRYPTION,
-        _ => return None,
-    })
 }
 
 /// The reason why an operation is omitted deliberately.
@@ -36,11 +28,6 @@ pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
         "listCollectionObjects" => "collections are listed as specifications or names, not as handles",
         _ => return None,
     })
-}
-
-/// Returns whether an argument of the specifications is not supported.
-pub(crate) fn argument(operation: &str, name: &str) -> bool {
-    name == "encryptedFields" && matches!(operation, "createCollection" | "dropCollection")
 }
 
 /// The unsupported option in an error of client creation.

@@ -1,6 +1,7 @@
 //! `runOnRequirements`: the topologies and versions of a test, and the check of a deployment.
 
 use marula_driver::bson::{Bson, Document};
+use marula_mongocrypt::Library;
 
 use super::{
     deployment::Topology,
@@ -185,8 +186,26 @@ fn unmet(requirement: &Document, target: Target, facts: &Facts) -> Option<Stop> 
         }
     }
     match requirement.get("csfle") {
-        Some(Bson::Boolean(true) | Bson::Document(_)) => Some(Stop::Pending(missing::ENCRYPTION.to_owned())),
+        Some(Bson::Boolean(true)) => libmongocrypt(None),
+        Some(Bson::Document(csfle)) => libmongocrypt(csfle.get_str("minLibmongocryptVersion").ok()),
         _ => None,
+    }
+}
+
+/// Why tests of encryption cannot run: libmongocrypt is missing or too old. It is an error if `MARULA_REQUIRE_MONGOCRYPT` is
+/// set.
+fn libmongocrypt(minimum: Option<&str>) -> Option<Stop> {
+    match Library::load(None) {
+        Ok(library) => {
+            let minimum = minimum.and_then(Version::parse)?;
+            let found = library.version();
+            (Version([found.major, found.minor, found.patch]) < minimum)
+                .then(|| Stop::Skipped(format!("libmongocrypt {minimum}, found {found}")))
+        }
+        Err(error) if std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_some() => {
+            Some(Stop::Failed(error.to_string()))
+        }
+        Err(_) => Some(Stop::Pending("libmongocrypt is not installed".to_owned())),
     }
 }
 
@@ -278,10 +297,12 @@ mod tests {
             Err(Stop::Skipped(_))
         ));
         assert!(satisfies(&[doc! { "serverless": "forbid" }]).is_ok());
-        assert!(matches!(
-            satisfies(&[doc! { "csfle": true }]),
-            Err(Stop::Pending(_))
-        ));
+        let newer = doc! { "csfle": { "minLibmongocryptVersion": "99.0.0" } };
+        assert_eq!(
+            satisfies(&[doc! { "csfle": true }]).is_ok(),
+            Library::load(None).is_ok()
+        );
+        assert!(satisfies(&[newer]).is_err());
         assert!(satisfies(&[doc! { "csfle": false }]).is_ok());
         assert!(matches!(
             satisfies(&[doc! { "auth": true }]),

@@ -19,7 +19,7 @@ use super::{
     entity::{Entities, Entity, create},
     event,
     file::{Test, TestFile},
-    message, operation, span,
+    message, missing, operation, span,
     stop::{Step, Stop, failed},
 };
 
@@ -86,6 +86,14 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
     (result, reusable)
 }
 
+/// Whether the entity is a client with automatic encryption. The initial data of such tests needs it too.
+fn encrypts_automatically(entity: &Bson) -> bool {
+    let client = entity
+        .as_document()
+        .and_then(|entity| entity.get_document("client").ok());
+    client.is_some_and(|client| client.contains_key("autoEncryptOpts"))
+}
+
 fn sets_fail_point(operation: &Document) -> bool {
     matches!(operation.get_str("name"), Ok("failPoint" | "targetedFailPoint"))
 }
@@ -105,6 +113,9 @@ fn internal_client(uri: &str) -> Step<Client> {
 }
 
 async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
+    if file.entities.iter().any(encrypts_automatically) {
+        return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
+    }
     if file.initial_data.is_empty() {
         data::drop_collections(run, &file.entities).await?;
     } else {

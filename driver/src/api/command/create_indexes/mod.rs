@@ -19,12 +19,14 @@ use super::{
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
+    bson::Document,
+    execution::Executor,
     operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, timeout::Timeout},
 };
 
 /// The options of `create_indexes`. See `api/command/declare.rs`.
@@ -155,6 +157,24 @@ async fn create(
         .executor()
         .run_in(session, timeout, &mut operation)
         .await
+}
+
+/// Creates an index of a collection that is created for encryption.
+pub(super) async fn create_index(
+    executor: &Executor,
+    namespace: &Namespace,
+    keys: Document,
+    write_concern: &WriteConcern,
+    session: InSession<'_>,
+    timeout: Timeout,
+) -> Result<()> {
+    let mut operation = CreateIndexesOperation {
+        namespace,
+        models: &[IndexModel::new(keys)],
+        options: &CreateIndexesOptions::default(),
+        write_concern,
+    };
+    executor.run_in(session, timeout, &mut operation).await.map(drop)
 }
 
 /// `createIndexes`. Returns the names of the indexes.

@@ -36,9 +36,6 @@ pub(crate) struct ClientEntity {
 
 /// Creates a client from a description that the schema has validated.
 pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
-    if entity.contains_key("autoEncryptOpts") {
-        return Err(Stop::Pending(missing::ENCRYPTION.to_owned()));
-    }
     let uri = base_uri(run, entity)?;
     let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
     let mut options = parse(&uri, &overrides)?;

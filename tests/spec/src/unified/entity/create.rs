@@ -10,11 +10,11 @@ use marula_driver::{
 use super::{
     ClientEntity, Entity, ThreadEntity,
     client::{client, milliseconds},
+    encryption::client_encryption,
     session::session,
     settings,
 };
 use crate::unified::{
-    missing,
     run::TestRun,
     stop::{Step, failed},
 };
@@ -80,11 +80,19 @@ async fn make(run: &Arc<TestRun>, kind: &str, description: &Document) -> Step<En
             let client = entities.client(text(description, "client")?)?;
             session(run, &client, description).await
         }
+        "clientEncryption" => {
+            let options = description
+                .get_document("clientEncryptionOpts")
+                .map_err(|_| "clientEncryption requires clientEncryptionOpts".to_owned())?;
+            let client = entities.client(text(options, "keyVaultClient")?)?;
+            let entity = client_encryption(&client.client, options).await?;
+            Ok(Entity::Encryption(Arc::new(entity)))
+        }
         "bucket" => {
             let database = entities.database(text(description, "database")?)?;
             bucket(&database, description).map(Entity::Bucket)
         }
-        _ => unsupported(kind),
+        _ => failed(format!("unknown entity type: {kind}")),
     }
 }
 
@@ -119,14 +127,6 @@ fn bucket(database: &Database, description: &Document) -> Step<GridFsBucket> {
         };
     }
     Ok(bucket)
-}
-
-/// An entity that the driver does not support. Only tests that use it are pending.
-fn unsupported(kind: &str) -> Step<Entity> {
-    match missing::entity(kind) {
-        Some(ability) => Ok(Entity::Unsupported(ability)),
-        None => failed(format!("unknown entity type: {kind}")),
-    }
 }
 
 fn text<'a>(description: &'a Document, key: &str) -> Step<&'a str> {

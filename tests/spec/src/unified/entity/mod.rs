@@ -4,6 +4,7 @@
 mod client;
 mod create;
 mod cursor;
+mod encryption;
 mod session;
 pub(crate) mod settings;
 mod thread;
@@ -22,12 +23,13 @@ use marula_driver::{
 pub(crate) use client::{ClientEntity, connect};
 pub(crate) use create::create;
 pub(crate) use cursor::CursorEntity;
+pub(crate) use encryption::EncryptionEntity;
 pub(crate) use session::SessionEntity;
 pub(crate) use thread::ThreadEntity;
 
 use super::{
     matcher::Lookup,
-    stop::{Step, Stop, failed},
+    stop::{Step, failed},
 };
 
 /// An entity. Clones refer to the same object.
@@ -37,14 +39,12 @@ pub(crate) enum Entity {
     Database(Database),
     Collection(Collection<Document>),
     Bucket(GridFsBucket),
+    Encryption(Arc<EncryptionEntity>),
     Session(Arc<SessionEntity>),
     Cursor(Arc<CursorEntity>),
     Thread(Arc<ThreadEntity>),
     Topology(Option<Arc<TopologyDescription>>),
     Value(Bson),
-    /// An entity that the driver does not support, with the name of the missing feature. Tests that
-    /// use it are pending.
-    Unsupported(&'static str),
 }
 
 impl Entity {
@@ -55,12 +55,12 @@ impl Entity {
             Self::Database(_) => "database",
             Self::Collection(_) => "collection",
             Self::Bucket(_) => "bucket",
+            Self::Encryption(_) => "clientEncryption",
             Self::Session(_) => "session",
             Self::Cursor(cursor) => cursor.kind(),
             Self::Thread(_) => "thread",
             Self::Topology(_) => "topologyDescription",
             Self::Value(_) => "value",
-            Self::Unsupported(feature) => feature,
         }
     }
 }
@@ -86,7 +86,6 @@ impl Entities {
 
     pub(crate) fn get(&self, id: &str) -> Step<Entity> {
         match self.map().get(id) {
-            Some(Entity::Unsupported(feature)) => Err(Stop::Pending((*feature).to_owned())),
             Some(entity) => Ok(entity.clone()),
             None => failed(format!("unknown entity \"{id}\"")),
         }
@@ -197,10 +196,5 @@ mod tests {
         assert!(entities.get("b").is_err());
         assert_eq!(entities.value("a"), Ok(Bson::Int32(1)));
         assert!(entities.session_id("a").is_err());
-        entities
-            .add("s", Entity::Unsupported("session"))
-            .expect("a new ID");
-        assert!(matches!(entities.get("s"), Err(Stop::Pending(_))));
-        assert!(entities.session_id("s").is_err());
     }
 }

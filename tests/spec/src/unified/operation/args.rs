@@ -13,8 +13,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::unified::{
     entity::{Entities, settings},
     matcher::show,
-    missing,
-    stop::{Step, Stop, failed},
+    stop::{Step, failed},
 };
 
 /// The arguments that have not been taken.
@@ -58,18 +57,12 @@ impl Args {
     /// Checks that all arguments have been taken.
     ///
     /// # Errors
-    /// Pending if the driver does not support an argument of the specifications; failed if an
-    /// argument is unknown.
+    /// An argument is unknown.
     pub(crate) fn finish(self) -> Step {
-        let mut pending = None;
-        for key in self.rest.keys() {
-            if missing::argument(&self.operation, key) {
-                pending.get_or_insert_with(|| format!("{}.{key}", self.operation));
-            } else {
-                return failed(format!("{}: unknown argument \"{key}\"", self.operation));
-            }
+        match self.rest.keys().next() {
+            Some(key) => failed(format!("{}: unknown argument \"{key}\"", self.operation)),
+            None => Ok(()),
         }
-        pending.map_or(Ok(()), |what| Err(Stop::Pending(what)))
     }
 
     pub(crate) fn take(&mut self, key: &str) -> Option<Bson> {
@@ -266,6 +259,7 @@ mod tests {
     use marula_driver::bson::doc;
 
     use super::*;
+    use crate::unified::stop::Stop;
 
     #[test]
     fn unused_arguments_are_errors() {
@@ -275,14 +269,6 @@ mod tests {
         assert!(args.finish().is_ok());
         assert!(matches!(
             Args::new("find", doc! { "foo": 1 }).finish(),
-            Err(Stop::Failed(_))
-        ));
-        assert!(matches!(
-            Args::new("createCollection", doc! { "encryptedFields": {} }).finish(),
-            Err(Stop::Pending(_))
-        ));
-        assert!(matches!(
-            Args::new("createCollection", doc! { "encryptedFields": {}, "foo": 1 }).finish(),
             Err(Stop::Failed(_))
         ));
     }

@@ -28,7 +28,7 @@ pub(super) async fn run(collection: &Collection<Document>, mut args: Args) -> St
     finish!(action, args, session);
     Ok(action
         .await
-        .map(|result| Output::Value(Bson::Document(document(&result)))))
+        .map(|result| Output::Value(Bson::Document(collection_result(&result)))))
 }
 
 pub(super) async fn run_on_client(client: &Client, mut args: Args) -> Step<Done> {
@@ -119,7 +119,7 @@ fn model(name: &str, mut args: Args) -> Step<WriteModel> {
     Ok(model)
 }
 
-fn document(result: &BulkWriteResult) -> Document {
+pub(crate) fn collection_result(result: &BulkWriteResult) -> Document {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     doc! {
         "insertedCount": number(result.inserted_count),

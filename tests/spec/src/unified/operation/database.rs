@@ -124,7 +124,8 @@ async fn create_collection(database: &Database, mut args: Args) -> Step<Done> {
         expire_after_seconds <- seconds("expireAfterSeconds"), timeseries <- document("timeseries"),
         clustered_index <- document("clusteredIndex"),
         change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"),
-        index_option_defaults <- document("indexOptionDefaults"), comment <- bson("comment"));
+        index_option_defaults <- document("indexOptionDefaults"),
+        encrypted_fields <- document("encryptedFields"), comment <- bson("comment"));
     finish!(action, args, session);
     Ok(action
         .await
@@ -135,7 +136,9 @@ async fn drop_collection(database: &Database, mut args: Args) -> Step<Done> {
     let mut session = args.session();
     let collection = database.collection::<Document>(&args.required("collection", Args::string)?);
     let mut action = collection.drop();
-    set!(action, args; max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    set!(action, args;
+        max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"),
+        encrypted_fields <- document("encryptedFields"));
     finish!(action, args, session);
     Ok(action.await.map(|()| Output::Nothing))
 }

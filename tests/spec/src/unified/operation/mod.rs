@@ -10,6 +10,7 @@ mod client;
 mod collection;
 mod cursor;
 mod database;
+mod encryption;
 mod index;
 mod modify;
 mod output;
@@ -106,6 +107,7 @@ async fn dispatch(run: &Arc<TestRun>, object: &Entity, name: &str, args: Args) -
         Entity::Database(database) => database::run(database, name, args).await?,
         Entity::Collection(collection) => collection::run(collection, name, args).await?,
         Entity::Bucket(entity) => bucket::run(entity, name, args).await?,
+        Entity::Encryption(entity) => encryption::run(&entity.encryption, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
         Entity::Session(entity) => session::run(run, entity, name, args).await?,
         _ => None,

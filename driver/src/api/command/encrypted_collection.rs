@@ -1,0 +1,58 @@
+//! The collections and the index of a collection for Queryable Encryption ([Client Side Encryption], "Queryable Encryption
+//! Create and Drop Collection Helpers").
+//!
+//! [Client Side Encryption]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+
+use crate::{
+    Error, Result,
+    bson::{Document, RawDocument, doc},
+    proto::description::HelloReply,
+};
+
+/// `maxWireVersion` of MongoDB 7.0.
+const WIRE_VERSION: i32 = 21;
+
+/// The names of the state collections, in the order in which they are created and dropped.
+pub(super) fn state_collections(name: &str, encrypted_fields: &RawDocument) -> [String; 2] {
+    [("escCollection", "esc"), ("ecocCollection", "ecoc")].map(|(field, suffix)| {
+        match encrypted_fields.get_str(field) {
+            Ok(name) => name.to_owned(),
+            Err(_) => format!("enxcol_.{name}.{suffix}"),
+        }
+    })
+}
+
+/// The clustered index of the state collections.
+pub(super) fn clustered_index() -> Document {
+    doc! { "key": { "_id": 1 }, "unique": true }
+}
+
+/// The key of the index on the encrypted collection.
+pub(super) fn index_keys() -> Document {
+    doc! { "__safeContent__": 1 }
+}
+
+/// Rejects servers without the current version of Queryable Encryption.
+pub(super) fn check_server(server: &HelloReply) -> Result<()> {
+    if server.max_wire_version < WIRE_VERSION {
+        return Err(Error::unsupported(
+            "Driver support of Queryable Encryption is incompatible with server. Upgrade server to use Queryable Encryption.",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::rawdoc;
+
+    #[test]
+    fn state_collections_have_default_names() {
+        let names = state_collections("people", &rawdoc! { "fields": [] });
+        assert_eq!(names, ["enxcol_.people.esc", "enxcol_.people.ecoc"]);
+        let names = state_collections("people", &rawdoc! { "escCollection": "a", "ecocCollection": "b" });
+        assert_eq!(names, ["a", "b"]);
+    }
+}

@@ -1,0 +1,216 @@
+//! Performs what the steps of an encryption need: reads of the key vault, requests to key management services, credentials.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use marula_mongocrypt::{Crypt, CryptOptions, Library, Zeroizing};
+use tokio::{runtime::Handle, task::spawn_blocking};
+
+use super::credentials::OnDemandCredentials;
+use crate::{
+    Client, Collection, Error, Result,
+    api::Environment,
+    bson::RawDocumentBuf,
+    connection::{KmsTransport, MetadataServices},
+    error::EncryptionError,
+    options::encryption::EncryptionSettings,
+    proto::encryption::{EncryptionMachine, Step},
+    types::{
+        concern::{ReadConcern, WriteConcern},
+        timeout::Timeout,
+    },
+};
+
+/// Results of this size or more are computed on a thread for blocking work, in bytes.
+const LARGE: usize = 16 * 1024;
+
+/// libmongocrypt with its caches, and what it needs of the outside.
+pub(crate) struct Engine {
+    crypt: Crypt,
+    key_vault: Collection<RawDocumentBuf>,
+    transport: KmsTransport,
+    credentials: OnDemandCredentials,
+}
+
+/// How much work the result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// That of one value.
+    Small,
+    /// Many derivations of keys, or a large document.
+    Large,
+}
+
+impl Work {
+    pub(super) fn of_size(bytes: usize) -> Self {
+        if bytes < LARGE { Self::Small } else { Self::Large }
+    }
+}
+
+impl Engine {
+    /// Loads libmongocrypt and configures it. `complete` adds the options of automatic encryption.
+    ///
+    /// # Errors
+    /// An option is invalid, or libmongocrypt cannot be used.
+    pub(super) fn new(
+        key_vault_client: &Client,
+        settings: &EncryptionSettings,
+        environment: &Environment,
+        services: MetadataServices,
+        complete: impl FnOnce(&mut CryptOptions),
+    ) -> Result<Self> {
+        settings.validate()?;
+        let namespace = settings.key_vault()?;
+        let transport = KmsTransport::new(settings, environment.dialer(), environment.dns())?;
+        let library = Library::load(settings.library.as_deref())?;
+        let mut options = CryptOptions {
+            kms_providers: settings.providers.document()?,
+            key_expiration: settings.key_expiration,
+            ..CryptOptions::default()
+        };
+        complete(&mut options);
+        Ok(Self {
+            crypt: Crypt::new(library, &options)?,
+            // "Key Vault collection"
+            key_vault: key_vault_client
+                .database(&namespace.database)
+                .collection(&namespace.collection)
+                .with_read_concern(ReadConcern::majority())
+                .with_write_concern(WriteConcern::majority()),
+            transport,
+            credentials: OnDemandCredentials::new(settings, environment.clone(), services),
+        })
+    }
+
+    pub(super) fn crypt(&self) -> &Crypt {
+        &self.crypt
+    }
+
+    pub(super) fn key_vault(&self) -> &Collection<RawDocumentBuf> {
+        &self.key_vault
+    }
+
+    /// Applies a time limit to the operations on the key vault.
+    pub(super) fn set_timeout(&mut self, timeout: Duration) {
+        self.key_vault = self.key_vault.with_timeout(timeout);
+    }
+
+    /// Starts the time limit of an operation.
+    pub(super) fn start_timeout(&self, own: Option<Duration>) -> Result<Timeout> {
+        self.key_vault.inner().start_timeout(own, None)
+    }
+
+    /// Runs the steps to the result, an empty document if there is none. Dropping the future ends them; a computation that has begun on another thread ends
+    /// later.
+    ///
+    /// # Errors
+    /// Those of the steps; the step that failed is part of the error.
+    pub(super) async fn run(
+        &self,
+        mut machine: EncryptionMachine,
+        timeout: Timeout,
+        work: Work,
+    ) -> Result<Zeroizing<Vec<u8>>> {
+        loop {
+            match machine.step()? {
+                Step::Result => return compute(machine, work).await,
+                Step::End => return Ok(Zeroizing::new(vec![5, 0, 0, 0, 0])),
+                step => self.perform(&mut machine, step, timeout).await?,
+            }
+        }
+    }
+
+    /// Performs a step that does not depend on the collections of a command.
+    pub(super) async fn perform(
+        &self,
+        machine: &mut EncryptionMachine,
+        step: Step,
+        timeout: Timeout,
+    ) -> Result<()> {
+        match step {
+            Step::Keys(filter) => {
+                let keys = self.find_keys(filter, timeout).await;
+                for key in keys.map_err(EncryptionError::KeyVault)? {
+                    machine.feed(&key)?;
+                }
+                machine.fed()
+            }
+            Step::Requests => {
+                while let Some(mut request) = machine.next_request() {
+                    self.transport
+                        .exchange(&mut request, timeout.deadline(None))
+                        .await
+                        .map_err(|error| of_operation(error, timeout))?;
+                }
+                machine.requests_done()
+            }
+            Step::Credentials => {
+                let (credentials, missing) = self.credentials.obtain(timeout.deadline(None)).await?;
+                machine
+                    .provide_credentials(&credentials)
+                    .map_err(|error| missing.unwrap_or(error))
+            }
+            Step::CollectionInfo { .. } | Step::Markings(_) | Step::Result | Step::End => {
+                Err(EncryptionError::Rejected {
+                    message: "libmongocrypt asks for the schema of a collection for a single value"
+                        .to_owned(),
+                    code: 0,
+                }
+                .into())
+            }
+        }
+    }
+
+    async fn find_keys(&self, filter: RawDocumentBuf, timeout: Timeout) -> Result<Vec<RawDocumentBuf>> {
+        let mut find = self.key_vault.find(filter);
+        if let Some(left) = time_left(timeout)? {
+            find = find.timeout(left);
+        }
+        find.await?.try_collect().await
+    }
+}
+
+/// Computes the result, on a thread for blocking work if it takes long.
+pub(super) async fn compute(mut machine: EncryptionMachine, work: Work) -> Result<Zeroizing<Vec<u8>>> {
+    if work == Work::Large && Handle::try_current().is_ok() {
+        let computing = spawn_blocking(move || machine.result());
+        return computing
+            .await
+            .unwrap_or_else(|_| Err(Error::new(crate::ErrorKind::Shutdown)));
+    }
+    machine.result()
+}
+
+/// The option `timeout` of a part of an operation: what is left of its time limit.
+///
+/// # Errors
+/// The time is over.
+pub(super) fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
+    if !timeout.is_set() {
+        return Ok(None);
+    }
+    match timeout.remaining() {
+        None => Ok(Some(Duration::ZERO)),
+        Some(Duration::ZERO) => Err(Error::timed_out("before the keys were read from the key vault")),
+        left => Ok(left),
+    }
+}
+
+/// With `timeoutMS`, a time limit that a part met is that of the operation.
+fn of_operation(error: Error, timeout: Timeout) -> Error {
+    if timeout.is_set() && error.is_timeout() {
+        error.into_timeout()
+    } else {
+        error
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("key_vault", self.key_vault.namespace())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An engine that several values share.
+pub(super) type SharedEngine = Arc<Engine>;

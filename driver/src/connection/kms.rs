@@ -1,0 +1,219 @@
+//! Requests to key management services, over TLS ([Client Side Encryption], "KMS provider TLS options").
+//!
+//! [Client Side Encryption]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+
+use std::{
+    fmt, io,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use marula_mongocrypt::{Fed, KmsContext};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{Dialer, DnsLookup, TlsConfig, connect::connect};
+use crate::{
+    Error, Result,
+    error::{EncryptionError, NetworkPhase},
+    options::{
+        TlsOptions,
+        encryption::{EncryptionSettings, KmsConnect, KmsStream},
+    },
+    types::deadline::Deadline,
+};
+
+/// The time limit of one request without `timeoutMS`.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// The most bytes that are read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// How key management services are reached.
+pub(crate) struct KmsTransport {
+    /// By the name of the provider.
+    tls: Vec<(String, TlsConfig)>,
+    /// For the other providers. Created when it is needed: it reads the certificates of the system.
+    default_tls: OnceLock<TlsConfig>,
+    connect: Option<KmsConnect>,
+    dialer: Dialer,
+    dns: Arc<dyn DnsLookup>,
+}
+
+impl KmsTransport {
+    /// Reads the files of the TLS options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a file that cannot be read or does not have the expected content.
+    pub(crate) fn new(
+        settings: &EncryptionSettings,
+        dialer: Dialer,
+        dns: Arc<dyn DnsLookup>,
+    ) -> Result<Self> {
+        let tls = settings
+            .tls
+            .iter()
+            .map(|(provider, options)| Ok((provider.clone(), TlsConfig::new(options)?)))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            tls,
+            default_tls: OnceLock::new(),
+            connect: settings.connect.clone(),
+            dialer,
+            dns,
+        })
+    }
+
+    /// Sends the request and reads the reply. After a transient error, libmongocrypt returns the request again.
+    ///
+    /// Dropping the future closes the socket.
+    ///
+    /// # Errors
+    /// The service replied with an error, could not be reached, or did not reply in time.
+    pub(crate) async fn exchange(&self, request: &mut KmsContext<'_>, deadline: Deadline) -> Result<()> {
+        let own = Deadline::after(Some(TIME_LIMIT));
+        let deadline = match deadline.remaining() {
+            Some(_) => deadline,
+            None => own,
+        };
+        let endpoint = request.endpoint()?;
+        let failure = match deadline.run(self.attempt(request, &endpoint, deadline)).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(Failure::Reply(error))) => return Err(error),
+            Ok(Err(Failure::Network(error))) => {
+                if request.fail() {
+                    return Ok(());
+                }
+                error
+            }
+            Err(_) => {
+                let error = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
+                Error::network(NetworkPhase::Read, error)
+            }
+        };
+        Err(EncryptionError::KmsConnection {
+            provider: request.provider(),
+            endpoint,
+            cause: failure,
+        }
+        .into())
+    }
+
+    async fn attempt(
+        &self,
+        request: &mut KmsContext<'_>,
+        endpoint: &str,
+        deadline: Deadline,
+    ) -> Result<(), Failure> {
+        tokio::time::sleep(request.delay()).await;
+        let message = request.message().map_err(Error::from)?;
+        let tls = self.tls(&request.provider())?;
+        let (host, port) = split(endpoint).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "the endpoint of a key management service must be host:port, found {endpoint:?}"
+            ))
+        })?;
+        let stream = self.open(host, port, deadline).await.map_err(Failure::Network)?;
+        let handshake = tls.handshake(stream, host.to_owned(), deadline);
+        let mut stream = Box::pin(handshake).await.map_err(Failure::Network)?;
+        stream
+            .write_all(&message)
+            .await
+            .map_err(failed(NetworkPhase::Write))?;
+        stream.flush().await.map_err(failed(NetworkPhase::Write))?;
+        let mut buffer = marula_mongocrypt::Zeroizing::new(vec![0; CHUNK]);
+        loop {
+            let needed = request.bytes_needed().min(CHUNK);
+            if needed == 0 {
+                return Ok(());
+            }
+            let target = buffer.get_mut(..needed).unwrap_or_default();
+            let read = stream.read(target).await.map_err(failed(NetworkPhase::Read))?;
+            if read == 0 {
+                let error = io::Error::new(io::ErrorKind::UnexpectedEof, "the service closed the connection");
+                return Err(failed(NetworkPhase::Read)(error));
+            }
+            let bytes = target.get(..read).unwrap_or_default();
+            if request.feed(bytes).map_err(Error::from)? == Fed::Again {
+                return Ok(());
+            }
+        }
+    }
+
+    fn tls(&self, provider: &str) -> Result<TlsConfig> {
+        if let Some((_, tls)) = self.tls.iter().find(|(name, _)| name == provider) {
+            return Ok(tls.clone());
+        }
+        if let Some(tls) = self.default_tls.get() {
+            return Ok(tls.clone());
+        }
+        let tls = TlsConfig::new(&TlsOptions::default())?;
+        Ok(self.default_tls.get_or_init(|| tls).clone())
+    }
+
+    async fn open(&self, host: &str, port: u16, deadline: Deadline) -> Result<Box<dyn KmsStream>> {
+        let network = |error| Error::network(NetworkPhase::Connect, error);
+        if let Some(connect) = &self.connect {
+            return connect
+                .open(host, port, deadline.remaining())
+                .await
+                .map_err(network);
+        }
+        let dns = &*self.dns;
+        let addresses = self
+            .dialer
+            .resolve(host, port, dns, NetworkPhase::Connect)
+            .await?;
+        let stream = connect(addresses, deadline, TIME_LIMIT).await.map_err(network)?;
+        Ok(Box::new(stream))
+    }
+}
+
+impl fmt::Debug for KmsTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KmsTransport")
+            .field("connect", &self.connect)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an attempt failed.
+enum Failure {
+    /// The request may be repeated.
+    Network(Error),
+    /// An error of the service, of libmongocrypt, or of an option.
+    Reply(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Reply(error)
+    }
+}
+
+fn failed(phase: NetworkPhase) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::Network(Error::network(phase, error))
+}
+
+/// Host and port. libmongocrypt adds the default port of the provider.
+fn split(endpoint: &str) -> Option<(&str, u16)> {
+    let (host, port) = endpoint.rsplit_once(':')?;
+    let host = host
+        .strip_prefix('[')
+        .and_then(|h| h.strip_suffix(']'))
+        .unwrap_or(host);
+    (!host.is_empty()).then_some((host, port.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_split() {
+        assert_eq!(split("kms.example.com:443"), Some(("kms.example.com", 443)));
+        assert_eq!(split("[::1]:5696"), Some(("::1", 5696)));
+        for text in ["", "a", ":1", "a:", "a:x", "a:70000"] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
+}

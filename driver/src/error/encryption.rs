@@ -1,0 +1,121 @@
+//! Errors of in-use encryption.
+
+use std::fmt;
+
+use super::{Error, ErrorKind};
+use crate::bson::Document;
+
+/// In-use encryption failed ([Client Side Encryption]).
+///
+/// [Client Side Encryption]:
+/// https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum EncryptionError {
+    /// libmongocrypt is not installed, or cannot be used. The text says how to get it.
+    Library(String),
+    /// libmongocrypt rejected an option, a command or a value, or could not decrypt a value.
+    Rejected {
+        /// The message of libmongocrypt.
+        message: String,
+        /// Its code.
+        code: u32,
+    },
+    /// A key management service replied with an error, or with an invalid message.
+    Kms {
+        /// The message of libmongocrypt, with that of the service.
+        message: String,
+        /// Its code.
+        code: u32,
+    },
+    /// A key management service could not be reached. The predicates and codes of the error are those of the cause.
+    KmsConnection {
+        /// The name of the provider, e.g. `aws`.
+        provider: String,
+        /// Host and port of the service.
+        endpoint: String,
+        /// The network error.
+        cause: Error,
+    },
+    /// The credentials of a provider that was configured without any could not be obtained from the environment.
+    Credentials {
+        /// The name of the provider, e.g. `aws`.
+        provider: &'static str,
+        /// Where they were looked for, and why there are none.
+        message: String,
+    },
+    /// A command could not be analyzed: mongocryptd or `crypt_shared` rejected it, or mongocryptd could not be reached.
+    QueryAnalysis {
+        /// The message of `crypt_shared`, or the text of the cause.
+        message: String,
+        /// The error of the client of mongocryptd. `None` for `crypt_shared`.
+        cause: Option<Error>,
+    },
+    /// The keys could not be read from the key vault. The predicates and codes of the error are those of the cause.
+    KeyVault(Error),
+    /// The schema of a collection could not be read (`listCollections`). The predicates and codes of the error are
+    /// those of the cause.
+    CollectionInfo(Error),
+    /// [`create_encrypted_collection`](crate::encryption::ClientEncryption::create_encrypted_collection) failed after it may
+    /// have created data keys. The predicates and codes of the error are those of the cause.
+    CreateCollection {
+        /// `encryptedFields` with the ids of the keys that were created.
+        encrypted_fields: Box<Document>,
+        /// The error of the key or of the collection.
+        cause: Error,
+    },
+}
+
+impl EncryptionError {
+    /// The error of the driver or of the server that this error reports, if there is one. It is also the
+    /// [source](std::error::Error::source) of the [`Error`].
+    #[must_use]
+    pub fn cause(&self) -> Option<&Error> {
+        match self {
+            Self::KeyVault(cause)
+            | Self::CollectionInfo(cause)
+            | Self::KmsConnection { cause, .. }
+            | Self::CreateCollection { cause, .. } => Some(cause),
+            Self::QueryAnalysis { cause, .. } => cause.as_ref(),
+            Self::Library(_) | Self::Rejected { .. } | Self::Kms { .. } | Self::Credentials { .. } => None,
+        }
+    }
+}
+
+/// The text does not contain that of the cause, except for the analysis.
+impl fmt::Display for EncryptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(message) => f.write_str(message),
+            Self::Rejected { message, .. } => write!(f, "encryption failed: {message}"),
+            Self::Kms { message, .. } => write!(f, "the key management service failed: {message}"),
+            Self::KmsConnection {
+                provider, endpoint, ..
+            } => write!(
+                f,
+                "the key management service {endpoint} of the provider {provider:?} could not be reached"
+            ),
+            Self::Credentials { provider, message } => {
+                write!(f, "no credentials for the provider {provider:?}: {message}")
+            }
+            Self::QueryAnalysis { message, .. } => {
+                write!(f, "the command could not be analyzed for encryption: {message}")
+            }
+            Self::KeyVault(_) => f.write_str("the keys could not be read from the key vault"),
+            Self::CollectionInfo(_) => {
+                f.write_str("the schema of the collection could not be read for encryption")
+            }
+            Self::CreateCollection { .. } => f.write_str("the encrypted collection could not be created"),
+        }
+    }
+}
+
+impl From<EncryptionError> for Error {
+    /// With the labels, the server and the reply of the cause.
+    fn from(error: EncryptionError) -> Self {
+        match error.cause() {
+            Some(cause) => cause.clone().with_kind(ErrorKind::Encryption(error)),
+            None => Self::new(ErrorKind::Encryption(error)),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Converts the errors of libmongocrypt.
+
+use marula_mongocrypt::{Error as CryptError, ErrorKind as CryptErrorKind, LoadError};
+
+use super::{EncryptionError, Error};
+
+impl From<CryptError> for Error {
+    fn from(error: CryptError) -> Self {
+        let CryptError { kind, code, message } = error;
+        match kind {
+            CryptErrorKind::Kms => EncryptionError::Kms { message, code },
+            CryptErrorKind::CryptShared => EncryptionError::QueryAnalysis { message, cause: None },
+            _ => EncryptionError::Rejected { message, code },
+        }
+        .into()
+    }
+}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        EncryptionError::Library(error.to_string()).into()
+    }
+}

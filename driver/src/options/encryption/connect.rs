@@ -1,0 +1,58 @@
+//! [`KmsConnect`]: how connections to key management services are opened.
+
+use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A stream to a key management service, or to a proxy that forwards to it.
+pub trait KmsStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> KmsStream for S {}
+
+type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn KmsStream>>> + Send>>;
+
+/// Opens streams to key management services (`kmsConnectCallback`).
+///
+/// The function receives the host and the port of the service, and the time that is left (`None`: no limit). The driver
+/// drops the future when the time is over. An error is handled as a transient network error: the function is called again
+/// as often as libmongocrypt allows.
+///
+/// ```
+/// use marula_driver::encryption::KmsConnect;
+/// use tokio::net::TcpStream;
+///
+/// let connect = KmsConnect::new(|host, port, _time| async move {
+///     // An HTTP proxy would be sent `CONNECT` here.
+///     TcpStream::connect((host, port)).await
+/// });
+/// ```
+#[derive(Clone)]
+pub struct KmsConnect(Arc<dyn Fn(String, u16, Option<Duration>) -> Opening + Send + Sync>);
+
+impl KmsConnect {
+    /// Opens streams with this function.
+    pub fn new<F, O, S>(open: F) -> Self
+    where
+        F: Fn(String, u16, Option<Duration>) -> O + Send + Sync + 'static,
+        O: Future<Output = io::Result<S>> + Send + 'static,
+        S: KmsStream + 'static,
+    {
+        Self(Arc::new(move |host, port, time| {
+            let opening = open(host, port, time);
+            Box::pin(async move {
+                let stream = opening.await?;
+                Ok(Box::new(stream) as Box<dyn KmsStream>)
+            })
+        }))
+    }
+
+    pub(crate) fn open(&self, host: &str, port: u16, time: Option<Duration>) -> Opening {
+        (self.0)(host.to_owned(), port, time)
+    }
+}
+
+impl fmt::Debug for KmsConnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KmsConnect")
+    }
+}

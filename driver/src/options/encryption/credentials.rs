@@ -1,0 +1,80 @@
+//! [`AwsCredentials`] and where the application obtains them.
+
+use std::{error::Error as StdError, fmt, pin::Pin, sync::Arc};
+
+use marula_mongocrypt::Zeroizing;
+
+/// Credentials of AWS. `Debug` prints no secret. The texts are zeroed when they are dropped.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AwsCredentials {
+    /// `accessKeyId`
+    pub access_key_id: String,
+    pub(crate) secret_access_key: Zeroizing<String>,
+    pub(crate) session_token: Option<Zeroizing<String>>,
+}
+
+impl AwsCredentials {
+    /// Credentials without a session token.
+    pub fn new(access_key_id: impl Into<String>, secret_access_key: impl Into<String>) -> Self {
+        Self {
+            access_key_id: access_key_id.into(),
+            secret_access_key: Zeroizing::new(secret_access_key.into()),
+            session_token: None,
+        }
+    }
+
+    /// Adds the session token of temporary credentials.
+    #[must_use]
+    pub fn with_session_token(mut self, token: impl Into<String>) -> Self {
+        self.session_token = Some(Zeroizing::new(token.into()));
+        self
+    }
+}
+
+impl fmt::Debug for AwsCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AwsCredentials")
+            .field("access_key_id", &self.access_key_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a function of the application.
+pub(crate) type ProviderError = Box<dyn StdError + Send + Sync>;
+
+type Providing = Pin<Box<dyn Future<Output = Result<AwsCredentials, ProviderError>> + Send>>;
+
+/// A function of the application that returns AWS credentials when they are needed (`credentialProviders.aws`).
+///
+/// ```
+/// use marula_driver::encryption::{AwsCredentialProvider, AwsCredentials};
+///
+/// let provider = AwsCredentialProvider::new(|| async {
+///     let secret = std::env::var("KMS_SECRET")?;
+///     Ok(AwsCredentials::new("AKIA…", secret))
+/// });
+/// ```
+#[derive(Clone)]
+pub struct AwsCredentialProvider(Arc<dyn Fn() -> Providing + Send + Sync>);
+
+impl AwsCredentialProvider {
+    /// Obtains credentials with this function. It is called when a request to AWS needs credentials.
+    pub fn new<F, O>(provide: F) -> Self
+    where
+        F: Fn() -> O + Send + Sync + 'static,
+        O: Future<Output = Result<AwsCredentials, Box<dyn StdError + Send + Sync>>> + Send + 'static,
+    {
+        Self(Arc::new(move || Box::pin(provide())))
+    }
+
+    pub(crate) fn provide(&self) -> Providing {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for AwsCredentialProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AwsCredentialProvider")
+    }
+}

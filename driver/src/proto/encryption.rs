@@ -1,0 +1,128 @@
+//! The steps of one encryption, decryption or creation of a key: what is needed next, until the result is ready
+//! ([Client Side Encryption], "Integrating with libmongocrypt").
+//!
+//! [Client Side Encryption]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+
+use marula_mongocrypt::{Context, KmsContext, State, Zeroizing};
+
+use crate::{
+    Result,
+    bson::{RawDocument, RawDocumentBuf},
+};
+
+/// What [`EncryptionMachine`] needs next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    #[expect(dead_code, reason = "read by automatic encryption")]
+    /// The result of `listCollections` with a filter. The database is that of the command if it is `None`.
+    CollectionInfo {
+        database: Option<String>,
+        filter: RawDocumentBuf,
+    },
+    #[expect(dead_code, reason = "read by automatic encryption")]
+    /// The reply of mongocryptd to a command.
+    Markings(RawDocumentBuf),
+    /// The documents of the key vault that match a filter.
+    Keys(RawDocumentBuf),
+    /// Replies of key management services.
+    Requests,
+    /// Credentials of key management services.
+    Credentials,
+    /// Nothing: the result can be computed.
+    Result,
+    /// Nothing: there is no result, because no key matches the filter of a rewrap.
+    End,
+}
+
+/// One encryption, decryption or creation of a key.
+#[derive(Debug)]
+pub(crate) struct EncryptionMachine {
+    context: Context,
+}
+
+impl From<Context> for EncryptionMachine {
+    fn from(context: Context) -> Self {
+        Self { context }
+    }
+}
+
+impl EncryptionMachine {
+    /// What is needed next.
+    ///
+    /// # Errors
+    /// The operation has failed.
+    pub(crate) fn step(&mut self) -> Result<Step> {
+        Ok(match self.context.state()? {
+            State::NeedCollectionInfo => Step::CollectionInfo {
+                database: self.context.database()?,
+                filter: self.operation()?,
+            },
+            State::NeedMarkings => Step::Markings(self.operation()?),
+            State::NeedKeys => Step::Keys(self.operation()?),
+            State::NeedKms => Step::Requests,
+            State::NeedKmsCredentials => Step::Credentials,
+            State::Ready => Step::Result,
+            State::Done => Step::End,
+        })
+    }
+
+    fn operation(&mut self) -> Result<RawDocumentBuf> {
+        document(&self.context.operation()?)
+    }
+
+    /// Adds a document of the reply that the step asks for.
+    ///
+    /// # Errors
+    /// The document is invalid.
+    pub(crate) fn feed(&mut self, document: &RawDocument) -> Result<()> {
+        Ok(self.context.feed(document.as_bytes())?)
+    }
+
+    /// Ends the reply.
+    ///
+    /// # Errors
+    /// The documents are not sufficient, e.g. a key does not exist.
+    pub(crate) fn fed(&mut self) -> Result<()> {
+        Ok(self.context.done()?)
+    }
+
+    /// The next request to a key management service, also one that is to be repeated. `None` after the last.
+    pub(crate) fn next_request(&mut self) -> Option<KmsContext<'_>> {
+        self.context.next_kms()
+    }
+
+    /// Ends the requests.
+    ///
+    /// # Errors
+    /// A reply is missing or invalid.
+    pub(crate) fn requests_done(&mut self) -> Result<()> {
+        Ok(self.context.kms_done()?)
+    }
+
+    /// Sets the credentials that were asked for.
+    ///
+    /// # Errors
+    /// Some are missing or invalid.
+    pub(crate) fn provide_credentials(&mut self, providers: &[u8]) -> Result<()> {
+        Ok(self.context.provide_kms_providers(providers)?)
+    }
+
+    /// Computes the result, a document. May take milliseconds.
+    ///
+    /// # Errors
+    /// A value cannot be encrypted or decrypted.
+    pub(crate) fn result(&mut self) -> Result<Zeroizing<Vec<u8>>> {
+        Ok(self.context.finalize()?)
+    }
+}
+
+fn document(bytes: &[u8]) -> Result<RawDocumentBuf> {
+    RawDocumentBuf::from_bytes(bytes.to_vec()).map_err(|error| {
+        crate::error::EncryptionError::Rejected {
+            message: format!("libmongocrypt returned a malformed document: {error}"),
+            code: 0,
+        }
+        .into()
+    })
+}

@@ -1,0 +1,258 @@
+//! Credentials that are obtained when they are needed.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use marula_driver::{
+    EncryptionError, ErrorKind, Result,
+    bson::doc,
+    encryption::{AwsCredentialProvider, AwsCredentials, ClientEncryption, KmsProviders},
+    internals::encryption::MetadataServices,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use super::support::{Setup, master_key};
+
+/// Maps the first line of a request to a status and a body.
+type Answer = fn(&str) -> (u16, &'static str);
+
+/// A metadata service with fixed answers.
+struct Metadata {
+    /// `http://127.0.0.1:port`
+    url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Metadata {
+    /// `answer` maps the first line of a request without the version to a status and a body.
+    async fn start(answer: Answer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let recorded = Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let mut request = Vec::new();
+                while !request.windows(4).any(|window| window == b"\r\n\r\n") {
+                    if !matches!(socket.read_buf(&mut request).await, Ok(1..)) {
+                        break;
+                    }
+                }
+                let request = String::from_utf8_lossy(&request).into_owned();
+                let line = request.lines().next().unwrap_or_default();
+                let (status, body) = answer(line.trim_end_matches(" HTTP/1.1"));
+                let response = format!(
+                    "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                recorded
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(request);
+                let _ = socket.write_all(response.as_bytes()).await;
+            }
+        });
+        Self { url, requests }
+    }
+
+    fn requests(&self) -> Vec<String> {
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// All services are this one.
+    fn services(&self) -> MetadataServices {
+        MetadataServices {
+            ecs: self.url.clone(),
+            ec2: self.url.clone(),
+            azure: self.url.clone(),
+            gcp: self.url.clone(),
+        }
+    }
+}
+
+async fn create(encryption: &ClientEncryption, provider: &str) -> Result<()> {
+    let key = master_key(provider).expect("a master key");
+    encryption
+        .create_data_key(provider)
+        .master_key(key)
+        .await
+        .map(drop)
+}
+
+fn on_demand(provider: &str) -> KmsProviders {
+    KmsProviders::new().with(provider, doc! {})
+}
+
+/// The message of an error of credentials.
+fn message(error: &marula_driver::Error) -> String {
+    match error.kind() {
+        ErrorKind::Encryption(EncryptionError::Credentials { message, .. }) => message.clone(),
+        _ => panic!("{error:?}"),
+    }
+}
+
+pub(crate) async fn aws_credentials_come_from_environment_variables() {
+    let setup = Setup::new().await;
+    let metadata = Metadata::start(|_| (500, "not asked")).await;
+    let variables = [
+        ("AWS_ACCESS_KEY_ID", "id"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", "session"),
+    ];
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    assert_eq!(setup.kms.requests().len(), 1);
+    assert!(metadata.requests().is_empty());
+}
+
+pub(crate) async fn aws_credentials_come_from_ecs() {
+    let setup = Setup::new().await;
+    let metadata = Metadata::start(|request| match request {
+        "GET /task/1" => (
+            200,
+            r#"{"AccessKeyId":"id","SecretAccessKey":"secret","Token":"token"}"#,
+        ),
+        _ => (404, ""),
+    })
+    .await;
+    let variables = [("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/task/1")];
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    assert_eq!(metadata.requests().len(), 1);
+}
+
+pub(crate) async fn aws_credentials_come_from_ec2() {
+    let setup = Setup::new().await;
+    let metadata = Metadata::start(|request| match request {
+        "PUT /latest/api/token" => (200, "the-token"),
+        "GET /latest/meta-data/iam/security-credentials/" => (200, "the-role\n"),
+        "GET /latest/meta-data/iam/security-credentials/the-role" => (
+            200,
+            r#"{"AccessKeyId":"id","SecretAccessKey":"secret","Token":"token","Code":"Success"}"#,
+        ),
+        _ => (404, ""),
+    })
+    .await;
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    let requests = metadata.requests();
+    assert_eq!(requests.len(), 3, "{requests:?}");
+    assert!(
+        requests[0].contains("X-aws-ec2-metadata-token-ttl-seconds: 30"),
+        "{}",
+        requests[0]
+    );
+    assert!(
+        requests[1].contains("X-aws-ec2-metadata-token: the-token"),
+        "{}",
+        requests[1]
+    );
+}
+
+/// Prose test 18 (Azure IMDS): the request, and the errors.
+pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached() {
+    let setup = Setup::new().await;
+    let options = setup.options(on_demand("azure"));
+    let metadata = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    create(&encryption, "azure").await.expect("a key");
+    create(&encryption, "azure").await.expect("a key");
+    let requests = metadata.requests();
+    assert_eq!(requests.len(), 1, "the token is cached");
+    let line = "GET /metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.net%2F HTTP/1.1";
+    assert!(requests[0].starts_with(line), "{}", requests[0]);
+    assert!(requests[0].contains("Metadata: true") && requests[0].contains("Accept: application/json"));
+
+    let cases: [(Answer, &str); 5] = [
+        (|_| (200, "{}"), "no field access_token"),
+        (|_| (200, r#"{"key": [}"#), "not JSON"),
+        (|_| (404, r#"{"error":"not found here"}"#), "not found here"),
+        (|_| (500, ""), "status 500"),
+        (|_| (200, r#"{"access_token":"magic-cookie"}"#), "expires_in"),
+    ];
+    for (answer, part) in cases {
+        let metadata = Metadata::start(answer).await;
+        let encryption = setup.encryption_in(&options, [], metadata.services());
+        let message = message(&create(&encryption, "azure").await.expect_err(part));
+        assert!(message.contains(part), "{part}: {message}");
+        assert!(!message.contains("magic-cookie"), "{message}");
+    }
+    // A token that is valid for less than a minute is not used again.
+    let metadata = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    create(&encryption, "azure").await.expect("a key");
+    create(&encryption, "azure").await.expect("a key");
+    assert_eq!(metadata.requests().len(), 2);
+}
+
+/// Prose test 17: credentials of Google Cloud.
+pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
+    let setup = Setup::new().await;
+    let options = setup.options(on_demand("gcp"));
+    let metadata = Metadata::start(|_| (200, r#"{"access_token":"token","expires_in":3599}"#)).await;
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    create(&encryption, "gcp").await.expect("a key");
+    let request = &metadata.requests()[0];
+    assert!(
+        request.starts_with("GET /computeMetadata/v1/instance/service-accounts/default/token "),
+        "{request}"
+    );
+    assert!(request.contains("Metadata-Flavor: Google"), "{request}");
+    let metadata = Metadata::start(|_| (403, "not allowed")).await;
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    let message = message(&create(&encryption, "gcp").await.expect_err("refused"));
+    assert!(message.contains("not allowed"), "{message}");
+}
+
+/// Prose test 15: without credentials in the environment, the creation of a key fails.
+pub(crate) async fn client_side_encryption_prose_15_missing_credentials_are_errors() {
+    let setup = Setup::new().await;
+    let metadata = Metadata::start(|_| (404, "")).await;
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));
+    assert!(message.contains("AWS_ACCESS_KEY_ID"), "{message}");
+    // Providers with a name have no automatic credentials.
+    let options = setup.options(on_demand("aws:name1"));
+    let error = ClientEncryption::new(setup.client(), options).expect_err("not supported");
+    assert!(error.to_string().contains("aws:name1"), "{error}");
+}
+
+/// Prose test 26: a provider of the application.
+pub(crate) async fn client_side_encryption_prose_26_the_application_provides_aws_credentials() {
+    let setup = Setup::new().await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let provider = AwsCredentialProvider::new(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        async { Ok(AwsCredentials::new("id", "secret").with_session_token("session")) }
+    });
+    // Case 1: with explicit credentials.
+    let explicit = KmsProviders::new().with("aws", doc! { "accessKeyId": "a", "secretAccessKey": "b" });
+    let options = setup.options(explicit).aws_credentials(provider.clone());
+    let error = ClientEncryption::new(setup.client(), options).expect_err("two sources");
+    assert!(error.to_string().contains("one source"), "{error}");
+    // Cases 3 and 4: it is called also if the environment has credentials.
+    let options = setup.options(on_demand("aws")).aws_credentials(provider);
+    let variables = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+    let encryption = setup.encryption_in(&options, variables, MetadataServices::default());
+    assert_eq!(calls.load(Ordering::SeqCst), 0, "not before it is needed");
+    create(&encryption, "aws").await.expect("a key");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    let failing = AwsCredentialProvider::new(|| async { Err("the safe is closed".into()) });
+    let options = setup.options(on_demand("aws")).aws_credentials(failing);
+    let encryption = setup.encryption_in(&options, [], MetadataServices::default());
+    let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));
+    assert!(message.contains("the safe is closed"), "{message}");
+}

@@ -1,0 +1,72 @@
+//! In-use encryption. The tests need libmongocrypt: without it they are reported as ignored, or fail if
+//! `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
+
+mod credentials;
+mod explicit;
+mod keys;
+mod services;
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use marula_mongocrypt::Library;
+
+/// A test in its own runtime.
+type Test = fn() -> Result<(), libtest_mimic::Failed>;
+
+/// The tests of a module with their names.
+macro_rules! tests {
+    ($($module:ident::{ $($name:ident),* $(,)? })*) => {
+        [$($((
+            concat!(stringify!($module), "::", stringify!($name)),
+            (|| support::run($module::$name())) as Test,
+        ),)*)*]
+    };
+}
+
+fn main() {
+    let tests = tests! {
+        explicit::{
+            every_provider_encrypts_and_decrypts,
+            values_of_all_types_are_decrypted,
+            algorithms_of_queryable_encryption_make_payloads,
+            expressions_are_encrypted,
+            errors_name_the_cause,
+            secrets_are_not_printed,
+            a_missing_library_is_an_error_that_says_how_to_get_it,
+        }
+        keys::{
+            keys_are_managed,
+            keys_are_rewrapped,
+            key_material_has_96_bytes,
+            a_duplicate_name_is_an_error_of_the_server,
+            an_unreachable_key_vault_is_an_error_of_encryption,
+            a_failed_encrypted_collection_reports_its_keys,
+        }
+        services::{
+            client_side_encryption_prose_10_certificates_are_checked,
+            client_side_encryption_prose_11_client_certificates_are_required,
+            client_side_encryption_prose_24_transient_failures_are_retried,
+            client_side_encryption_prose_28_connections_are_opened_by_the_application,
+            insecure_tls_options_are_rejected,
+            a_silent_service_ends_with_the_time_limit,
+        }
+        credentials::{
+            aws_credentials_come_from_environment_variables,
+            aws_credentials_come_from_ecs,
+            aws_credentials_come_from_ec2,
+            client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
+            client_side_encryption_prose_17_gcp_tokens_are_obtained,
+            client_side_encryption_prose_15_missing_credentials_are_errors,
+            client_side_encryption_prose_26_the_application_provides_aws_credentials,
+        }
+    };
+    let missing = Library::load(None).err();
+    if let Some(error) = &missing {
+        eprintln!("{error}");
+    }
+    let is_ignored = missing.is_some() && std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_none();
+    let trials = tests
+        .into_iter()
+        .map(|(name, test)| Trial::test(name, test).with_ignored_flag(is_ignored));
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit()
+}
