@@ -68,6 +68,8 @@ pub mod encryption {
     //! In-use encryption: client-side field level encryption and Queryable Encryption ([Client Side Encryption]).
     //!
     //! [`ClientEncryption`] manages data keys, and encrypts and decrypts single values.
+    //! [`Client::with_auto_encryption`](crate::Client::with_auto_encryption) creates a client that encrypts commands and
+    //! decrypts replies.
     //!
     //! The package `libmongocrypt` 1.20 or later must be installed. It is loaded at run time: from the path in the options, from
     //! the environment variable `MONGOCRYPT_LIB_PATH`, or by the system's loader. A missing or old library is the error
@@ -79,8 +81,8 @@ pub mod encryption {
     //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
     pub use crate::api::encryption::{
-        ClientEncryption, CreateDataKey, CreateEncryptedCollection, Decrypt, Encrypt, EncryptExpression,
-        RewrapManyDataKey, RewrapManyDataKeyResult,
+        AutoEncryptionOptions, ClientEncryption, CreateDataKey, CreateEncryptedCollection, Decrypt, Encrypt,
+        EncryptExpression, RewrapManyDataKey, RewrapManyDataKeyResult,
     };
     pub use crate::options::encryption::{
         AwsCredentialProvider, AwsCredentials, ClientEncryptionOptions, DataKey, EncryptionAlgorithm,

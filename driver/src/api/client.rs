@@ -6,6 +6,8 @@ use super::{
     Database, Environment, StartSession, command::InSession, database::Concerns, settings,
     shutdown::end_sessions_in_background,
 };
+#[cfg(feature = "encryption")]
+use crate::execution::CommandEncryption;
 use crate::{
     Error, Result,
     connection::SharedMetadata,
@@ -128,6 +130,20 @@ impl Client {
                 },
             }),
         })
+    }
+
+    /// The same client with encryption: it shares the connections with this one.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn encrypted(&self, encryption: impl CommandEncryption + 'static) -> Self {
+        Self {
+            inner: Arc::new(ClientInner {
+                executor: self.inner.executor.with_encryption(Arc::new(encryption)),
+                metadata: self.inner.metadata.clone(),
+                default_database: self.inner.default_database.clone(),
+                warnings: self.inner.warnings.clone(),
+                concerns: self.inner.concerns.clone(),
+            }),
+        }
     }
 
     /// The warnings about the connection string, one sentence each: unknown options, invalid

@@ -60,6 +60,7 @@ pub(super) fn execution(
         tracing: Tracing::new(&options.tracing, &|name| environment.variable(name)),
         socket_timeout: options.socket_timeout,
         in_flight: Arc::clone(in_flight),
+        encryption: None,
     }
 }
 

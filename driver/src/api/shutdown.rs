@@ -97,6 +97,9 @@ impl Shutdown<'_> {
             let _ = limit.run(ending).await;
         }
         executor.topology().close();
+        if let Some(encryption) = executor.encryption() {
+            encryption.close();
+        }
         closing.complete();
         Unfinished {
             operations: rest.operations,

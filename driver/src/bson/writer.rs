@@ -7,6 +7,7 @@ use super::element::append_key;
 use super::error::EncodeError;
 use super::limits::length;
 use super::oid::ObjectId;
+use super::raw_value::RawValue;
 use super::spec::{BinarySubtype, ElementType};
 use super::{DateTime, Decimal128, RawArray, RawDocument, Timestamp, append, append_bson, append_element};
 
@@ -244,6 +245,12 @@ impl<'o> DocumentWriter<'o> {
         if let [_, _, _, _, elements @ .., _] = document.as_bytes() {
             self.out.extend_from_slice(elements);
         }
+    }
+
+    /// A value of another document.
+    pub(crate) fn raw_value(&mut self, key: &str, value: RawValue<'_>) {
+        self.key(key, value.kind());
+        self.out.extend_from_slice(value.bytes());
     }
 
     /// Text of one of the types encoded as a String.

@@ -3,7 +3,10 @@
 use std::{ops::Range, time::Instant};
 
 use super::{
-    Executor, ExplicitSession, OperationState, is_reauthentication_required, monitoring::CommandMonitor,
+    Executor, ExplicitSession, OperationState,
+    encryption::{encrypt_request, limited},
+    is_reauthentication_required,
+    monitoring::CommandMonitor,
 };
 use crate::{
     Error, ErrorKind, Result,
@@ -17,6 +20,7 @@ use crate::{
         retry,
         server_selection::Criteria,
         session::{ReadTimeRule, Transaction, TransactionCommand, TransactionError},
+        wire::ReplyBuffer,
     },
     telemetry::OperationScope,
     topology::SelectedServer,
@@ -75,7 +79,7 @@ impl<'a> Attempt<'a> {
         now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
-        operation.prepare(hello);
+        operation.prepare(&limited(hello, executor.encryption()));
         let properties = operation.properties();
         let mut attempt = Self {
             executor,
@@ -157,6 +161,21 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             };
+            if let Some(encryption) = self
+                .executor
+                .encryption()
+                .filter(|encryption| encryption.encrypts())
+            {
+                let database = operation.properties().database.to_owned();
+                let encrypting =
+                    encrypt_request(encryption, connection, &database, expects_reply, self.timeout);
+                // Boxed, because most clients do not encrypt.
+                if let Err(error) = Box::pin(encrypting).await {
+                    connection.discard_request();
+                    return Err(error);
+                }
+            }
+            self.begin_sending();
             let monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
                 Ok(Some(body)) => body,
@@ -175,7 +194,18 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             };
-            let bytes = connection.reply(body.clone());
+            let (mut monitor, mut decrypted) = (monitor, None);
+            if let Some(encryption) = self.executor.encryption() {
+                let reply = connection.reply(body.clone()).to_vec();
+                if Reply::scan(&reply).is_ok_and(|reply| reply.command_error().is_none()) {
+                    // The event has the reply as it was received.
+                    CommandMonitor::succeeded(monitor.take(), Some(&reply));
+                    decrypted = Some(Box::pin(encryption.decrypt(&reply, self.timeout)).await?);
+                }
+            }
+            let bytes = decrypted
+                .as_deref()
+                .unwrap_or_else(|| connection.reply(body.clone()));
             // Not moved out of the result, which would copy it.
             let scanned = Reply::scan(bytes);
             let reply = match &scanned {
@@ -204,7 +234,10 @@ impl<'a> Attempt<'a> {
             match parsed {
                 Ok(mut output) => {
                     if let Some(cursor) = O::cursor(&mut output) {
-                        cursor.batch.attach(|| connection.take_reply(body));
+                        cursor.batch.attach(|| match decrypted {
+                            Some(bytes) => ReplyBuffer::whole(bytes),
+                            None => connection.take_reply(body),
+                        });
                     }
                     Ok(output)
                 }
@@ -245,6 +278,8 @@ impl<'a> Attempt<'a> {
     /// Writes the request. Returns whether a reply is expected.
     fn write<O: Operation>(&self, operation: &mut O, connection: &mut Connection) -> Result<bool> {
         let (mut message, hello) = connection.begin();
+        let limited = limited(hello, self.executor.encryption());
+        let hello = &*limited;
         let mut command = CommandBuilder::new(message.buffer);
         let has_clock = self.kind != Kind::Standalone;
         let has_timeout = self.timeout.is_set();
@@ -305,10 +340,14 @@ impl<'a> Attempt<'a> {
         if has_timeout {
             self.timeout.check(self.server)?;
         }
+        Ok(expects_reply)
+    }
+
+    /// The command is about to be sent: the transaction that it is part of has begun.
+    fn begin_sending(&self) {
         if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
             explicit.change_transaction(|transaction| transaction.sending(part));
         }
-        Ok(expects_reply)
     }
 
     /// `startTransaction` and `readConcern` of the first command of a transaction, and `autocommit`.

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod cluster_clock;
+mod encryption;
 mod explicit;
 mod in_flight;
 #[cfg(not(feature = "internals"))]
@@ -47,6 +48,9 @@ use crate::{
 };
 use attempt::Attempt;
 use cluster_clock::ClusterClock;
+pub(crate) use encryption::CommandEncryption;
+#[cfg(feature = "encryption")]
+pub(crate) use encryption::Computing;
 pub(crate) use explicit::ExplicitSession;
 pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
@@ -72,6 +76,8 @@ pub(crate) struct ExecutionSettings {
     pub(crate) socket_timeout: Option<Duration>,
     /// What a shutdown waits for.
     pub(crate) in_flight: Arc<InFlight>,
+    /// Encrypts commands and decrypts replies.
+    pub(crate) encryption: Option<Arc<dyn CommandEncryption>>,
 }
 
 /// The state that all operations of a client share.
@@ -98,6 +104,11 @@ impl Executor {
 
     pub(crate) fn topology(&self) -> &Arc<Topology> {
         &self.topology
+    }
+
+    /// The encryption of the client's commands.
+    pub(crate) fn encryption(&self) -> Option<&dyn CommandEncryption> {
+        self.settings.encryption.as_deref()
     }
 
     /// Runs `operation` in an implicit session, without a time limit and without a span: it is not
@@ -210,7 +221,13 @@ impl Executor {
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
         let policy = &mut retries.policy;
-        let next = match policy.next(error, self.settings.jitter.next()) {
+        // An attempt that failed in the encryption sent nothing to the server.
+        let next = if error.is_encryption() {
+            Next::Report(error)
+        } else {
+            policy.next(error, self.settings.jitter.next())
+        };
+        let next = match next {
             // No attempt can begin after the end of the time limit.
             Next::Again { .. } if timeout.has_expired() => Next::Report(policy.give_up().into_timeout()),
             // A pause that would end too late is not begun (Client Backpressure).
@@ -322,7 +339,8 @@ impl Executor {
                 }
                 attempt.run(operation, &mut connection).await
             };
-            let is_network = matches!(&result, Err(error) if error.is_network());
+            let is_encryption = matches!(&result, Err(error) if error.is_encryption());
+            let is_network = !is_encryption && matches!(&result, Err(error) if error.is_network());
             state.leave(is_network);
             if is_network {
                 state.mark_dirty();
@@ -330,7 +348,7 @@ impl Executor {
             }
             let was_sent = std::mem::take(&mut state.in_flight);
             let result = result.map_err(|error| {
-                if was_sent {
+                if was_sent && !is_encryption {
                     self.topology.handle_error(&server, connection.key(), &error);
                 }
                 Failure::at(&server, error)
@@ -404,6 +422,14 @@ impl Executor {
             let now = session.last_use();
             self.sessions.give_back(session, now, None);
         }
+    }
+
+    /// An executor that encrypts, on the same deployment.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn with_encryption(&self, encryption: Arc<dyn CommandEncryption>) -> Self {
+        let mut settings = self.settings.clone();
+        settings.encryption = Some(encryption);
+        Self::new(Arc::clone(&self.topology), settings)
     }
 
     /// An executor for commands after the last use of this one: of the same deployment, with an

@@ -4,8 +4,21 @@ pub use crate::connection::MetadataServices;
 use crate::{
     Client, Result,
     api::Environment,
-    encryption::{ClientEncryption, ClientEncryptionOptions},
+    encryption::{AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions},
+    options::ClientOptions,
 };
+
+/// As [`Client::with_auto_encryption`], in an environment that the test chooses.
+///
+/// # Errors
+/// Those of [`Client::with_auto_encryption`].
+pub fn encrypted_client(
+    options: ClientOptions,
+    encryption: AutoEncryptionOptions,
+    environment: &Environment,
+) -> Result<Client> {
+    Client::start_encrypted(options, encryption, environment, MetadataServices::default())
+}
 
 /// As [`ClientEncryption::new`], with environment variables, DNS and addresses of metadata services that the test chooses.
 ///

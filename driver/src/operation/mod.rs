@@ -145,7 +145,7 @@ pub(crate) trait Operation {
 /// Bytes of a message that a command with many statements leaves unused, for `lsid`, `txnNumber`,
 /// `$clusterTime`, the read concern and the Stable API options. A retry can have fields that the
 /// first attempt did not have, and must contain the same statements.
-const RESERVED: usize = 1000;
+pub(crate) const RESERVED: usize = 1000;
 
 /// The maximum number of bytes that the statements and the command's own fields may take in a
 /// message to this server.

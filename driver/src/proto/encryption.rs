@@ -14,13 +14,11 @@ use crate::{
 /// What [`EncryptionMachine`] needs next.
 #[derive(Debug)]
 pub(crate) enum Step {
-    #[expect(dead_code, reason = "read by automatic encryption")]
     /// The result of `listCollections` with a filter. The database is that of the command if it is `None`.
     CollectionInfo {
         database: Option<String>,
         filter: RawDocumentBuf,
     },
-    #[expect(dead_code, reason = "read by automatic encryption")]
     /// The reply of mongocryptd to a command.
     Markings(RawDocumentBuf),
     /// The documents of the key vault that match a filter.

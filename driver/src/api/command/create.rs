@@ -126,6 +126,12 @@ impl<'a> CreateCollection<'a> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let timeout = self.database.start_timeout(options.timeout, self.session)?;
+        if self.options.encrypted_fields.is_none()
+            && let Some(encryption) = self.database.client().executor().encryption()
+            && let Some(fields) = encryption.encrypted_fields(&self.namespace)
+        {
+            self.options.encrypted_fields = Some(fields.to_owned());
+        }
         if self.options.encrypted_fields.is_some() {
             // Boxed, because it is rare.
             return Box::pin(self.create_encrypted(timeout)).await;

@@ -11,9 +11,12 @@ use super::{
     session_setter,
     wire::WriteOptions,
 };
+use std::time::Duration;
+
 use crate::{
     Collection, Error, Namespace, Result,
     api::collection::CollectionInner,
+    bson::{Bson, IntoDocument, RawDocumentBuf, rawdoc},
     error::code::NAMESPACE_NOT_FOUND,
     operation::{Operation, OperationOverrides, Properties, ReplyContext, write_result},
     proto::{
@@ -70,6 +73,15 @@ impl<'a> DropCollection<'a> {
         options.deferred.take_result()?;
         let timeout = self.collection.start_timeout(options.timeout, self.session)?;
         let namespace = self.collection.namespace();
+        if self.options.encrypted_fields.is_none()
+            && let Some(encryption) = self.collection.executor().encryption()
+        {
+            // Boxed, because most clients do not encrypt.
+            self.options.encrypted_fields = match encryption.encrypted_fields(namespace) {
+                Some(fields) => Some(fields.to_owned()),
+                None => Box::pin(self.fields_of_server(timeout)).await?,
+            };
+        }
         if let Some(fields) = &self.options.encrypted_fields {
             for name in state_collections(&namespace.collection, fields) {
                 let namespace = Namespace::new(&namespace.database, name);
@@ -78,6 +90,24 @@ impl<'a> DropCollection<'a> {
             }
         }
         self.drop(namespace, timeout).await
+    }
+
+    /// `encryptedFields` in the options of the collection on the server.
+    async fn fields_of_server(&self, timeout: Timeout) -> Result<Option<RawDocumentBuf>> {
+        let namespace = self.collection.namespace();
+        let database = self.collection.client().database(&namespace.database);
+        let filter = rawdoc! { "name": namespace.collection.as_str() };
+        let mut list = database.list_collections().filter(filter);
+        if let Some(left) = timeout.remaining() {
+            list = list.timeout(left.max(Duration::from_millis(1)));
+        }
+        let Some(found) = list.await?.try_next().await? else {
+            return Ok(None);
+        };
+        Ok(match found.options.get("encryptedFields") {
+            Some(Bson::Document(fields)) => Some(fields.into_raw_document()?),
+            _ => None,
+        })
     }
 
     async fn drop(&self, namespace: &Namespace, timeout: Timeout) -> Result<()> {

@@ -3,6 +3,8 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
+mod auto;
+mod auto_options;
 mod create_collection;
 mod credentials;
 mod data_key;
@@ -10,10 +12,12 @@ mod decrypt;
 mod encrypt;
 mod engine;
 mod keys;
+mod mongocryptd;
 mod rewrap;
 
 use std::sync::Arc;
 
+pub use auto_options::AutoEncryptionOptions;
 pub use create_collection::CreateEncryptedCollection;
 pub use data_key::CreateDataKey;
 pub use decrypt::Decrypt;

@@ -18,7 +18,7 @@ pub use connect::{KmsConnect, KmsStream};
 pub use credentials::{AwsCredentialProvider, AwsCredentials};
 pub use providers::KmsProviders;
 pub(crate) use settings::EncryptionSettings;
-use settings::settings_setters;
+pub(crate) use settings::settings_setters;
 
 /// The options of a [`ClientEncryption`](crate::encryption::ClientEncryption).
 ///

@@ -17,7 +17,7 @@ pub(crate) struct EncryptionSettings {
 }
 
 impl EncryptionSettings {
-    pub(super) fn new(key_vault_namespace: String, providers: KmsProviders) -> Self {
+    pub(crate) fn new(key_vault_namespace: String, providers: KmsProviders) -> Self {
         Self {
             key_vault_namespace,
             providers,
@@ -30,7 +30,7 @@ impl EncryptionSettings {
     }
 
     /// Sets the TLS options of a provider.
-    pub(super) fn set_tls(&mut self, provider: String, options: TlsOptions) {
+    pub(crate) fn set_tls(&mut self, provider: String, options: TlsOptions) {
         self.tls.retain(|(name, _)| *name != provider);
         self.tls.push((provider, options));
     }
@@ -134,4 +134,4 @@ macro_rules! settings_setters {
         }
     };
 }
-pub(super) use settings_setters;
+pub(crate) use settings_setters;

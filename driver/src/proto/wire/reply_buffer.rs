@@ -15,6 +15,12 @@ impl ReplyBuffer {
         Self { bytes, body }
     }
 
+    /// A reply that consists of its body document.
+    pub fn whole(bytes: Vec<u8>) -> Self {
+        let body = 0..bytes.len();
+        Self { bytes, body }
+    }
+
     /// The body document.
     pub fn body(&self) -> &[u8] {
         self.bytes.get(self.body.clone()).unwrap_or_default()

@@ -20,6 +20,8 @@ struct Request<'a> {
     path: &'a str,
     host: String,
     target: String,
+    /// `X-Amz-Security-Token`
+    session: String,
     body: &'a [u8],
 }
 
@@ -56,6 +58,7 @@ fn parse(received: &[u8]) -> Option<Request<'_>> {
         path: head.split(' ').nth(1)?,
         host: header("Host").unwrap_or_default(),
         target: header("X-Amz-Target").unwrap_or_default(),
+        session: header("X-Amz-Security-Token").unwrap_or_default(),
         body: body.get(..length)?,
     })
 }
@@ -64,6 +67,13 @@ fn respond(request: &Request<'_>) -> (u16, Value) {
     let body: Value = serde_json::from_slice(request.body).unwrap_or_default();
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     match (request.target.as_str(), request.path) {
+        (target, _) if !target.is_empty() && request.session == "bad" => {
+            let message = "The security token included in the request is invalid.";
+            (
+                400,
+                json!({ "__type": "UnrecognizedClientException", "message": message }),
+            )
+        }
         // The test key does not exist in this region.
         ("TrentService.Encrypt", _) if text("KeyId").contains("us-east-2:579766882180:key/89fcc2c4") => (
             400,

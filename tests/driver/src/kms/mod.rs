@@ -16,7 +16,7 @@ use std::{
 };
 
 use marula_driver::{
-    encryption::{ClientEncryptionOptions, KmsConnect},
+    encryption::{AutoEncryptionOptions, ClientEncryptionOptions, KmsConnect},
     options::TlsOptions,
 };
 use tokio::{
@@ -142,6 +142,15 @@ impl KmsDouble {
         tls.ca_file = Some(self.authority_file.clone().into());
         tls.certificate_key_file = Some(self.client_file.clone().into());
         tls
+    }
+
+    /// As [`configure`](Self::configure), for automatic encryption.
+    pub fn configure_automatic(&self, options: AutoEncryptionOptions) -> AutoEncryptionOptions {
+        PROVIDERS
+            .into_iter()
+            .fold(options.kms_connect(self.connect()), |options, provider| {
+                options.kms_tls(provider, self.tls())
+            })
     }
 
     /// Makes the options reach and trust the services.

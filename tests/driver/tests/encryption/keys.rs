@@ -185,12 +185,12 @@ pub(crate) async fn an_unreachable_key_vault_is_an_error_of_encryption() {
     assert!(error.is_timeout(), "{error:?}");
 }
 
-/// The server of the tests does not create encrypted collections; the keys are created before.
+/// The keys are created before the collection, whose name of a state collection is invalid.
 pub(crate) async fn a_failed_encrypted_collection_reports_its_keys() {
     let setup = Setup::new().await;
     let encryption = setup.encryption();
     let database = setup.client().database("hospital");
-    let fields = doc! { "fields": [
+    let fields = doc! { "escCollection": "other", "fields": [
         { "path": "ssn", "bsonType": "string", "keyId": Bson::Null },
         "no document",
         { "path": "name", "bsonType": "string", "keyId": Bson::Null },
@@ -198,7 +198,7 @@ pub(crate) async fn a_failed_encrypted_collection_reports_its_keys() {
     let error = encryption
         .create_encrypted_collection(&database, "patients", fields.clone(), "local")
         .await
-        .expect_err("a standalone server");
+        .expect_err("an invalid name");
     let ErrorKind::Encryption(EncryptionError::CreateCollection { encrypted_fields, .. }) = error.kind()
     else {
         panic!("{error:?}");

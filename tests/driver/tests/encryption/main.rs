@@ -1,6 +1,8 @@
 //! In-use encryption. The tests need libmongocrypt: without it they are reported as ignored, or fail if
 //! `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
 
+mod analysis;
+mod automatic;
 mod credentials;
 mod explicit;
 mod keys;
@@ -49,6 +51,21 @@ fn main() {
             client_side_encryption_prose_28_connections_are_opened_by_the_application,
             insecure_tls_options_are_rejected,
             a_silent_service_ends_with_the_time_limit,
+        }
+        analysis::{
+            client_side_encryption_prose_8_mongocryptd_is_not_started_if_bypassed,
+            mongocryptd_is_started_with_its_arguments,
+            errors_of_the_analysis_leave_the_connection_usable,
+            invalid_options_are_rejected,
+        }
+        automatic::{
+            values_are_encrypted_on_the_server_and_decrypted_by_the_client,
+            all_commands_with_documents_are_encrypted_and_decrypted,
+            client_side_encryption_prose_4_batches_are_split_at_2_mib,
+            client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
+            client_side_encryption_prose_3_values_are_decrypted_without_automatic_encryption,
+            transactions_are_encrypted,
+            encrypted_collections_are_created,
         }
         credentials::{
             aws_credentials_come_from_environment_variables,

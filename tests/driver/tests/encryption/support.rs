@@ -39,8 +39,12 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) async fn new() -> Self {
+        Self::on(standalone().await).await
+    }
+
+    pub(crate) async fn on(deployment: Deployment) -> Self {
         Self {
-            deployment: standalone().await,
+            deployment,
             kms: KmsDouble::start().await,
         }
     }

@@ -1,6 +1,6 @@
 //! `create`, `drop`, `dropDatabase`.
 
-use super::Call;
+use super::{Call, encrypted_fields};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::collection::{Capped, Collection, Validator, View};
@@ -39,10 +39,8 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
 /// Returns a new collection with the options of a `create` command.
 fn with_options(call: &Call<'_>) -> Result<Collection> {
     let args = call.args();
-    for refused in ["encryptedFields", "temp"] {
-        if args.get(refused).is_some() {
-            return Err(Error::not_served(format!("create with {refused}")));
-        }
+    if args.get("temp").is_some() {
+        return Err(Error::not_served("create with temp"));
     }
     let collation = Collation::parse_field(call.body)?;
     let mut collection = Collection::new(collation);
@@ -121,6 +119,10 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
             ));
         }
         options.insert("changeStreamPreAndPostImages", images.clone());
+    }
+    if let Some(fields) = args.document("encryptedFields")? {
+        let name = call.body.get_str("create").unwrap_or_default();
+        options.insert("encryptedFields", encrypted_fields::checked(name, fields)?);
     }
     set_view(call, &mut collection, &mut options)?;
     set_validator(&mut collection, &mut options, call.body)?;

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::value::compare::{compare, equal};
 use crate::value::number::Number;
 use crate::value::{is_number, type_name};
+use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
 
 /// A parsed schema. All rules must hold.
@@ -35,6 +36,8 @@ enum Rule {
     AnyOf(Vec<Schema>),
     OneOf(Vec<Schema>),
     Not(Box<Schema>),
+    /// `encrypt`: the client has encrypted the value.
+    Encrypted,
 }
 
 #[derive(Debug, Clone)]
@@ -155,7 +158,15 @@ impl Schema {
                 Bson::Document(schema) => Rule::Not(Box::new(Schema::parse(schema)?)),
                 _ => return Err(malformed(keyword, "an object")),
             },
-            "additionalItems" | "dependencies" | "encrypt" | "encryptMetadata" => {
+            "encrypt" => match value {
+                Bson::Document(_) => Rule::Encrypted,
+                _ => return Err(malformed(keyword, "an object")),
+            },
+            "encryptMetadata" => match value {
+                Bson::Document(_) => return Ok(None),
+                _ => return Err(malformed(keyword, "an object")),
+            },
+            "additionalItems" | "dependencies" => {
                 return Err(Error::not_served(format!("$jsonSchema keyword '{keyword}'")));
             }
             "$ref" | "$schema" | "default" | "definitions" | "format" | "id" => {
@@ -332,6 +343,9 @@ impl Rule {
             (Rule::AllOf(schemas), _) => all(schemas)?.into_iter().all(|valid| valid),
             (Rule::AnyOf(schemas), _) => all(schemas)?.into_iter().any(|valid| valid),
             (Rule::OneOf(schemas), _) => all(schemas)?.into_iter().filter(|valid| *valid).count() == 1,
+            (Rule::Encrypted, value) => {
+                matches!(value, Bson::Binary(binary) if binary.subtype == BinarySubtype::Encrypted)
+            }
             (Rule::Not(schema), _) => !schema.matches(value)?,
             _ => true,
         })

@@ -9,6 +9,7 @@ use marula_driver::{
 };
 use marula_driver_tests::SpanRecorder;
 
+use super::encryption::{AutomaticEncryption, encrypted_client};
 use crate::unified::{
     deployment::Topology,
     event::{EventLog, Filter},
@@ -32,6 +33,8 @@ pub(crate) struct ClientEntity {
     pub(crate) messages: Option<Arc<Collector>>,
     /// `None` if the test does not observe spans.
     pub(crate) spans: Option<SpanRecorder>,
+    /// `None` without automatic encryption.
+    _encryption: Option<AutomaticEncryption>,
 }
 
 /// Creates a client from a description that the schema has validated.
@@ -65,7 +68,13 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     let observed = entity.get_document("observeTracingMessages").ok();
     let spans = observed.map(|observed| span::observe(observed, &mut options));
     let least = usize::try_from(options.min_pool_size).unwrap_or(usize::MAX);
-    let client = connect(options)?;
+    let (client, encryption) = match entity.get_document("autoEncryptOpts") {
+        Ok(description) => {
+            let (client, encryption) = encrypted_client(options, description).await?;
+            (client, Some(encryption))
+        }
+        Err(_) => (connect(options)?, None),
+    };
     if let Some(limit) = milliseconds(entity.get("awaitMinPoolSizeMS"))
         && least > 0
     {
@@ -79,6 +88,7 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
         log,
         messages,
         spans,
+        _encryption: encryption,
     })
 }
 

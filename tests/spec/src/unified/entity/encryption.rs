@@ -5,9 +5,10 @@ use std::{fmt, time::Duration};
 use marula_driver::{
     Client,
     bson::{Bson, Document},
-    encryption::{ClientEncryption, ClientEncryptionOptions, KmsProviders},
+    encryption::{AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, KmsProviders},
+    options::ClientOptions,
 };
-use marula_driver_tests::kms::KmsDouble;
+use marula_driver_tests::{QueryAnalysis, kms::KmsDouble};
 
 use super::client::milliseconds;
 use crate::unified::stop::{Step, failed};
@@ -48,6 +49,80 @@ pub(super) async fn client_encryption(client: &Client, description: &Document) -
         encryption,
         _services: services,
     })
+}
+
+/// The key management services and the query analysis of a client with automatic encryption.
+pub(crate) struct AutomaticEncryption {
+    _services: KmsDouble,
+    _analysis: QueryAnalysis,
+}
+
+impl fmt::Debug for AutomaticEncryption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AutomaticEncryption")
+    }
+}
+
+/// Creates a client from `autoEncryptOpts`.
+pub(super) async fn encrypted_client(
+    options: ClientOptions,
+    description: &Document,
+) -> Step<(Client, AutomaticEncryption)> {
+    let Ok(namespace) = description.get_str("keyVaultNamespace") else {
+        return failed("autoEncryptOpts requires keyVaultNamespace");
+    };
+    let Ok(providers) = description.get_document("kmsProviders") else {
+        return failed("autoEncryptOpts requires kmsProviders");
+    };
+    let (services, analysis) = (KmsDouble::start().await, QueryAnalysis::start().await);
+    let mut encryption = AutoEncryptionOptions::new(namespace, kms_providers(providers)?);
+    encryption = services.configure_automatic(encryption);
+    let mut extra = Document::new();
+    for (name, value) in description {
+        encryption = match (name.as_str(), value) {
+            ("keyVaultNamespace" | "kmsProviders", _) => encryption,
+            ("schemaMap", Bson::Document(map)) => of_map(map, encryption, AutoEncryptionOptions::schema)?,
+            ("encryptedFieldsMap", Bson::Document(map)) => {
+                of_map(map, encryption, AutoEncryptionOptions::encrypted_fields)?
+            }
+            ("bypassAutoEncryption", Bson::Boolean(bypass)) => encryption.bypass_auto_encryption(*bypass),
+            ("bypassQueryAnalysis", Bson::Boolean(bypass)) => encryption.bypass_query_analysis(*bypass),
+            ("extraOptions", Bson::Document(given)) => {
+                extra.extend(given.clone());
+                encryption
+            }
+            ("keyExpirationMS", value) => match milliseconds(Some(value)) {
+                Some(time) => encryption.key_expiration(time),
+                None => return failed("autoEncryptOpts.keyExpirationMS must be a number"),
+            },
+            _ => return failed(format!("unknown option autoEncryptOpts.{name}")),
+        };
+    }
+    extra.insert("mongocryptdURI", analysis.uri());
+    extra.insert("mongocryptdBypassSpawn", true);
+    let client = Client::with_auto_encryption(options, encryption.extra_options(extra))
+        .map_err(|error| format!("cannot create a client with automatic encryption: {error}"))?;
+    let parts = AutomaticEncryption {
+        _services: services,
+        _analysis: analysis,
+    };
+    Ok((client, parts))
+}
+
+/// Adds the entries of a map of namespaces.
+fn of_map(
+    map: &Document,
+    options: AutoEncryptionOptions,
+    add: fn(AutoEncryptionOptions, String, Document) -> AutoEncryptionOptions,
+) -> Step<AutoEncryptionOptions> {
+    let mut options = options;
+    for (namespace, document) in map {
+        let Bson::Document(document) = document else {
+            return failed(format!("the entry {namespace} must be a document"));
+        };
+        options = add(options, namespace.clone(), document.clone());
+    }
+    Ok(options)
 }
 
 /// The providers of a description, with the values of `$$placeholder`.

@@ -1,0 +1,255 @@
+//! Automatic encryption of commands and decryption of replies ([`Client::with_auto_encryption`]).
+
+use marula_mongocrypt::{CryptOptions, CryptShared};
+
+use super::{
+    auto_options::{AutoEncryptionOptions, ExtraOptions, Map, document_of},
+    engine::{Engine, Work, compute, time_left},
+    mongocryptd::Mongocryptd,
+};
+use crate::{
+    Client, Error, Namespace, Result,
+    api::Environment,
+    bson::{RawDocument, RawDocumentBuf, rawdoc},
+    connection::MetadataServices,
+    error::EncryptionError,
+    execution::{CommandEncryption, Computing},
+    options::ClientOptions,
+    proto::encryption::{EncryptionMachine, Step},
+    types::timeout::Timeout,
+};
+
+/// The encryption of a client.
+#[derive(Debug)]
+pub(crate) struct AutoEncryption {
+    engine: Engine,
+    /// Reads the schemas of collections. `None` if commands are not encrypted.
+    metadata: Option<Client>,
+    /// `None` if commands are not analyzed, or analyzed by `crypt_shared`.
+    mongocryptd: Option<Mongocryptd>,
+    encrypted_fields_map: Map,
+    /// The clients that belong to this one.
+    internal: Option<Client>,
+}
+
+impl Client {
+    /// Creates a client that encrypts commands and decrypts replies automatically, with libmongocrypt.
+    ///
+    /// Which values are encrypted is determined by schemas: those in the options, or those of the collections. Automatic
+    /// encryption requires the authenticated user to have the [listCollections privilege action]. The commands are analyzed by
+    /// mongocryptd or the library `crypt_shared`, which are parts of MongoDB Enterprise.
+    ///
+    /// If a client with a limited connection pool size (i.e. a non-zero `maxPoolSize`) is configured, a separate internal
+    /// client is created if any of the following are true:
+    ///
+    /// - [`key_vault_client`](AutoEncryptionOptions::key_vault_client) is not passed.
+    /// - [`bypass_auto_encryption`](AutoEncryptionOptions::bypass_auto_encryption) is `false`.
+    ///
+    /// If an internal client is created, it is configured with the same options as the parent client except `minPoolSize` is
+    /// set to `0` and the options of encryption are omitted.
+    ///
+    /// Enabling client side encryption reduces the maximum write batch size (to 2 MiB) and may have a negative performance
+    /// impact. Command events contain the encrypted commands and replies. Must be called within a tokio runtime, as
+    /// [`with_options`](Self::with_options).
+    ///
+    /// # Errors
+    /// Those of [`with_options`](Self::with_options), and
+    /// [`EncryptionError::Library`](crate::EncryptionError::Library) if libmongocrypt is missing or too old, with how to get it.
+    ///
+    /// ```no_run
+    /// # async fn run(master_key: [u8; 96]) -> marula_driver::Result<()> {
+    /// use marula_driver::{Client, bson::doc, encryption::{AutoEncryptionOptions, KmsProviders}, options::ClientOptions};
+    ///
+    /// let options = ClientOptions::parse("mongodb://localhost")?.resolve().await?;
+    /// let encryption = AutoEncryptionOptions::new("encryption.keys", KmsProviders::new().local(&master_key))
+    ///     .schema("hospital.patients", doc! {
+    ///         "bsonType": "object",
+    ///         "properties": { "ssn": { "encrypt": {
+    ///             "keyId": "/key", "bsonType": "string", "algorithm": "AEAD_AES_256_CBC_HMAC_SHA_512-Random",
+    ///         } } },
+    ///     });
+    /// let client = Client::with_auto_encryption(options, encryption)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// [listCollections privilege action]:
+    /// https://www.mongodb.com/docs/manual/reference/command/listCollections/#dbcmd.listCollections
+    pub fn with_auto_encryption(options: ClientOptions, encryption: AutoEncryptionOptions) -> Result<Self> {
+        let environment = Environment::default();
+        Self::start_encrypted(options, encryption, &environment, MetadataServices::default())
+    }
+
+    /// As [`with_auto_encryption`](Self::with_auto_encryption), in an environment that tests can replace.
+    pub(crate) fn start_encrypted(
+        options: ClientOptions,
+        mut encryption: AutoEncryptionOptions,
+        environment: &Environment,
+        services: MetadataServices,
+    ) -> Result<Self> {
+        let extra = encryption.check()?;
+        // Shares connections with the encrypted client, and does not encrypt.
+        let plain = Self::start(options.clone(), environment)?;
+        let internal = if options.max_pool_size == 0 {
+            plain.clone()
+        } else {
+            let mut internal = options;
+            internal.min_pool_size = 0;
+            Self::start(internal, environment)?
+        };
+        let encryption = AutoEncryption::new(internal, encryption, &extra, environment, services)?;
+        Ok(plain.encrypted(encryption))
+    }
+}
+
+impl AutoEncryption {
+    fn new(
+        internal: Client,
+        options: AutoEncryptionOptions,
+        extra: &ExtraOptions,
+        environment: &Environment,
+        services: MetadataServices,
+    ) -> Result<Self> {
+        let encrypts = !options.bypass_auto_encryption;
+        let is_analyzed = encrypts && !options.bypass_query_analysis;
+        let schema_map = document_of(&options.schema_map)?;
+        let encrypted_fields_map = document_of(&options.encrypted_fields_map)?;
+        let key_vault = options.key_vault_client.as_ref().unwrap_or(&internal);
+        let complete = |crypt: &mut CryptOptions| {
+            crypt.schema_map = schema_map;
+            crypt.encrypted_fields_map = encrypted_fields_map;
+            crypt.bypass_query_analysis = options.bypass_query_analysis;
+            if is_analyzed {
+                crypt.crypt_shared = match &extra.crypt_shared_path {
+                    Some(path) => CryptShared::Path(path.into()),
+                    None => CryptShared::System,
+                };
+            }
+        };
+        let engine = Engine::new(key_vault, &options.settings, environment, services, complete)?;
+        let has_crypt_shared = engine.crypt().crypt_shared_version().is_some();
+        if is_analyzed && extra.crypt_shared_required && !has_crypt_shared {
+            return Err(Error::invalid_argument(
+                "cryptSharedLibRequired is set, but the library crypt_shared was not found; set cryptSharedLibPath",
+            ));
+        }
+        let mongocryptd = if is_analyzed && !has_crypt_shared {
+            Some(Mongocryptd::new(extra)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            engine,
+            metadata: encrypts.then(|| internal.clone()),
+            mongocryptd,
+            encrypted_fields_map: options.encrypted_fields_map,
+            internal: Some(internal),
+        })
+    }
+
+    async fn encrypt_command(
+        &self,
+        database: &str,
+        command: &RawDocument,
+        timeout: Timeout,
+    ) -> Result<Vec<u8>> {
+        let context = self.engine.crypt().encrypt(database, command.as_bytes())?;
+        let mut machine = EncryptionMachine::from(context);
+        // `crypt_shared` does not report whether there are values to encrypt.
+        let mut work = if self.mongocryptd.is_none() {
+            Work::Large
+        } else {
+            Work::of_size(command.as_bytes().len())
+        };
+        loop {
+            match machine.step()? {
+                Step::CollectionInfo {
+                    database: other,
+                    filter,
+                } => {
+                    let other = other.as_deref().unwrap_or(database);
+                    let infos = self.collection_infos(other, &filter, timeout).await;
+                    for info in infos.map_err(EncryptionError::CollectionInfo)? {
+                        machine.feed(&info)?;
+                    }
+                    machine.fed()?;
+                }
+                Step::Markings(marked) => {
+                    let reply = self.mongocryptd()?.mark(database, &marked, timeout).await?;
+                    if reply.get_bool("hasEncryptionPlaceholders").unwrap_or(false) {
+                        work = Work::Large;
+                    }
+                    machine.feed(&reply)?;
+                    machine.fed()?;
+                }
+                Step::Result => return Ok(compute(machine, work).await?.to_vec()),
+                Step::End => return Ok(command.as_bytes().to_vec()),
+                step => self.engine.perform(&mut machine, step, timeout).await?,
+            }
+        }
+    }
+
+    fn mongocryptd(&self) -> Result<&Mongocryptd> {
+        self.mongocryptd.as_ref().ok_or_else(|| {
+            EncryptionError::QueryAnalysis {
+                message: "libmongocrypt asks for an analysis that was bypassed".to_owned(),
+                cause: None,
+            }
+            .into()
+        })
+    }
+
+    async fn collection_infos(
+        &self,
+        database: &str,
+        filter: &RawDocumentBuf,
+        timeout: Timeout,
+    ) -> Result<Vec<RawDocumentBuf>> {
+        let Some(client) = &self.metadata else {
+            return Ok(Vec::new());
+        };
+        let database = client.database(database);
+        let command = rawdoc! { "listCollections": 1, "filter": filter.clone() };
+        let mut list = database.run_cursor_command(command).with_type::<RawDocumentBuf>();
+        if let Some(left) = time_left(timeout)? {
+            list = list.timeout(left);
+        }
+        list.await?.try_collect().await
+    }
+}
+
+impl CommandEncryption for AutoEncryption {
+    fn encrypts(&self) -> bool {
+        self.metadata.is_some()
+    }
+
+    fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a> {
+        Box::pin(self.encrypt_command(database, command, timeout))
+    }
+
+    fn decrypt<'a>(&'a self, reply: &'a [u8], timeout: Timeout) -> Computing<'a> {
+        Box::pin(async move {
+            let context = self.engine.crypt().decrypt(reply)?;
+            let work = Work::of_size(reply.len());
+            let result = self.engine.run(context.into(), timeout, work).await?;
+            // There is no result if the reply has no encrypted value.
+            Ok(if result.len() > 5 {
+                result.to_vec()
+            } else {
+                reply.to_vec()
+            })
+        })
+    }
+
+    fn encrypted_fields(&self, namespace: &Namespace) -> Option<&RawDocument> {
+        let name = namespace.to_string();
+        let found = self.encrypted_fields_map.iter().find(|(other, _)| *other == name);
+        found.map(|(_, fields)| &**fields)
+    }
+
+    fn close(&self) {
+        let mongocryptd = self.mongocryptd.as_ref().map(Mongocryptd::client);
+        for client in [self.internal.as_ref(), mongocryptd].into_iter().flatten() {
+            client.executor().topology().close();
+        }
+    }
+}

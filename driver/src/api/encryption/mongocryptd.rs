@@ -1,0 +1,164 @@
+//! mongocryptd, which analyzes commands ([Client Side Encryption], "Managing mongocryptd").
+//!
+//! [Client Side Encryption]:
+//! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
+
+use std::{
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use super::{auto_options::ExtraOptions, engine::time_left};
+use crate::{
+    Client, Error, ErrorKind, Result, bson::RawDocumentBuf, error::EncryptionError, options::ClientOptions,
+    types::timeout::Timeout,
+};
+
+const DEFAULT_URI: &str = "mongodb://localhost:27020";
+const IDLE_SHUTDOWN: &str = "--idleShutdownTimeoutSecs";
+/// Without `serverSelectionTimeoutMS` in the connection string.
+const SERVER_SELECTION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The client of mongocryptd, and how it is started.
+#[derive(Debug)]
+pub(super) struct Mongocryptd {
+    client: Client,
+    /// `None`: it is not started.
+    program: Option<Program>,
+}
+
+#[derive(Debug)]
+struct Program {
+    path: String,
+    arguments: Vec<String>,
+}
+
+impl Mongocryptd {
+    /// Starts mongocryptd, unless that is bypassed, and creates its client.
+    ///
+    /// # Errors
+    /// The connection string is invalid.
+    pub(super) fn new(options: &ExtraOptions) -> Result<Self> {
+        let uri = options.mongocryptd_uri.as_deref().unwrap_or(DEFAULT_URI);
+        let mut client = ClientOptions::parse(uri)?;
+        if !uri.to_ascii_lowercase().contains("serverselectiontimeoutms") {
+            client.server_selection_timeout = SERVER_SELECTION_TIMEOUT;
+        }
+        let program = (!options.bypass_spawn).then(|| Program {
+            path: options
+                .spawn_path
+                .clone()
+                .unwrap_or_else(|| "mongocryptd".to_owned()),
+            arguments: arguments(&options.spawn_args),
+        });
+        if let Some(program) = &program {
+            // A failure is reported if no server is found.
+            let _ = program.spawn();
+        }
+        Ok(Self {
+            client: Client::with_options(client)?,
+            program,
+        })
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The reply to a command with a schema.
+    ///
+    /// # Errors
+    /// [`EncryptionError::QueryAnalysis`]
+    pub(super) async fn mark(
+        &self,
+        database: &str,
+        command: &RawDocumentBuf,
+        timeout: Timeout,
+    ) -> Result<RawDocumentBuf> {
+        let mut result = self.run(database, command, timeout).await;
+        if let (Err(error), Some(program)) = (&result, &self.program)
+            && matches!(error.kind(), ErrorKind::ServerSelection(_))
+        {
+            result = match program.spawn() {
+                Ok(()) => self.run(database, command, timeout).await,
+                Err(why) => Err(unreachable(&why, error)),
+            };
+        }
+        result.map_err(|error| {
+            EncryptionError::QueryAnalysis {
+                message: error.to_string(),
+                cause: Some(error),
+            }
+            .into()
+        })
+    }
+
+    async fn run(
+        &self,
+        database: &str,
+        command: &RawDocumentBuf,
+        timeout: Timeout,
+    ) -> Result<RawDocumentBuf> {
+        let database = self.client.database(database);
+        let mut run = database.run_command(command).with_type();
+        if let Some(left) = time_left(timeout)? {
+            run = run.timeout(left);
+        }
+        run.await
+    }
+}
+
+/// mongocryptd was not reached and cannot be started.
+fn unreachable(why: &std::io::Error, error: &Error) -> Error {
+    Error::unsupported(format!(
+        "automatic encryption without mongocryptd: it cannot be started ({why}), and {error}. Install mongocryptd or \
+         crypt_shared of MongoDB Enterprise, or set mongocryptdURI or cryptSharedLibPath in extraOptions"
+    ))
+}
+
+impl Program {
+    /// Starts the program, without its output.
+    fn spawn(&self) -> std::io::Result<()> {
+        let mut child = Command::new(&self.path)
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        // It ends when it is idle; the operating system keeps its entry until it is awaited.
+        thread::Builder::new()
+            .name("mongocryptd".to_owned())
+            .spawn(move || child.wait())?;
+        Ok(())
+    }
+}
+
+/// With `--idleShutdownTimeoutSecs`, which is appended if it is missing.
+fn arguments(given: &[String]) -> Vec<String> {
+    let mut arguments = given.to_vec();
+    if !given.iter().any(|argument| argument.starts_with(IDLE_SHUTDOWN)) {
+        arguments.push(format!("{IDLE_SHUTDOWN}=60"));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mongocryptd_always_ends_when_it_is_idle() {
+        let with = |given: &[&str]| arguments(&given.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(with(&[]), ["--idleShutdownTimeoutSecs=60"]);
+        assert_eq!(with(&["--port=1"]), ["--port=1", "--idleShutdownTimeoutSecs=60"]);
+        assert_eq!(
+            with(&["--idleShutdownTimeoutSecs", "5"]),
+            ["--idleShutdownTimeoutSecs", "5"]
+        );
+        assert_eq!(
+            with(&["--idleShutdownTimeoutSecs=5"]),
+            ["--idleShutdownTimeoutSecs=5"]
+        );
+    }
+}

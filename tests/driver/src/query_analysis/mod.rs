@@ -1,0 +1,81 @@
+//! A stand-in for mongocryptd: analyzes commands with a JSON schema and marks the values to be encrypted.
+//!
+//! It is written from the specification's tests and the documents that libmongocrypt exchanges with mongocryptd. It implements
+//! client-side field level encryption, not Queryable Encryption.
+
+mod command;
+mod error;
+mod filter;
+mod schema;
+mod update;
+mod value;
+
+use std::net::SocketAddr;
+
+use marula_driver::bson::{Document, doc};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use crate::{reply_to, wire::read_whole_request};
+pub use command::NOT_ANALYZED;
+use error::Rejection;
+
+/// Listens on a loopback port until it is dropped.
+#[derive(Debug)]
+pub struct QueryAnalysis {
+    address: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl QueryAnalysis {
+    /// Starts the server.
+    ///
+    /// # Panics
+    /// If no port is available.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream));
+            }
+        });
+        Self { address, task }
+    }
+
+    /// The connection string, for `mongocryptdURI`.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        format!("mongodb://{}", self.address)
+    }
+}
+
+impl Drop for QueryAnalysis {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(mut stream: TcpStream) {
+    while let Ok((id, _, command)) = read_whole_request(&mut stream).await {
+        if stream.write_all(&reply_to(id, &reply(command))).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The reply to a command.
+fn reply(command: Document) -> Document {
+    let name = command.keys().next().map(String::as_str).unwrap_or_default();
+    match name {
+        "hello" | "isMaster" | "ismaster" => doc! {
+            "ok": 1.0, "isWritablePrimary": true, "ismaster": true, "helloOk": true, "iscryptd": true,
+            "minWireVersion": 0, "maxWireVersion": 27, "maxBsonObjectSize": 16 << 20,
+            "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
+        },
+        _ => command::analyze(command).unwrap_or_else(Rejection::reply),
+    }
+}

@@ -1,0 +1,190 @@
+//! The encrypted fields of a JSON schema.
+
+use std::collections::BTreeMap;
+
+use marula_driver::bson::{Binary, Bson, Document};
+
+use super::error::{Analyzed, reject};
+
+/// The encrypted fields by their paths.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Schema {
+    fields: BTreeMap<String, Field>,
+}
+
+/// How a field is encrypted.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Field {
+    pub(super) is_random: bool,
+    pub(super) key: Key,
+}
+
+/// The data key of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Key {
+    Id(Binary),
+    /// The field of the document with the alternate name of the key, as a JSON pointer.
+    Pointer(String),
+}
+
+/// `keyId` and `algorithm` of the enclosing `encryptMetadata`.
+#[derive(Clone, Debug, Default)]
+struct Inherited {
+    key: Option<Bson>,
+    algorithm: Option<Bson>,
+}
+
+/// Where a path leads to.
+#[derive(Debug)]
+pub(super) enum Target<'s> {
+    Plain,
+    Encrypted(&'s Field),
+    /// Below an encrypted field, with the rest of the path.
+    Below(String),
+}
+
+/// Keywords that a schema of the client cannot have: they do not concern encryption.
+const REMOTE_ONLY: [&str; 10] = [
+    "required",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "enum",
+    "minItems",
+    "maxItems",
+    "title",
+];
+
+impl Schema {
+    /// Reads the schema of a command.
+    pub(super) fn read(schema: &Document, is_remote: bool) -> Analyzed<Self> {
+        let mut fields = BTreeMap::new();
+        read_object(schema, "", is_remote, &Inherited::default(), &mut fields)?;
+        if fields.contains_key("_id") {
+            return reject("Invalid schema containing the 'encrypt' keyword.");
+        }
+        Ok(Self { fields })
+    }
+
+    /// The fields of `encryptionInformation`, for commands that only check whether a field is encrypted.
+    pub(super) fn of_fields(information: &Document) -> Analyzed<Self> {
+        let mut paths = BTreeMap::new();
+        let namespaces = information.get_document("schema").into_iter().flatten();
+        for (_, namespace) in namespaces {
+            let fields = namespace
+                .as_document()
+                .and_then(|namespace| namespace.get_array("fields").ok());
+            for field in fields.into_iter().flatten().filter_map(Bson::as_document) {
+                let (Ok(path), Some(Bson::Binary(id))) = (field.get_str("path"), field.get("keyId")) else {
+                    return reject("a field requires path and keyId");
+                };
+                let (is_random, key) = (false, Key::Id(id.clone()));
+                paths.insert(path.to_owned(), Field { is_random, key });
+            }
+        }
+        Ok(Self { fields: paths })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Where a path leads to.
+    pub(super) fn target(&self, path: &str) -> Target<'_> {
+        if let Some(field) = self.fields.get(path) {
+            return Target::Encrypted(field);
+        }
+        let below = self
+            .fields
+            .keys()
+            .find_map(|field| path.strip_prefix(field.as_str())?.strip_prefix('.'));
+        match below {
+            Some(rest) => Target::Below(rest.to_owned()),
+            None => Target::Plain,
+        }
+    }
+}
+
+fn read_object(
+    schema: &Document,
+    path: &str,
+    is_remote: bool,
+    inherited: &Inherited,
+    fields: &mut BTreeMap<String, Field>,
+) -> Analyzed {
+    let mut inherited = inherited.clone();
+    if let Ok(metadata) = schema.get_document("encryptMetadata") {
+        inherited.key = metadata.get("keyId").cloned().or(inherited.key);
+        inherited.algorithm = metadata.get("algorithm").cloned().or(inherited.algorithm);
+    }
+    for (keyword, value) in schema {
+        if !is_remote && REMOTE_ONLY.contains(&keyword.as_str()) {
+            return reject(format!(
+                "JSON schema keyword '{keyword}' is only allowed with a remote schema"
+            ));
+        }
+        if keyword != "properties" && encrypts(value) {
+            return reject("Invalid schema containing the 'encrypt' keyword.");
+        }
+    }
+    let Ok(properties) = schema.get_document("properties") else {
+        return Ok(());
+    };
+    for (name, property) in properties {
+        let Bson::Document(property) = property else {
+            return reject("Invalid schema: a property must be an object");
+        };
+        let path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
+        match property.get_document("encrypt") {
+            Ok(encrypt) => {
+                if let Some(other) = property.keys().find(|key| *key != "encrypt") {
+                    return reject(format!("'encrypt' cannot be used in conjunction with '{other}'"));
+                }
+                fields.insert(path, read_field(encrypt, &inherited)?);
+            }
+            Err(_) => read_object(property, &path, is_remote, &inherited, fields)?,
+        }
+    }
+    let has_encrypted = encrypts(&Bson::Document(properties.clone()));
+    if has_encrypted && schema.get_str("bsonType").or(schema.get_str("type")).ok() != Some("object") {
+        return reject("Invalid schema containing the 'encrypt' keyword.");
+    }
+    Ok(())
+}
+
+fn read_field(encrypt: &Document, inherited: &Inherited) -> Analyzed<Field> {
+    if let Ok(name @ ("null" | "minKey" | "maxKey" | "undefined")) = encrypt.get_str("bsonType") {
+        return reject(format!("Cannot encrypt element of type: {name}"));
+    }
+    let key = match encrypt.get("keyId").or(inherited.key.as_ref()) {
+        Some(Bson::String(pointer)) => Key::Pointer(pointer.clone()),
+        Some(Bson::Array(keys)) => match keys.as_slice() {
+            [Bson::Binary(id)] => Key::Id(id.clone()),
+            _ => return reject("Invalid schema: keyId must have one UUID"),
+        },
+        _ => return reject("Invalid schema: keyId is missing"),
+    };
+    let is_random = match encrypt.get("algorithm").or(inherited.algorithm.as_ref()) {
+        Some(Bson::String(name)) if name.ends_with("-Random") => true,
+        Some(Bson::String(name)) if name.ends_with("-Deterministic") => false,
+        _ => return reject("Invalid schema: the algorithm is missing or unknown"),
+    };
+    Ok(Field { is_random, key })
+}
+
+/// Whether a part of a schema contains the keyword `encrypt`.
+fn encrypts(schema: &Bson) -> bool {
+    match schema {
+        Bson::Document(schema) => schema
+            .iter()
+            .any(|(keyword, value)| keyword == "encrypt" || encrypts(value)),
+        Bson::Array(schemas) => schemas.iter().any(encrypts),
+        _ => false,
+    }
+}

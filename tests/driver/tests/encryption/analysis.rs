@@ -1,0 +1,173 @@
+//! The analysis of commands by mongocryptd, and the options of automatic encryption.
+
+use marula_driver::{
+    Client, EncryptionError, ErrorKind,
+    bson::{Binary, BinarySubtype, doc},
+    encryption::AutoEncryptionOptions,
+};
+
+use super::automatic::{Automatic, local, patients, take};
+
+/// Prose test 8: with `mongocryptdBypassSpawn`, an unreachable mongocryptd is an error of server selection.
+pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if_bypassed() {
+    let automatic = Automatic::new().await;
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "mongocryptdBypassSpawn": true,
+        "mongocryptdSpawnPath": "/nonexistent",
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    let error = patients(&client)
+        .insert_one(&doc! { "ssn": "x" })
+        .await
+        .expect_err("no mongocryptd");
+    let ErrorKind::Encryption(EncryptionError::QueryAnalysis {
+        cause: Some(cause), ..
+    }) = error.kind()
+    else {
+        panic!("{error:?}")
+    };
+    assert!(matches!(cause.kind(), ErrorKind::ServerSelection(_)), "{cause:?}");
+    // With a bypass of the analysis it is not needed.
+    let encryption = automatic
+        .encryption()
+        .bypass_query_analysis(true)
+        .extra_options(doc! { "mongocryptdURI": "mongodb://127.0.0.1:1" });
+    let (client, _sent) = automatic.client_with("", encryption);
+    patients(&client)
+        .insert_one(&doc! { "name": "x" })
+        .await
+        .expect("an insert");
+    // A program that does not exist.
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "mongocryptdSpawnPath": "/nonexistent",
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    let error = patients(&client)
+        .insert_one(&doc! { "ssn": "x" })
+        .await
+        .expect_err("no program");
+    assert!(format!("{error:#}").contains("cannot be started"), "{error:#}");
+}
+
+#[cfg(unix)]
+pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
+    let automatic = Automatic::new().await;
+    let files = marula_driver_tests::tls::Files::new();
+    let pipe = files.write("unused", "").replace("unused", "pipe");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .expect("mkfifo");
+    assert!(made.success());
+    // The shell writes its further argument to the pipe.
+    let script = format!("echo \"$0\" > {pipe}");
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": automatic.analysis.uri(), "mongocryptdSpawnPath": "/bin/sh",
+        "mongocryptdSpawnArgs": ["-c", script],
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    // Returns when the program has written and closed the pipe.
+    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(pipe)).await;
+    let written = read.expect("a reader").expect("a text");
+    assert_eq!(written.trim(), "--idleShutdownTimeoutSecs=60");
+    patients(&client)
+        .insert_one(&doc! { "ssn": "x" })
+        .await
+        .expect("an insert");
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
+    let automatic = Automatic::new().await;
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": automatic.analysis.uri(), "mongocryptdSpawnPath": "cmd", "mongocryptdSpawnArgs": ["/C", "exit"],
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    patients(&client)
+        .insert_one(&doc! { "ssn": "x" })
+        .await
+        .expect("an insert");
+}
+
+pub(crate) async fn errors_of_the_analysis_leave_the_connection_usable() {
+    let automatic = Automatic::new().await;
+    let (client, sent) = automatic.client("maxPoolSize=1");
+    let patients = patients(&client);
+    patients
+        .insert_one(&doc! { "_id": 1, "ssn": "x" })
+        .await
+        .expect("an insert");
+    take(&sent);
+    for _ in 0..3 {
+        let error = patients
+            .find_one(doc! { "note": "x" })
+            .await
+            .expect_err("a random field");
+        assert!(
+            matches!(
+                error.kind(),
+                ErrorKind::Encryption(EncryptionError::QueryAnalysis { .. })
+            ),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("randomized encryption"), "{error}");
+    }
+    assert!(take(&sent).is_empty(), "nothing was sent, and nothing retried");
+    // A command that is not supported.
+    let database = client.database("hospital");
+    let error = database
+        .run_command(doc! { "logRotate": 1 })
+        .await
+        .expect_err("not supported");
+    assert!(
+        error.to_string().contains("not supported for auto encryption"),
+        "{error}"
+    );
+    // A key that does not exist.
+    let value = Binary {
+        subtype: BinarySubtype::Encrypted,
+        bytes: [vec![1], vec![9; 16], vec![2], vec![0; 80]].concat(),
+    };
+    automatic
+        .stored()
+        .insert_one(&doc! { "_id": 2, "ssn": value })
+        .await
+        .expect("an insert");
+    let error = patients.find_one(doc! { "_id": 2 }).await.expect_err("no key");
+    assert!(matches!(error.kind(), ErrorKind::Encryption(_)), "{error:?}");
+    assert!(
+        patients
+            .find_one(doc! { "_id": 1 })
+            .await
+            .expect("a find")
+            .is_some()
+    );
+}
+
+pub(crate) async fn invalid_options_are_rejected() {
+    let automatic = Automatic::new().await;
+    let create = |encryption| Client::with_auto_encryption(automatic.options(""), encryption);
+    let error = create(
+        automatic
+            .encryption()
+            .extra_options(doc! { "mongocryptdUri": "x" }),
+    )
+    .expect_err("unknown");
+    assert!(error.to_string().contains("mongocryptdUri"), "{error}");
+    let required = doc! { "cryptSharedLibRequired": true, "mongocryptdBypassSpawn": true };
+    let error = create(automatic.encryption().extra_options(required)).expect_err("no crypt_shared");
+    assert!(error.to_string().contains("crypt_shared"), "{error}");
+    let path = doc! { "cryptSharedLibPath": "/nonexistent/mongo_crypt_v1.so" };
+    let error = create(automatic.encryption().extra_options(path)).expect_err("no file");
+    assert!(
+        error.to_string().contains("/nonexistent/mongo_crypt_v1.so"),
+        "{error}"
+    );
+    let error = create(AutoEncryptionOptions::new("keys", local())).expect_err("no database");
+    assert!(error.to_string().contains("database.collection"), "{error}");
+    let both = automatic
+        .encryption()
+        .encrypted_fields("hospital.patients", doc! { "fields": [] });
+    let error = create(both).expect_err("two schemas");
+    assert!(error.to_string().contains("hospital.patients"), "{error}");
+}
