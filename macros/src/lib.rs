@@ -49,6 +49,7 @@ mod symbol;
 /// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
+/// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
 ///
 /// # Attributes of fields

@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 12] = [
+pub(crate) const ROOT: [&str; 13] = [
     "collection",
     "index",
     "crate",
@@ -14,6 +14,7 @@ pub(crate) const ROOT: [&str; 12] = [
     "soft_delete",
     "validate",
     "hooks",
+    "schema_version",
 ];
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];

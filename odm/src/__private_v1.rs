@@ -42,6 +42,7 @@ pub use crate::path::marker::{
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::relation::{IdOf, KeyOf};
+pub use crate::schema_version::{SchemaVersion, Versioned};
 pub use crate::stored::{stored_by_parts, stored_value};
 pub use crate::value::{IntoValue, serialized};
 

@@ -80,7 +80,8 @@
 //! | watch changes | [`Collection::watch`] |
 //! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
-//! | change indexes by commands | `cli` (feature `cli`) |
+//! | versions of documents, migrations | [`Versioned`], [`Collection::migrate`] |
+//! | change indexes and migrate by commands | `cli` (feature `cli`) |
 //! | stored forms of further types | [`codec`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
@@ -119,6 +120,7 @@ pub mod prelude;
 pub mod projection;
 pub mod relation;
 pub mod schema;
+mod schema_version;
 pub mod sort;
 mod stored;
 pub mod update;
@@ -143,6 +145,7 @@ pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
 pub use relation::{KeyOf, Ref};
+pub use schema_version::Versioned;
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;

@@ -19,7 +19,7 @@ mod root;
 pub(crate) use collection::CollectionOption;
 pub(crate) use generics::Generics;
 pub(crate) use index::Index;
-pub(crate) use managed::{Managed, ManagedColumn};
+pub(crate) use managed::{Managed, ManagedColumn, SchemaVersion};
 pub(crate) use partial::{Comparison, Partial};
 
 /// The input of `expand`.

@@ -3,7 +3,7 @@
 use syn::Attribute;
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{ContainerAttributes, collection, document_items, index, key, skip_value};
+use crate::parse::{ContainerAttributes, collection, document_items, index, key, schema_version, skip_value};
 use crate::symbol;
 
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
@@ -36,8 +36,14 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             }
             "validate" if root => out.validate.push(meta.value()?.parse()?),
             "hooks" if root => out.hooks = Some(span),
+            "schema_version" if root => {
+                if out.schema_version.is_some() {
+                    sink.at(span, "`schema_version` is given twice");
+                }
+                out.schema_version = schema_version::parse(meta, span, sink)?;
+            }
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
-            "soft_delete" | "validate" | "hooks" => {
+            "soft_delete" | "validate" | "hooks" | "schema_version" => {
                 sink.at(
                     span,
                     format!("`{name}` is for `Document`: an `Embedded` type is written with its document"),

@@ -10,9 +10,11 @@ mod container;
 mod field;
 pub(crate) mod index;
 pub(crate) mod projection;
+mod schema_version;
 mod serde;
 
 pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
+pub(crate) use schema_version::SchemaVersion;
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
 /// A type as written.
@@ -76,6 +78,7 @@ pub(crate) struct ContainerAttributes {
     pub(crate) validate: Vec<Path>,
     /// The span of `hooks`.
     pub(crate) hooks: Option<Span>,
+    pub(crate) schema_version: Option<SchemaVersion>,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }

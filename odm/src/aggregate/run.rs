@@ -119,7 +119,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
         } = self.on;
         let stages = self.stages.into_documents();
         let call = Call::new::<In>(collection.namespace(), "aggregate").stages(&stages);
-        let documents = Documents::of(collection.namespace().clone(), ReadAs::value(), call.clone());
+        let documents = Documents::of(collection.namespace().clone(), ReadAs::result(), call.clone());
         Box::pin(call.observe(async move {
             let driver = collection.driver();
             let stages = collection.scoped_stages(stages?);

@@ -54,6 +54,7 @@ mod change;
 mod declared;
 mod duplicates;
 mod lease;
+mod migrate;
 mod options;
 mod plan;
 mod print;
@@ -65,6 +66,8 @@ pub use crate::declaration::{
 pub use apply::Apply;
 pub use change::IndexChange;
 use declared::Declarations;
+pub use migrate::MigrateSchema;
+use migrate::Versions;
 pub use plan::{CollectionPlan, Plan, Step};
 
 /// The registered models of a database.
@@ -73,6 +76,8 @@ pub use plan::{CollectionPlan, Plan, Step};
 pub struct Schema {
     database: driver::Database,
     declarations: Declarations,
+    /// The models whose documents have a version.
+    versions: Vec<Versions>,
 }
 
 impl Schema {
@@ -80,6 +85,7 @@ impl Schema {
         Schema {
             database,
             declarations: Declarations::default(),
+            versions: Vec::new(),
         }
     }
 
@@ -93,6 +99,7 @@ impl Schema {
     /// As [`register`](Schema::register), for a collection of another name.
     pub fn register_named<D: Model>(mut self, collection: &str) -> Self {
         self.declarations.add::<D>(self.database.name(), collection);
+        self.versions.extend(Versions::of::<D>(collection));
         self
     }
 

@@ -19,6 +19,7 @@ mod queries;
 mod saves;
 mod schema;
 mod schema_changes;
+mod schema_versions;
 mod sessions;
 mod soft_delete;
 mod sorts;

@@ -1,0 +1,12 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[serde(rename_all = "camelCase")]
+#[document(collection = "people", schema_version(1, field = "formVersion"))]
+struct Person {
+    _id: i64,
+    form_version: i32,
+}
+
+fn main() {}
