@@ -45,7 +45,7 @@ mod symbol;
 /// | `#[document(…)]` | meaning |
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
-/// | `index(…)` | an index, see below; may be repeated |
+/// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
 /// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
@@ -223,6 +223,14 @@ mod symbol;
 /// `||`, and cannot be combined with `sparse`.
 ///
 /// Indexes are not created automatically; see `marula::schema`.
+///
+/// # Search indexes
+///
+/// `search_index(name = "titles", string(title, analyzer = "lucene.english"), number(year))` maps fields, and
+/// `search_index(dynamic)` all; see `marula::index::SearchIndex`. The mappings are `string`, `autocomplete`,
+/// `token`, `number`, `date`, `boolean`, `object_id`, `uuid`, `geo`, and `document` and `embedded_documents`
+/// with `dynamic`. `vector_search_index(name = "plots", vector(plot, dimensions = 1536, similarity = "cosine",
+/// quantization = "scalar"), filter(year))` has vectors and filters. The default name is `default`.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), true)

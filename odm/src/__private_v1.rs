@@ -26,7 +26,11 @@ pub use crate::form::{Form, FormCell, FormOf, WholeCell, of_generic};
 use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
-pub use crate::index::IndexDeclaration;
+pub use crate::index::search_field::{Filters, SearchField, Strings};
+pub use crate::index::{
+    IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
+    VectorSearchIndex,
+};
 pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};

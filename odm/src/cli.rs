@@ -93,6 +93,9 @@ pub struct ApplyArguments {
     /// Leaves collections and indexes that differ as they are, and takes the other steps.
     #[arg(long)]
     pub allow_conflicts: bool,
+    /// Waits up to this number of seconds until queries can use all declared search indexes.
+    #[arg(long, value_name = "SECONDS")]
+    pub wait_for_search: Option<u32>,
     /// Prints JSON.
     #[arg(long)]
     pub json: bool,
@@ -149,6 +152,9 @@ impl ApplyArguments {
         };
         if let Some(days) = self.drop_obsolete {
             apply = apply.drop_obsolete(Duration::from_secs(86_400 * u64::from(days)));
+        }
+        if let Some(seconds) = self.wait_for_search {
+            apply = apply.wait_for_search(Duration::from_secs(u64::from(seconds)));
         }
         apply.allow_conflicts(self.allow_conflicts)
     }
@@ -229,7 +235,12 @@ fn differences(plan: &Plan) -> Plan {
         collection.steps.retain(|step| {
             !matches!(
                 step,
-                Step::KeepCollection | Step::Keep { .. } | Step::Unknown { .. }
+                Step::KeepCollection
+                    | Step::Keep { .. }
+                    | Step::Unknown { .. }
+                    | Step::KeepSearchIndex { .. }
+                    | Step::UnknownSearchIndex { .. }
+                    | Step::SkipSearchIndex { .. }
             )
         });
     }
@@ -310,6 +321,47 @@ fn step_document(step: &Step) -> Document {
         Step::Unknown { name, specification } => {
             doc! { "step": "unknown", "index": name, "existing": specification.clone() }
         }
+        Step::CreateSearchIndex {
+            name,
+            kind,
+            definition,
+        } => doc! {
+            "step": "createSearchIndex", "index": name, "type": kind.as_str(), "declared": definition.clone(),
+        },
+        Step::KeepSearchIndex {
+            name,
+            status,
+            queryable,
+        } => doc! { "step": "keepSearchIndex", "index": name, "status": status, "queryable": *queryable },
+        Step::UpdateSearchIndex {
+            name,
+            existing,
+            declared,
+        } => doc! {
+            "step": "updateSearchIndex", "index": name, "existing": existing.clone(), "declared": declared.clone(),
+        },
+        Step::SearchIndexConflict {
+            name,
+            existing_kind,
+            kind,
+            existing,
+            declared,
+        } => doc! {
+            "step": "searchIndexConflict", "index": name, "existingType": existing_kind, "type": kind.as_str(),
+            "existing": existing.clone(), "declared": declared.clone(),
+        },
+        Step::ObsoleteSearchIndex {
+            name,
+            definition,
+            undeclared_since,
+        } => doc! {
+            "step": "obsoleteSearchIndex", "index": name, "existing": definition.clone(),
+            "undeclaredSince": undeclared_since.map_or(Bson::Null, Bson::from),
+        },
+        Step::UnknownSearchIndex { name, definition } => {
+            doc! { "step": "unknownSearchIndex", "index": name, "existing": definition.clone() }
+        }
+        Step::SkipSearchIndex { name } => doc! { "step": "skipSearchIndex", "index": name },
     }
 }
 
@@ -328,6 +380,9 @@ fn applied_document(applied: &Applied) -> Document {
         "rebuilt": indexes(&applied.rebuilt),
         "hidden": indexes(&applied.hidden),
         "dropped": indexes(&applied.dropped),
+        "createdSearch": indexes(&applied.created_search),
+        "updatedSearch": indexes(&applied.updated_search),
+        "droppedSearch": indexes(&applied.dropped_search),
     }
 }
 

@@ -268,6 +268,7 @@ impl Error {
             | Error::BulkWrite { source: e, .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
+                | SchemaError::SearchUnsupported { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
             ) => Some(e),
             Error::Schema(SchemaError::PartlyApplied { source, .. }) => source.driver(),

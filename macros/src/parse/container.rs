@@ -3,7 +3,9 @@
 use syn::Attribute;
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{ContainerAttributes, collection, document_items, index, key, schema_version, skip_value};
+use crate::parse::{
+    ContainerAttributes, collection, document_items, index, key, schema_version, search, skip_value,
+};
 use crate::symbol;
 
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
@@ -26,6 +28,13 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                 if let Some(index) = index::parse(&content, span, paren.span.close(), sink)? {
                     out.indexes.push(index);
                 }
+            }
+            "search_index" | "vector_search_index" if root => {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                let is_vector = name == "vector_search_index";
+                out.search_indexes
+                    .push(search::parse(&content, span, is_vector, sink)?);
             }
             name if root && collection::parse(name, meta, span, &mut out.options, sink)? => {}
             "soft_delete" if root => {
@@ -52,6 +61,8 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             }
             "collection"
             | "index"
+            | "search_index"
+            | "vector_search_index"
             | "capped"
             | "timeseries"
             | "clustered"

@@ -11,6 +11,7 @@ mod field;
 pub(crate) mod index;
 pub(crate) mod projection;
 mod schema_version;
+pub(crate) mod search;
 mod serde;
 
 pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
@@ -70,6 +71,7 @@ pub(crate) enum Shape {
 pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
+    pub(crate) search_indexes: Vec<search::SearchAttribute>,
     pub(crate) options: collection::OptionAttributes,
     pub(crate) krate: Option<Path>,
     /// The field of `soft_delete`.

@@ -8,6 +8,13 @@ use crate::path::AsPath;
 use crate::path::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 
 pub(crate) mod normal;
+mod search;
+pub mod search_field;
+
+pub use search::{
+    Quantization, SearchIndex, SearchIndexDeclaration, SearchIndexKind, SearchMapping, Similarity,
+    VectorSearchIndex,
+};
 
 /// The kind of an index key.
 #[derive(Clone, Debug, PartialEq)]
