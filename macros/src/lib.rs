@@ -47,7 +47,7 @@ mod symbol;
 /// | `collection = "name"` | the name of the collection; required |
 /// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
 /// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
-/// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves; may be repeated |
+/// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
 /// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
@@ -185,8 +185,8 @@ mod symbol;
 /// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
 /// of `_id`.
 ///
-/// The derives of the crates garde and validator are called by `validate = garde::Validate::validate`
-/// and `validate = validator::Validate::validate`.
+/// `validate = garde` and `validate = validator` call the derives of these crates (features `garde` and
+/// `validator` of marula). `Error::invalid_fields` then returns the paths of the invalid fields.
 ///
 /// # Indexes
 ///

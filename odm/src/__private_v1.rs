@@ -48,6 +48,7 @@ pub use crate::projection::{Node, Present, Projection, Selection, computed, stor
 pub use crate::relation::{IdOf, KeyOf};
 pub use crate::schema_version::{SchemaVersion, Versioned};
 pub use crate::stored::{stored_by_parts, stored_value};
+pub use crate::validation::{validate_garde, validate_validator};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the

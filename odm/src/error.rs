@@ -11,11 +11,13 @@ use crate::managed::BoxedError;
 mod applied;
 mod bulk;
 mod convert;
+mod invalid;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey};
 pub use bulk::{BulkOperation, FailedWrite};
+pub use invalid::{InvalidField, InvalidFields};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -119,7 +121,9 @@ pub enum Error {
         /// The error of the function.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
-    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent.
+    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent. With
+    /// `validate = garde` and `validate = validator`, [`invalid_fields`](Error::invalid_fields) names the
+    /// fields.
     Validation {
         /// The name of the model's struct.
         model: &'static str,

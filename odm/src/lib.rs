@@ -88,7 +88,8 @@
 //!
 //! # Features
 //!
-//! `cli` adds the commands of the module `cli`, with the crate clap. `metrics` records counts and
+//! `cli` adds the commands of the module `cli`, with the crate clap. `garde` and `validator` add
+//! [`validate = garde`](derive@Document#maintained-fields) and `validate = validator`. `metrics` records counts and
 //! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. All other features
 //! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
 //! them, too. The client runs on tokio.
@@ -124,6 +125,7 @@ mod schema_version;
 pub mod sort;
 mod stored;
 pub mod update;
+mod validation;
 pub mod value;
 
 #[doc(hidden)]

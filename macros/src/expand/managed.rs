@@ -56,10 +56,14 @@ pub(super) fn items(root: &Root) -> TokenStream {
         })
     });
     let validate = (!root.validate.is_empty()).then(|| {
-        let checks = root
-            .validate
-            .iter()
-            .map(|function| quote_spanned!(at(function.span())=> __m::validated(#function(self))?;));
+        let checks = root.validate.iter().map(|function| {
+            let span = at(function.span());
+            match function.get_ident().map(ToString::to_string).as_deref() {
+                Some("garde") => quote_spanned!(span=> __m::validate_garde(self)?;),
+                Some("validator") => quote_spanned!(span=> __m::validate_validator(self)?;),
+                _ => quote_spanned!(span=> __m::validated(#function(self))?;),
+            }
+        });
         quote! {
             fn validate_document(&self) -> ::core::result::Result<(), __m::BoxedError> {
                 #(#checks)*
