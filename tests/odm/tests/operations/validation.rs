@@ -89,8 +89,8 @@ async fn documents_are_validated_by_garde() {
         ],
     };
     let fields = [
-        ("name", "length is lower than 1"),
         ("addresses[1].zip", "not ascii"),
+        ("name", "length is lower than 1"),
     ];
     refused(&env, &person, &fields).await;
     let people = env.db.collection::<Person>();
