@@ -127,7 +127,7 @@ pub enum MigrationFailureReason {
     /// ([`Error::Decode`]).
     Upgrade(Error),
     /// The server rejected the upgraded document, for example by a unique index or a validator.
-    Write(WriteError),
+    Write(Box<WriteError>),
     /// The document was changed by other clients between each of several reads and writes.
     Contended,
     /// The old and the new document together exceed 16 MiB, so that they cannot be sent in one statement.
@@ -323,7 +323,7 @@ impl<D: Model> Source<D> {
             let failed: BTreeSet<usize> = rejected.iter().map(|error| error.index).collect();
             for error in rejected {
                 let id = ids.get(error.index).cloned().unwrap_or(Bson::Null);
-                migration.fail(id, MigrationFailureReason::Write(error));
+                migration.fail(id, MigrationFailureReason::Write(Box::new(error)));
             }
             let open = (ids.len() as u64).saturating_sub(matched + failed.len() as u64);
             if open == 0 {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[document(collection = "people", schema_version(1, field = "formVersion"))]
 struct Person {
-    _id: i64,
+    #[serde(rename = "_id")]
+    id: i64,
     form_version: i32,
 }
 
