@@ -45,9 +45,10 @@ async fn an_instance_that_ends_between_two_commands_is_continued_by_the_next() {
     }
     let old = env.db.schema().register::<OldVisit>();
     old.sync(SyncMode::Additive).await.unwrap();
+    // The third change is blocked, and fails afterwards.
     let block = doc! {
         "configureFailPoint": "failCommand", "mode": { "skip": 2 },
-        "data": { "failCommands": ["collMod"], "blockConnection": true, "blockTimeMS": 600_000 },
+        "data": { "failCommands": ["collMod"], "blockConnection": true, "blockTimeMS": 600_000, "errorCode": 11_601 },
     };
     let admin = env.client().driver().database("admin");
     admin.run_command(block).await.unwrap();
@@ -84,7 +85,9 @@ async fn an_instance_that_ends_between_two_commands_is_continued_by_the_next() {
             _ => None,
         })
         .collect();
-    assert_eq!(left, ["email_1", "page_1"], "{plan}");
+    // The command of the ended instance can reach the server after its fail point is off.
+    let is_rest = |names: &[&str]| names == ["email_1", "page_1"] || names == ["page_1"];
+    assert!(is_rest(&left), "{plan}");
     let verified = schema().sync(SyncMode::Verify).await.unwrap_err();
     assert!(
         matches!(verified, Error::Schema(SchemaError::NotInSync { .. })),
@@ -101,7 +104,7 @@ async fn an_instance_that_ends_between_two_commands_is_continued_by_the_next() {
 
     let applied = plan.apply(Apply::full().lease(lease)).await.unwrap();
     let modified: Vec<&str> = applied.modified.iter().map(|(_, name)| &**name).collect();
-    assert_eq!(modified, ["email_1", "page_1"], "{applied}");
+    assert!(is_rest(&modified), "{applied}");
     assert!(schema().sync(SyncMode::Verify).await.unwrap().is_empty());
     client.shutdown().await;
     env.stop().await;
