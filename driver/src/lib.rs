@@ -151,6 +151,7 @@ pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
     resume_token::ResumeToken,
+    timeout::TimeoutSource,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,

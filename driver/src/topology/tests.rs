@@ -43,7 +43,13 @@ async fn operations_do_not_wait_for_a_removed_server() {
     let topology = Topology::start(settings());
     let gone = ServerAddress::tcp("gone", 1);
     let error = topology
-        .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
+        .select(
+            Criteria::Address(&gone),
+            &[],
+            Patience::UntilDeadline,
+            Deadline::NEVER,
+            |_| {},
+        )
         .await
         .unwrap_err();
     assert!(
@@ -55,7 +61,13 @@ async fn operations_do_not_wait_for_a_removed_server() {
 #[tokio::test]
 async fn a_selection_ends_when_the_client_does() {
     let topology = Topology::start(settings());
-    let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER, |_| {});
+    let waiting = topology.select(
+        Criteria::Writable,
+        &[],
+        Patience::UntilDeadline,
+        Deadline::NEVER,
+        |_| {},
+    );
     let (selected, ()) = tokio::join!(waiting, async { topology.close() });
     assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
 }

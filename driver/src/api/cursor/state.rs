@@ -21,7 +21,7 @@ use crate::{
     execution::ExplicitSession,
     operation::cursor::{Batch, CursorReply},
     pool::PooledConnection,
-    proto::session::ServerSession,
+    proto::{server_selection::Patience, session::ServerSession},
     telemetry::OperationScope,
     types::timeout::Timeout,
 };
@@ -192,7 +192,10 @@ impl State {
             tokio::time::sleep(delay.min(left)).await;
             if left < delay {
                 self.call = None;
-                return Err(Error::timed_out("while a tailable cursor had no documents"));
+                return Err(Error::timed_out_by(
+                    timeout.source(),
+                    "while a tailable cursor had no documents",
+                ));
             }
         }
         let fetched = self.fetch_at_once(timeout).await;
@@ -444,7 +447,13 @@ impl KillOnDrop {
             session: self.session.as_ref(),
             transaction: self.transaction,
             pin: &mut self.pin,
-            waits_for_server: self.in_background,
+            // A call of the application does not wait, and a server that cannot be reached need not close
+            // the cursor now: it does so after 10 minutes.
+            patience: if self.in_background {
+                Patience::UntilFailedCheck
+            } else {
+                Patience::None
+            },
         };
         let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
         // The server closes idle cursors after 10 minutes, so an error is ignored.
@@ -457,7 +466,7 @@ impl KillOnDrop {
             )
             .await;
         if matches!(&freed, Err(error) if error.is_server_unavailable()) {
-            // Sent in the background, which waits for the server.
+            // Sent in the background, which waits for a check of the server.
             self.client.executor().give_back(self.session.take());
             return;
         }
