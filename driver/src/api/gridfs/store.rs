@@ -60,7 +60,10 @@ fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
 }
 
 fn expired() -> Error {
-    Error::timed_out_by(Some(TimeoutSource::GridFs), "before the next command of the GridFS operation was sent")
+    Error::timed_out_by(
+        Some(TimeoutSource::GridFs),
+        "before the next command of the GridFS operation was sent",
+    )
 }
 
 impl Store {

@@ -114,18 +114,26 @@ mod tests {
                 Some(91),
             ),
             (rawdoc! { "ok": 0.0, "code": 50, "errmsg": "x" }, None),
-            (rawdoc! { "ok": 1.0, "writeConcernError": { "code": 64, "errmsg": "x" } }, None),
+            (
+                rawdoc! { "ok": 1.0, "writeConcernError": { "code": 64, "errmsg": "x" } },
+                None,
+            ),
             (rawdoc! { "ok": 1.0 }, None),
         ] {
             let error = state_change_in(reply.as_bytes());
             assert_eq!(error.as_ref().and_then(sent_code), code, "{reply:?}");
-            assert!(error.is_none_or(|error| error.response().is_some()), "for topologyVersion");
+            assert!(
+                error.is_none_or(|error| error.response().is_some()),
+                "for topologyVersion"
+            );
         }
         assert!(state_change_in(&[1, 2, 3]).is_none());
     }
 
     fn sent_code(error: &Error) -> Option<i32> {
-        error.code().or_else(|| error.write_concern_error().map(|concern| concern.code))
+        error
+            .code()
+            .or_else(|| error.write_concern_error().map(|concern| concern.code))
     }
 
     #[test]
