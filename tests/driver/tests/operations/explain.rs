@@ -212,12 +212,8 @@ async fn an_explanation_reports_the_errors_of_its_action() {
     for explain in [
         things.update_one(doc! {}, doc! { "a": 1 }).explain(),
         things.find_one_and_update(doc! {}, unsupported).explain(),
-        things
-            .find(std::collections::BTreeMap::from([("a\0b", 1)]))
-            .explain(),
-        things
-            .count_documents(std::collections::BTreeMap::from([("a\0b", 1)]))
-            .explain(),
+        things.find(doc! { "a\0b": 1 }).explain(),
+        things.count_documents(doc! { "a\0b": 1 }).explain(),
     ] {
         let error = explain.await.expect_err("an invalid argument");
         assert!(
