@@ -123,7 +123,7 @@ mod tests {
             let error = state_change_in(reply.as_bytes());
             assert_eq!(error.as_ref().and_then(sent_code), code, "{reply:?}");
             assert!(
-                error.is_none_or(|error| error.response().is_some()),
+                error.is_none_or(|error| error.server_response().is_some()),
                 "for topologyVersion"
             );
         }
