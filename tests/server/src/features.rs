@@ -166,7 +166,6 @@ const EXPRESSIONS: &[&str] = &[
     "$encStrNormalizedEq",
     "$encStrStartsWith",
     "$function",
-    "$meta",
     "$sigmoid",
     "$similarityCosine",
     "$similarityDotProduct",
@@ -186,14 +185,8 @@ const QUERY_OPERATORS: &[&str] = &[
     "$encStrEndsWith",
     "$encStrNormalizedEq",
     "$encStrStartsWith",
-    "$geoIntersects",
-    "$geoNear",
-    "$geoWithin",
-    "$near",
-    "$nearSphere",
     "$text",
     "$where",
-    "$within",
 ];
 
 /// System variables.
@@ -205,9 +198,6 @@ const STAGES: &[&str] = &[
     "$backupCursorExtend",
     "$changeStream",
     "$changeStreamSplitLargeEvent",
-    "$densify",
-    "$geoNear",
-    "$graphLookup",
     "$listCatalog",
     "$listClusterCatalog",
     "$listExtensions",
@@ -226,7 +216,6 @@ const STAGES: &[&str] = &[
     "$search",
     "$searchBeta",
     "$searchMeta",
-    "$setWindowFields",
     "$shardedDataDistribution",
     "$vectorSearch",
 ];

@@ -72,6 +72,7 @@ mod explain;
 mod expression;
 mod fail_point;
 mod features;
+mod geo;
 mod member;
 mod net;
 mod operations;

@@ -2,7 +2,10 @@
 
 use super::Pipeline;
 use super::bucket_auto::BucketAuto;
+use super::densify::Densify;
 use super::fill::Fill;
+use super::geo_near::GeoNear;
+use super::graph_lookup::GraphLookup;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::output::Output;
@@ -10,6 +13,7 @@ use super::redact::Redact;
 use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
+use super::window::WindowFields;
 use crate::command::current_op::Listing;
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;
@@ -22,7 +26,11 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
-pub(crate) const IMPLEMENTED: [&str; 29] = [
+pub(crate) const IMPLEMENTED: [&str; 33] = [
+    "$geoNear",
+    "$densify",
+    "$graphLookup",
+    "$setWindowFields",
     "$fill",
     "$bucketAuto",
     "$redact",
@@ -101,7 +109,7 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         }
         let first_only = matches!(
             name,
-            "$documents" | "$collStats" | "$currentOp" | "$indexStats" | "$listLocalSessions"
+            "$documents" | "$collStats" | "$currentOp" | "$geoNear" | "$indexStats" | "$listLocalSessions"
         );
         if first_only && index > 0 {
             return Err(Error::new(
@@ -132,7 +140,19 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
     };
     let stage = match name {
         "$match" => match argument {
-            Bson::Document(filter) => Stage::Match(Filter::parse(filter, env)?),
+            Bson::Document(filter) => {
+                let filter = Filter::parse(filter, env)?;
+                if filter.near().is_some() {
+                    return Err(Error::new(
+                        5_626_500,
+                        "$geoNear, $near, and $nearSphere are not allowed in this context, as these operators require sorting \
+                         geospatial data. If you do not need sort, consider using $geoWithin instead. Check out \
+                         https://dochub.mongodb.org/core/near-sort-operation and \
+                         https://dochub.mongodb.org/core/nearSphere-sort-operation for more details.",
+                    ));
+                }
+                Stage::Match(filter)
+            }
             _ => {
                 return Err(Error::new(
                     15959,
@@ -157,6 +177,10 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$bucket" => Stage::Group(Group::parse_bucket(object(40201)?, env)?),
         "$bucketAuto" => Stage::BucketAuto(Box::new(BucketAuto::parse(object(40240)?, env)?)),
         "$fill" => Stage::Fill(Box::new(Fill::parse(object(9)?, env)?)),
+        "$geoNear" => Stage::GeoNear(Box::new(GeoNear::parse(object(10065)?, env)?)),
+        "$densify" => Stage::Densify(Box::new(Densify::parse(object(9)?, env)?)),
+        "$setWindowFields" => Stage::WindowFields(Box::new(WindowFields::parse(object(9)?, env)?)),
+        "$graphLookup" => Stage::GraphLookup(Box::new(GraphLookup::parse(object(9)?, env)?)),
         "$redact" => Stage::Redact(Redact::parse(argument, env)?),
         "$sortByCount" => {
             stages.push(Stage::Group(Group::parse_count(argument, env)?));
@@ -295,6 +319,7 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
                         Stage::Facet(_)
                             | Stage::Documents(_)
                             | Stage::Stats(_)
+                            | Stage::GeoNear(_)
                             | Stage::CurrentOp(_)
                             | Stage::ListLocalSessions
                     )

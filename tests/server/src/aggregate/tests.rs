@@ -5,6 +5,7 @@ use crate::storage::{Collection, Namespace};
 use bson::doc;
 
 mod accumulators;
+mod joins;
 mod stages;
 
 fn run_in(catalog: &Catalog, stages: Vec<Document>, input: Vec<Document>) -> Result<Vec<Document>> {

@@ -1,8 +1,10 @@
 //! The parsed form of a filter.
 
 use super::bits::Bits;
+use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
+use crate::error::{Error, Result};
 use bson::Bson;
 
 /// A condition on a document.
@@ -18,6 +20,8 @@ pub(crate) enum Filter {
     Expression(crate::expression::Expression),
     /// `$jsonSchema`.
     Schema(super::json_schema::Schema),
+    /// `$near` or `$nearSphere`, at the top level of the filter.
+    Near(Box<Near>),
     Constant(bool),
 }
 
@@ -42,6 +46,8 @@ pub(crate) enum Test {
     Mod(i64, i64),
     Size(i64),
     Bits(Bits),
+    /// `$geoWithin` or `$geoIntersects`
+    Geo(GeoTest),
     /// `$elemMatch` on array elements that are documents or arrays.
     ElemMatchObject(Box<Filter>),
     /// `$elemMatch` with operators on the elements themselves.
@@ -89,6 +95,48 @@ impl Filter {
             Filter::And(all) => all.iter().any(|filter| filter.restricts(path)),
             Filter::Field(field, _) => field.text == path,
             _ => false,
+        }
+    }
+
+    /// The `$near` or `$nearSphere` of the filter, by which the results are sorted.
+    pub(crate) fn near(&self) -> Option<&Near> {
+        match self {
+            Filter::And(all) => all.iter().find_map(Filter::near),
+            Filter::Near(near) => Some(near),
+            _ => None,
+        }
+    }
+
+    /// Fails if the filter has several `$near`, or one below other operators than `$and`.
+    pub(super) fn check_near(&self) -> Result<()> {
+        let nears = |clauses: &[Filter]| clauses.iter().map(Filter::count_near).sum::<usize>();
+        let below = match self {
+            Filter::And(all) => {
+                if nears(all) > 1 {
+                    return Err(Error::bad_value("Too many geoNear expressions"));
+                }
+                return all.iter().try_for_each(Filter::check_near);
+            }
+            Filter::Near(_) => 0,
+            other => other.count_near(),
+        };
+        if below > 0 {
+            return Err(Error::bad_value("geo $near must be top-level expr"));
+        }
+        Ok(())
+    }
+
+    fn count_near(&self) -> usize {
+        match self {
+            Filter::And(clauses) | Filter::Or(clauses) | Filter::Nor(clauses) => {
+                clauses.iter().map(Filter::count_near).sum()
+            }
+            Filter::Not(clause) => clause.count_near(),
+            Filter::Near(_) => 1,
+            Filter::Field(_, Test::ElemMatchObject(clause) | Test::ElemMatchValue(clause)) => {
+                clause.count_near()
+            }
+            _ => 0,
         }
     }
 

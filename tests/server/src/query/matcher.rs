@@ -6,6 +6,7 @@ use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::{Path, walk};
 use crate::error::Result;
 use crate::value::compare::{compare, equal, type_class};
+use crate::value::metadata;
 use crate::value::number::{Number, in_i64_range};
 use crate::value::{is_number, type_name};
 use bson::{Bson, Document};
@@ -22,6 +23,19 @@ impl Filter {
     /// Returns whether the document matches.
     pub(crate) fn matches(&self, document: &Document, env: &Env) -> Result<bool> {
         self.evaluate(Target::Document(document), env, &mut None)
+    }
+
+    /// The matching document with the metadata of the query, if it has any.
+    pub(crate) fn with_metadata(&self, document: &Document) -> Result<Option<Document>> {
+        let Some(near) = self.near() else {
+            return Ok(None);
+        };
+        let mut document = document.clone();
+        if let Some(found) = near.find(&document)? {
+            metadata::set(&mut document, "geoNearDistance", found.distance.into());
+            metadata::set(&mut document, "geoNearPoint", found.location);
+        }
+        Ok(Some(document))
     }
 
     /// Returns whether the document matches, and the array index for the positional operator `$`.
@@ -73,6 +87,10 @@ impl Filter {
             Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
             Filter::Schema(schema) => match target {
                 Target::Document(document) => schema.matches_document(document),
+                Target::Value(_) => Ok(false),
+            },
+            Filter::Near(near) => match target {
+                Target::Document(document) => near.find(document).map(|found| found.is_some()),
                 Target::Value(_) => Ok(false),
             },
             Filter::Expression(expression) => match target {
@@ -206,6 +224,7 @@ impl Test {
             (Test::Size(size), Some(Bson::Array(items))) => items.len() as i64 == *size,
             (Test::Size(_), _) => false,
             (Test::Bits(bits), Some(value)) => bits.matches(value),
+            (Test::Geo(test), Some(value)) => test.accepts(value),
             (Test::ElemMatchObject(_) | Test::ElemMatchValue(_), Some(_)) => {
                 self.accepts_whole(value, env)?.0
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bits;
 pub(crate) mod filter;
+pub(crate) mod geo;
 pub(crate) mod json_schema;
 pub(crate) mod matcher;
 pub(crate) mod parse;

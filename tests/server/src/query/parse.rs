@@ -3,6 +3,7 @@
 use super::Env;
 use super::bits::Bits;
 use super::filter::{Comparison, Filter, Test, TypeTest};
+use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
@@ -15,12 +16,14 @@ use bson::{Bson, Document};
 impl Filter {
     /// Parses a filter document. String comparisons use the collation of `env`.
     pub(crate) fn parse(filter: &Document, env: &Env) -> Result<Filter> {
-        Parser {
+        let parser = Parser {
             env,
             collation: env.collation.as_ref(),
             on_documents: true,
-        }
-        .document(filter)
+        };
+        let filter = parser.document(filter)?;
+        filter.check_near()?;
+        Ok(filter)
     }
 
     /// Parses the operand of an `$elemMatch`, for [`Filter::matches_element`].
@@ -200,6 +203,18 @@ impl Parser<'_> {
             "$elemMatch" => field(self.elem_match(value)?),
             "$bitsAllSet" | "$bitsAllClear" | "$bitsAnySet" | "$bitsAnyClear" => {
                 field(Test::Bits(Bits::parse(name, value)?))
+            }
+            "$geoWithin" | "$within" => field(Test::Geo(GeoTest::parse("$geoWithin", value)?)),
+            "$geoIntersects" => field(Test::Geo(GeoTest::parse(name, value)?)),
+            "$near" | "$nearSphere" | "$geoNear" => {
+                Filter::Near(Box::new(Near::parse(path, name, value, siblings)?))
+            }
+            "$minDistance" | "$maxDistance"
+                if ["$near", "$nearSphere", "$geoNear"]
+                    .iter()
+                    .any(|near| siblings.contains_key(near)) =>
+            {
+                return Ok(None);
             }
             "$comment" => return Ok(None),
             other => {
