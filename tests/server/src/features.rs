@@ -185,7 +185,6 @@ const QUERY_OPERATORS: &[&str] = &[
     "$encStrEndsWith",
     "$encStrNormalizedEq",
     "$encStrStartsWith",
-    "$text",
     "$where",
 ];
 

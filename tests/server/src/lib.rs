@@ -86,6 +86,7 @@ mod settings;
 mod start_error;
 mod storage;
 mod tail;
+mod text;
 mod transaction;
 mod update;
 mod value;

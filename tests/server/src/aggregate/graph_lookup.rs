@@ -56,6 +56,9 @@ impl GraphLookup {
                 ("maxDepth", value) => max_depth = Some(depth(value)?),
                 ("restrictSearchWithMatch", Bson::Document(filter)) => {
                     restriction = Filter::parse(filter, env)?;
+                    if restriction.near().is_some() || restriction.text().is_some() {
+                        return Err(Error::not_served("$near and $text in restrictSearchWithMatch"));
+                    }
                 }
                 ("restrictSearchWithMatch", other) => {
                     return Err(Error::new(

@@ -128,6 +128,7 @@ impl Lookup {
             }
             if let Some(pipeline) = &self.pipeline {
                 let mut inner = env.clone();
+                inner.set_text_index(collection.as_deref());
                 for (name, value) in &self.variables {
                     inner
                         .variables
@@ -232,9 +233,12 @@ impl UnionWith {
         env: &Env,
     ) -> Result<Vec<Document>> {
         let mut more = Vec::new();
+        let mut inner = env.clone();
+        inner.text_index = None;
         if let Some(name) = &self.collection
             && let Some(collection) = view::joined(source, name)?
         {
+            inner.set_text_index(Some(&collection));
             more.extend(
                 collection
                     .records()
@@ -248,7 +252,7 @@ impl UnionWith {
                     collection: self.collection.as_deref(),
                     ..source
                 },
-                env,
+                &inner,
             )?;
         }
         documents.extend(more);

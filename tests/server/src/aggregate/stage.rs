@@ -65,7 +65,7 @@ impl Stage {
                 let mut kept = Vec::new();
                 for document in documents {
                     if filter.matches(&document, env)? {
-                        kept.push(document);
+                        kept.push(filter.with_metadata(&document, env)?.unwrap_or(document));
                     }
                 }
                 kept

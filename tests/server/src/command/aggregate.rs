@@ -279,8 +279,11 @@ fn input(
     Ok((
         ids.into_iter()
             .filter_map(|id| collection.record(id))
-            .map(|document| document.as_ref().clone())
-            .collect(),
+            .map(|document| {
+                let annotated = filter.with_metadata(document, env)?;
+                Ok(annotated.unwrap_or_else(|| document.as_ref().clone()))
+            })
+            .collect::<Result<_>>()?,
         done,
     ))
 }

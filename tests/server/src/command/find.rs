@@ -259,7 +259,7 @@ fn order(
     let mut rows = Vec::with_capacity(ids.len());
     for id in ids {
         if let Some(document) = collection.record(id) {
-            let annotated = filter.with_metadata(document)?.map(Arc::new);
+            let annotated = filter.with_metadata(document, env)?.map(Arc::new);
             rows.push(Row(id, annotated.unwrap_or_else(|| Arc::clone(document))));
         }
     }

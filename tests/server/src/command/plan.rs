@@ -86,6 +86,12 @@ pub(crate) fn select(
     scan: Scan<'_>,
     env: &Env,
 ) -> Result<Vec<RecordId>> {
+    if filter.text().is_some() {
+        env.required_text_index()?;
+        if scan.hint.is_some() {
+            return Err(Error::bad_value("text and hint not allowed in same query"));
+        }
+    }
     if let Some(near) = filter.near() {
         let patterns: Vec<Document> = collection.indexes.iter().map(Index::key_pattern).collect();
         near.check_index(patterns.iter())?;

@@ -5,6 +5,7 @@ use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
+use crate::text::query::TextQuery;
 use bson::Bson;
 
 /// A condition on a document.
@@ -22,6 +23,8 @@ pub(crate) enum Filter {
     Schema(super::json_schema::Schema),
     /// `$near` or `$nearSphere`, at the top level of the filter.
     Near(Box<Near>),
+    /// `$text`, at the top level of the filter.
+    Text(Box<TextQuery>),
     Constant(bool),
 }
 
@@ -107,36 +110,45 @@ impl Filter {
         }
     }
 
-    /// Fails if the filter has several `$near`, or one below other operators than `$and`.
-    pub(super) fn check_near(&self) -> Result<()> {
-        let nears = |clauses: &[Filter]| clauses.iter().map(Filter::count_near).sum::<usize>();
-        let below = match self {
-            Filter::And(all) => {
-                if nears(all) > 1 {
-                    return Err(Error::bad_value("Too many geoNear expressions"));
-                }
-                return all.iter().try_for_each(Filter::check_near);
-            }
-            Filter::Near(_) => 0,
-            other => other.count_near(),
-        };
-        if below > 0 {
-            return Err(Error::bad_value("geo $near must be top-level expr"));
+    /// The `$text` of the filter.
+    pub(crate) fn text(&self) -> Option<&TextQuery> {
+        match self {
+            Filter::And(all) => all.iter().find_map(Filter::text),
+            Filter::Text(text) => Some(text),
+            _ => None,
         }
-        Ok(())
     }
 
-    fn count_near(&self) -> usize {
+    /// Fails if the filter has several `$near` or `$text`, or one below other operators than `$and`.
+    pub(super) fn check_placement(&self) -> Result<()> {
+        match self.count_ranked() {
+            (0, 0) => return Ok(()),
+            (1, 1) => return Err(Error::bad_value("text and geoNear not allowed in same query")),
+            (2.., _) => return Err(Error::bad_value("Too many geoNear expressions")),
+            (_, 2..) => return Err(Error::bad_value("Too many text expressions")),
+            _ => {}
+        }
+        match (self.near(), self.text(), self.count_ranked()) {
+            (None, _, (1, 0)) => Err(Error::bad_value("geo $near must be top-level expr")),
+            (_, None, (0, 1)) => Err(Error::not_served("$text below $or, $nor or $not")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The numbers of `$near` and of `$text`.
+    fn count_ranked(&self) -> (usize, usize) {
         match self {
-            Filter::And(clauses) | Filter::Or(clauses) | Filter::Nor(clauses) => {
-                clauses.iter().map(Filter::count_near).sum()
-            }
-            Filter::Not(clause) => clause.count_near(),
-            Filter::Near(_) => 1,
+            Filter::And(clauses) | Filter::Or(clauses) | Filter::Nor(clauses) => clauses
+                .iter()
+                .map(Filter::count_ranked)
+                .fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1)),
+            Filter::Not(clause) => clause.count_ranked(),
+            Filter::Near(_) => (1, 0),
+            Filter::Text(_) => (0, 1),
             Filter::Field(_, Test::ElemMatchObject(clause) | Test::ElemMatchValue(clause)) => {
-                clause.count_near()
+                clause.count_ranked()
             }
-            _ => 0,
+            _ => (0, 0),
         }
     }
 

@@ -5,6 +5,7 @@ use super::Env;
 use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::{Path, walk};
 use crate::error::Result;
+use crate::text::query::TextQuery;
 use crate::value::compare::{compare, equal, type_class};
 use crate::value::metadata;
 use crate::value::number::{Number, in_i64_range};
@@ -26,14 +27,21 @@ impl Filter {
     }
 
     /// The matching document with the metadata of the query, if it has any.
-    pub(crate) fn with_metadata(&self, document: &Document) -> Result<Option<Document>> {
-        let Some(near) = self.near() else {
+    pub(crate) fn with_metadata(&self, document: &Document, env: &Env) -> Result<Option<Document>> {
+        if let Some(near) = self.near() {
+            let mut document = document.clone();
+            if let Some(found) = near.find(&document)? {
+                metadata::set(&mut document, "geoNearDistance", found.distance.into());
+                metadata::set(&mut document, "geoNearPoint", found.location);
+            }
+            return Ok(Some(document));
+        }
+        let Some(text) = self.text() else {
             return Ok(None);
         };
         let mut document = document.clone();
-        if let Some(found) = near.find(&document)? {
-            metadata::set(&mut document, "geoNearDistance", found.distance.into());
-            metadata::set(&mut document, "geoNearPoint", found.location);
+        if let Some(score) = score(text, &document, env)? {
+            metadata::set(&mut document, "textScore", score.into());
         }
         Ok(Some(document))
     }
@@ -87,6 +95,10 @@ impl Filter {
             Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
             Filter::Schema(schema) => match target {
                 Target::Document(document) => schema.matches_document(document),
+                Target::Value(_) => Ok(false),
+            },
+            Filter::Text(text) => match target {
+                Target::Document(document) => score(text, document, env).map(|score| score.is_some()),
                 Target::Value(_) => Ok(false),
             },
             Filter::Near(near) => match target {
@@ -230,6 +242,11 @@ impl Test {
             }
         })
     }
+}
+
+/// The text score of a document; `None` if it does not match.
+fn score(text: &TextQuery, document: &Document, env: &Env) -> Result<Option<f64>> {
+    text.score(document, env.required_text_index()?)
 }
 
 fn accepts_regex(regex: &super::regex::Regex, value: &Bson) -> Result<bool> {

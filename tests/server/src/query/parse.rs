@@ -8,6 +8,7 @@ use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
 use crate::features::Feature;
+use crate::text::query::TextQuery;
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use crate::value::{collation::Collation, format};
@@ -22,7 +23,7 @@ impl Filter {
             on_documents: true,
         };
         let filter = parser.document(filter)?;
-        filter.check_near()?;
+        filter.check_placement()?;
         Ok(filter)
     }
 
@@ -84,6 +85,7 @@ impl Parser<'_> {
             // meanwhile.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
             "sampleRate" => self.sample(value)?,
+            "text" => Filter::Text(Box::new(TextQuery::parse(value)?)),
             _ => {
                 return Err(Feature::QueryOperator.refuse(&format!("${operator}"), || {
                     Error::bad_value(format!(
