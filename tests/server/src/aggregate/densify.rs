@@ -159,7 +159,10 @@ impl Densify {
                 continue;
             }
             self.check(&value)?;
-            let fields = self.partition.iter().map(|(_, field)| field.evaluate(&document, env));
+            let fields = self
+                .partition
+                .iter()
+                .map(|(_, field)| field.evaluate(&document, env));
             let fields = fields.collect::<Result<Vec<_>>>()?;
             let least = match &mut extremes {
                 None => extremes.insert((value.clone(), value.clone())).0.clone(),
@@ -347,7 +350,10 @@ fn bounds(value: &Bson, step: &Bson, with_unit: bool) -> Result<Bounds> {
     match lower {
         lower if is_number(lower) => {
             if with_unit {
-                return Err(Error::new(5_733_409, "Numeric bounds may not have unit parameter"));
+                return Err(Error::new(
+                    5_733_409,
+                    "Numeric bounds may not have unit parameter",
+                ));
             }
             if !same_kind {
                 return Err(mixed(5_733_406));

@@ -237,7 +237,11 @@ pub(super) fn line(env: &Env) -> Result<Expression> {
 
 /// Linear interpolation: one value per point whose `y` is null or missing, which is null before the
 /// first and after the last known `y`.
-pub(super) fn interpolated(points: &[(Bson, Bson)], line: &Expression, env: &Env) -> Result<Vec<Option<Bson>>> {
+pub(super) fn interpolated(
+    points: &[(Bson, Bson)],
+    line: &Expression,
+    env: &Env,
+) -> Result<Vec<Option<Bson>>> {
     let known: Vec<usize> = (0..points.len())
         .filter(|at| !is_nullish(&points[*at].1))
         .collect();

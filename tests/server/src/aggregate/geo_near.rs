@@ -91,7 +91,9 @@ impl GeoNear {
                         .map(Number::to_f64)
                         .filter(|number| *number >= 0.0)
                         .ok_or_else(|| {
-                            Error::bad_value("$geoNear parameter 'distanceMultiplier' must be a non-negative number")
+                            Error::bad_value(
+                                "$geoNear parameter 'distanceMultiplier' must be a non-negative number",
+                            )
                         })?;
                 }
                 ("limit", _) => return Err(removed("limit", 50858)),
@@ -112,8 +114,7 @@ impl GeoNear {
                 }
             }
         }
-        stage.center =
-            center.ok_or_else(|| Error::new(5_860_400, "$geoNear requires a 'near' argument"))?;
+        stage.center = center.ok_or_else(|| Error::new(5_860_400, "$geoNear requires a 'near' argument"))?;
         Ok(stage)
     }
 
@@ -126,7 +127,9 @@ impl GeoNear {
         let namespace = source
             .collection
             .map(|collection| Namespace::new(source.database, collection));
-        let Some(collection) = namespace.transpose()?.and_then(|namespace| source.catalog.get(&namespace))
+        let Some(collection) = namespace
+            .transpose()?
+            .and_then(|namespace| source.catalog.get(&namespace))
         else {
             return Ok(Vec::new());
         };

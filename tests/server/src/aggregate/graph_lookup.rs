@@ -140,12 +140,7 @@ impl GraphLookup {
     }
 
     /// The documents reached from the values, in the order of their depth.
-    fn search(
-        &self,
-        start: Vec<Bson>,
-        collection: &Collection,
-        env: &Env,
-    ) -> Result<Vec<Bson>> {
+    fn search(&self, start: Vec<Bson>, collection: &Collection, env: &Env) -> Result<Vec<Bson>> {
         let key = |value: &Bson| {
             let folded = env.collation.as_ref().map(|collation| collation.fold(value));
             Key(vec![folded.unwrap_or_else(|| value.clone())])

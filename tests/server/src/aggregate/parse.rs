@@ -117,7 +117,12 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
                 format!("{name} is only valid as the first stage in a pipeline."),
             ));
         }
-        if name == "$match" && index > 0 && argument.as_document().is_some_and(|filter| filter.contains_key("$text")) {
+        if name == "$match"
+            && index > 0
+            && argument
+                .as_document()
+                .is_some_and(|filter| filter.contains_key("$text"))
+        {
             return Err(Error::new(
                 17313,
                 "$match with $text is only allowed as the first pipeline stage",

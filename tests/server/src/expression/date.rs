@@ -198,7 +198,15 @@ fn unit(named: &Named) -> Result<&str> {
 /// Returns the name if it is one of a time unit.
 pub(crate) fn check_unit(unit: &str) -> Result<&str> {
     const UNITS: [&str; 9] = [
-        "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
     ];
     if UNITS.contains(&unit) {
         Ok(unit)

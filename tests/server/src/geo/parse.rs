@@ -110,7 +110,9 @@ pub(crate) fn geometry(document: &Document) -> Result<Geometry> {
         other => return Err(invalid(format!("unknown GeoJSON type: {other}"))),
     }
     if kind.starts_with("Multi") && coordinates.is_empty() {
-        return Err(invalid(format!("{kind} coordinates must have at least 1 element")));
+        return Err(invalid(format!(
+            "{kind} coordinates must have at least 1 element"
+        )));
     }
     Ok(geometry)
 }
@@ -128,10 +130,7 @@ fn check_system(document: &Document) -> Result<()> {
         Some("urn:x-mongodb:crs:strictwinding:EPSG:4326") => {
             Err(Error::not_served("a polygon with a strict winding order"))
         }
-        _ => Err(invalid(format!(
-            "Unknown CRS: {}",
-            format::bson(system)
-        ))),
+        _ => Err(invalid(format!("Unknown CRS: {}", format::bson(system)))),
     }
 }
 
@@ -188,7 +187,11 @@ fn polygon(rings: &[Bson]) -> Result<Polygon> {
         holes,
     };
     for hole in &polygon.holes {
-        if !hole.vertices().iter().all(|vertex| polygon.outer_contains(*vertex)) {
+        if !hole
+            .vertices()
+            .iter()
+            .all(|vertex| polygon.outer_contains(*vertex))
+        {
             return Err(invalid(
                 "Secondary loops not contained by first exterior loop - secondary loops must be holes",
             ));

@@ -7,9 +7,7 @@ impl Geometry {
     /// Whether the geometries have a point in common.
     pub(crate) fn intersects(&self, other: &Geometry) -> bool {
         let points = |one: &Geometry, other: &Geometry| {
-            one.points
-                .iter()
-                .any(|point| other.angle_to(*point) <= TOLERANCE)
+            one.points.iter().any(|point| other.angle_to(*point) <= TOLERANCE)
         };
         let inside = |one: &Geometry, other: &Geometry| {
             one.vertices()
@@ -81,9 +79,12 @@ fn contains_polygon(polygon: &Polygon, other: &Polygon) -> bool {
     path.extend(path.first().copied());
     // A hole of the polygon lies outside of the other, or in one of its holes.
     let is_free = |hole: &super::sphere::Ring| {
-        hole.vertices()
-            .iter()
-            .all(|vertex| other.angle_to(*vertex) > 0.0 || other.edges().any(|(a, b)| vertex.angle_to_edge(a, b) <= TOLERANCE))
+        hole.vertices().iter().all(|vertex| {
+            other.angle_to(*vertex) > 0.0
+                || other
+                    .edges()
+                    .any(|(a, b)| vertex.angle_to_edge(a, b) <= TOLERANCE)
+        })
     };
     contains_path(polygon, &path) && polygon.holes.iter().all(is_free)
 }

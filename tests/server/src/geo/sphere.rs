@@ -144,10 +144,7 @@ impl Ring {
 
     /// Whether the ring winds around the point counterclockwise.
     fn surrounds(&self, point: Vector) -> bool {
-        self.edges()
-            .map(|(from, to)| point.turn(from, to))
-            .sum::<f64>()
-            > PI
+        self.edges().map(|(from, to)| point.turn(from, to)).sum::<f64>() > PI
     }
 
     /// The indexes of two edges that cross.
@@ -173,9 +170,7 @@ fn signed_area(vertices: &[Vector]) -> f64 {
         .windows(2)
         .map(|pair| {
             let [a, b, c] = [*first, pair[0], pair[1]];
-            2.0 * a
-                .dot(b.cross(c))
-                .atan2(1.0 + a.dot(b) + b.dot(c) + c.dot(a))
+            2.0 * a.dot(b.cross(c)).atan2(1.0 + a.dot(b) + b.dot(c) + c.dot(a))
         })
         .sum();
     area.rem_euclid(2.0 * TAU)

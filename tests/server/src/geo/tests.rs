@@ -17,9 +17,9 @@ fn square(from: f64, to: f64) -> Vec<[f64; 2]> {
 }
 
 fn polygon(rings: &[Vec<[f64; 2]>]) -> Document {
-    let rings = rings.iter().map(|ring| {
-        Bson::Array(ring.iter().map(|point| Bson::from(point.to_vec())).collect())
-    });
+    let rings = rings
+        .iter()
+        .map(|ring| Bson::Array(ring.iter().map(|point| Bson::from(point.to_vec())).collect()));
     doc! { "type": "Polygon", "coordinates": rings.collect::<Vec<_>>() }
 }
 
@@ -38,9 +38,7 @@ fn code(operators: Document) -> i32 {
 
 #[test]
 fn distances_on_the_sphere() {
-    let meters = |a: Position, b: Position| {
-        Vector::of_degrees(a).angle(Vector::of_degrees(b)) * EARTH_RADIUS
-    };
+    let meters = |a: Position, b: Position| Vector::of_degrees(a).angle(Vector::of_degrees(b)) * EARTH_RADIUS;
     // The result of the example of $geoNear in MongoDB's documentation.
     let park = meters((-73.99279, 40.719296), (-73.9928, 40.7193));
     assert!((park - 0.953_993_167_636_599_2).abs() < 1e-6, "{park}");
@@ -72,7 +70,13 @@ fn within_polygons() {
     assert!(!within(point(5.0, 5.0), &ring));
     assert!(within(point(2.0, 2.0), &ring));
     // Edges are geodesics: that along 60° north reaches beyond that latitude.
-    let north = [vec![[-40.0, 50.0], [40.0, 50.0], [40.0, 60.0], [-40.0, 60.0], [-40.0, 50.0]]];
+    let north = [vec![
+        [-40.0, 50.0],
+        [40.0, 50.0],
+        [40.0, 60.0],
+        [-40.0, 60.0],
+        [-40.0, 50.0],
+    ]];
     assert!(within(point(0.0, 62.0), &north));
     assert!(!within(point(0.0, 51.0), &north));
     let line = |points: Vec<[i32; 2]>| {
@@ -89,7 +93,10 @@ fn within_polygons() {
 #[test]
 fn intersections() {
     let meets = |one: Document, other: Document| {
-        let forward = matches(one.clone(), doc! { "$geoIntersects": { "$geometry": other.clone() } });
+        let forward = matches(
+            one.clone(),
+            doc! { "$geoIntersects": { "$geometry": other.clone() } },
+        );
         let backward = matches(other, doc! { "$geoIntersects": { "$geometry": one } });
         assert_eq!(forward, backward);
         forward
@@ -103,8 +110,14 @@ fn intersections() {
     assert!(!meets(point(5.0, 0.1), line([0, 0], [10, 0])));
     assert!(meets(line([-5, 5], [15, 5]), polygon(&[square(0.0, 10.0)])));
     assert!(meets(polygon(&[square(2.0, 3.0)]), polygon(&[square(0.0, 10.0)])));
-    assert!(meets(polygon(&[square(5.0, 15.0)]), polygon(&[square(0.0, 10.0)])));
-    assert!(!meets(polygon(&[square(11.0, 15.0)]), polygon(&[square(0.0, 10.0)])));
+    assert!(meets(
+        polygon(&[square(5.0, 15.0)]),
+        polygon(&[square(0.0, 10.0)])
+    ));
+    assert!(!meets(
+        polygon(&[square(11.0, 15.0)]),
+        polygon(&[square(0.0, 10.0)])
+    ));
     let many = doc! { "type": "GeometryCollection", "geometries": [point(50.0, 50.0), point(5.0, 5.0)] };
     assert!(meets(many, polygon(&[square(0.0, 10.0)])));
 }
@@ -147,7 +160,10 @@ fn malformed_geometries() {
     assert_eq!(geometry(doc! { "type": "Sphere", "coordinates": [] }), 2);
     assert_eq!(geometry(point(181.0, 0.0)), 2);
     assert_eq!(geometry(doc! { "type": "Point", "coordinates": ["a", 1] }), 2);
-    assert_eq!(geometry(doc! { "type": "LineString", "coordinates": [[0, 0]] }), 2);
+    assert_eq!(
+        geometry(doc! { "type": "LineString", "coordinates": [[0, 0]] }),
+        2
+    );
     let open = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]];
     assert_eq!(geometry(polygon(&[open])), 2);
     let crossed = vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
@@ -162,7 +178,10 @@ fn malformed_geometries() {
     assert_eq!(code(doc! { "$geoWithin": { "$geometry": point(0.0, 0.0) } }), 2);
     assert_eq!(code(doc! { "$geoWithin": { "$shape": 1 } }), 2);
     assert_eq!(code(doc! { "$geoIntersects": { "$box": [[0, 0], [1, 1]] } }), 2);
-    assert_eq!(code(doc! { "$near": { "$geometry": polygon(&[square(0.0, 1.0)]) } }), 2);
+    assert_eq!(
+        code(doc! { "$near": { "$geometry": polygon(&[square(0.0, 1.0)]) } }),
+        2
+    );
     assert_eq!(code(doc! { "$near": [0, 0], "$maxDistance": -1 }), 2);
     let nested = doc! { "$or": [{ "l": { "$near": [0, 0] } }] };
     assert_eq!(Filter::parse(&nested, &Env::default()).unwrap_err().code, 2);

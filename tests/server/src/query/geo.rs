@@ -98,9 +98,9 @@ impl GeoTest {
         match self {
             GeoTest::Within(polygons) => on_sphere && geometry.is_within(polygons),
             GeoTest::WithinCap(center, angle) => on_sphere && geometry.is_within_cap(*center, *angle),
-            GeoTest::WithinRegion(region) => {
-                geometry.position.is_some_and(|position| region.contains(position))
-            }
+            GeoTest::WithinRegion(region) => geometry
+                .position
+                .is_some_and(|position| region.contains(position)),
             GeoTest::Intersects(other) => on_sphere && geometry.intersects(other),
         }
     }
@@ -136,7 +136,9 @@ fn rectangle(value: &Bson) -> Result<Region> {
             let (low, high) = ((a.0.min(b.0), a.1.min(b.1)), (a.0.max(b.0), a.1.max(b.1)));
             Ok(Region::Box(low, high))
         }
-        _ => Err(Error::bad_value("Point must be an array or object: $box needs two corners")),
+        _ => Err(Error::bad_value(
+            "Point must be an array or object: $box needs two corners",
+        )),
     }
 }
 
@@ -212,7 +214,11 @@ impl Near {
                 near
             }
             value => {
-                let measure = if spherical { Measure::Radians } else { Measure::Plane };
+                let measure = if spherical {
+                    Measure::Radians
+                } else {
+                    Measure::Plane
+                };
                 let mut near = Near::new(path, parse::legacy(value).ok_or_else(malformed)?, measure);
                 // The third value of a coordinate pair is the maximum distance.
                 if let Some(max) = values(value).and_then(|values| values.get(2).copied()) {

@@ -43,7 +43,10 @@ impl Sort {
                     ));
                 }
                 None if matches!(direction, Bson::Document(_)) => {
-                    sort.paths.push(vec![Part::new(metadata::FIELD), Part::new(by_metadata(direction)?)]);
+                    sort.paths.push(vec![
+                        Part::new(metadata::FIELD),
+                        Part::new(by_metadata(direction)?),
+                    ]);
                     sort.ascending.push(false);
                     continue;
                 }

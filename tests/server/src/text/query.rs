@@ -121,7 +121,10 @@ impl TextQuery {
         let mut wanted = terms(&self.words, language, Sensitivity::default());
         wanted.sort();
         wanted.dedup();
-        let found: Vec<f64> = wanted.iter().filter_map(|term| scores.get(term).copied()).collect();
+        let found: Vec<f64> = wanted
+            .iter()
+            .filter_map(|term| scores.get(term).copied())
+            .collect();
         if found.is_empty() {
             return Ok(None);
         }

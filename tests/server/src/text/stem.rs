@@ -65,8 +65,8 @@ const STEP_3: [(&str, &str); 8] = [
 ];
 
 const STEP_4: [&str; 17] = [
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "al",
-    "er", "ic",
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
+    "al", "er", "ic",
 ];
 
 fn is_vowel(letter: u8) -> bool {
@@ -82,7 +82,11 @@ struct Word {
 
 /// The stem of a word in lower case.
 pub(super) fn english(word: &str) -> String {
-    if word.len() <= 2 || !word.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'\'') {
+    if word.len() <= 2
+        || !word
+            .bytes()
+            .all(|letter| letter.is_ascii_lowercase() || letter == b'\'')
+    {
         return word.to_owned();
     }
     if let Some((_, stem)) = EXCEPTIONS.iter().find(|(other, _)| *other == word) {
@@ -279,9 +283,7 @@ impl Word {
     fn step_5(&mut self) {
         let last = self.letters.len().saturating_sub(1);
         let removed = match self.letters.last() {
-            Some(b'e') => {
-                last >= self.regions.1 || (last >= self.regions.0 && !self.is_short_syllable(last))
-            }
+            Some(b'e') => last >= self.regions.1 || (last >= self.regions.0 && !self.is_short_syllable(last)),
             Some(b'l') => last >= self.regions.1 && last > 0 && self.letters[last - 1] == b'l',
             _ => false,
         };

@@ -50,7 +50,11 @@ impl Language {
 impl Sensitivity {
     /// Folds the differences that do not count.
     pub(crate) fn fold(self, text: &str) -> String {
-        let text = if self.case { text.to_owned() } else { text.to_lowercase() };
+        let text = if self.case {
+            text.to_owned()
+        } else {
+            text.to_lowercase()
+        };
         if self.diacritics {
             text
         } else {

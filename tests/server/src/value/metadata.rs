@@ -113,7 +113,10 @@ mod tests {
         let error = get(&document, "textScore").unwrap_err();
         assert_eq!(
             (error.code, error.message.as_str()),
-            (40218, "query requires text score metadata, but it is not available")
+            (
+                40218,
+                "query requires text score metadata, but it is not available"
+            )
         );
     }
 

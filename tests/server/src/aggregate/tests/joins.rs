@@ -47,7 +47,10 @@ fn graph_lookup_follows_connections() {
         reached("Loop", doc! { "depthField": "depth", "maxDepth": 1 }),
         [(6, Some(0)), (5, Some(1))]
     );
-    assert_eq!(ids(reached(vec!["Dev", "Andrew"], doc! { "maxDepth": 0 })), [1, 4]);
+    assert_eq!(
+        ids(reached(vec!["Dev", "Andrew"], doc! { "maxDepth": 0 })),
+        [1, 4]
+    );
     assert_eq!(ids(reached("y", doc! {})), [7]);
     assert_eq!(ids(reached(Bson::Null, doc! {})), Vec::<i32>::new());
     let restricted = doc! { "restrictSearchWithMatch": { "name": { "$ne": "Ron" } } };
@@ -122,8 +125,16 @@ fn densify_between_values_and_bounds() {
 fn densify_partitions_and_dates() {
     // The coffee data of the documentation.
     let coffee = || {
-        let rows = [("Arabica Typica", 600), ("Arabica Typica", 750), ("Arabica Typica", 950), ("Gesha", 600), ("Gesha", 700), ("Gesha", 1000)];
-        rows.map(|(variety, altitude)| doc! { "variety": variety, "n": altitude }).to_vec()
+        let rows = [
+            ("Arabica Typica", 600),
+            ("Arabica Typica", 750),
+            ("Arabica Typica", 950),
+            ("Gesha", 600),
+            ("Gesha", 700),
+            ("Gesha", 1000),
+        ];
+        rows.map(|(variety, altitude)| doc! { "variety": variety, "n": altitude })
+            .to_vec()
     };
     let stage = |bounds: Bson| doc! { "field": "n", "partitionByFields": ["variety"], "range": { "bounds": bounds, "step": 200 } };
     let rows = run(vec![doc! { "$densify": stage("full".into()) }], coffee());
@@ -145,10 +156,18 @@ fn densify_partitions_and_dates() {
     let hours = doc! { "field": "n", "range": {
         "step": 1, "unit": "hour", "bounds": [day("2021-05-18T00:00:00Z"), day("2021-05-18T03:00:00Z")],
     } };
-    let input = vec![doc! { "n": day("2021-05-18T00:00:00Z") }, doc! { "n": day("2021-05-18T02:00:00Z") }];
+    let input = vec![
+        doc! { "n": day("2021-05-18T00:00:00Z") },
+        doc! { "n": day("2021-05-18T02:00:00Z") },
+    ];
     assert_eq!(
         dense(hours, input),
-        ["2021-05-18T00:00:00Z", "2021-05-18T01:00:00Z", "2021-05-18T02:00:00Z"].map(day)
+        [
+            "2021-05-18T00:00:00Z",
+            "2021-05-18T01:00:00Z",
+            "2021-05-18T02:00:00Z"
+        ]
+        .map(day)
     );
 }
 
@@ -172,8 +191,17 @@ fn malformed_densifies() {
     assert_eq!(range(doc! { "step": 1, "bounds": [2, 1] }), 5_733_402);
     assert_eq!(range(doc! { "step": 1, "bounds": [1, "x"] }), 5_733_406);
     assert_eq!(range(doc! { "step": 1, "bounds": [1, 2.0] }), 5_876_900);
-    assert_eq!(range(doc! { "step": 1, "unit": "day", "bounds": [1, 2] }), 5_733_409);
-    assert_eq!(range(doc! { "step": 0.5, "unit": "day", "bounds": "full" }), 6_586_400);
-    assert_eq!(range(doc! { "step": 1, "unit": "day", "bounds": "full" }), 6_053_600);
+    assert_eq!(
+        range(doc! { "step": 1, "unit": "day", "bounds": [1, 2] }),
+        5_733_409
+    );
+    assert_eq!(
+        range(doc! { "step": 0.5, "unit": "day", "bounds": "full" }),
+        6_586_400
+    );
+    assert_eq!(
+        range(doc! { "step": 1, "unit": "day", "bounds": "full" }),
+        6_053_600
+    );
     assert_eq!(range(doc! { "step": 1, "bounds": ["a", "b"] }), 5_946_800);
 }

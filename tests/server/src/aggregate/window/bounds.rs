@@ -144,11 +144,14 @@ fn check_base(base: &Bson, with_unit: bool) -> Result<()> {
 /// The position at an offset from another.
 fn moved(base: &Bson, offset: Number, unit: Option<&str>) -> Result<Bson> {
     match (base, unit) {
-        (Bson::DateTime(date), Some(unit)) => {
-            add_units(date.timestamp_millis(), unit, offset.to_saturated_i64(), &Zone::UTC)
-                .map(|millis| Bson::DateTime(DateTime::from_millis(millis)))
-                .ok_or_else(|| Error::new(5_166_406, "date overflow"))
-        }
+        (Bson::DateTime(date), Some(unit)) => add_units(
+            date.timestamp_millis(),
+            unit,
+            offset.to_saturated_i64(),
+            &Zone::UTC,
+        )
+        .map(|millis| Bson::DateTime(DateTime::from_millis(millis)))
+        .ok_or_else(|| Error::new(5_166_406, "date overflow")),
         _ => Ok(Number::from_bson(base).map_or(Bson::Null, |base| base.add_widening(offset).to_bson())),
     }
 }

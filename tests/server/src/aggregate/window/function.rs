@@ -102,7 +102,12 @@ impl Function {
         }
         let window = spec.get("window");
         let argument = spec.get(name).unwrap_or(&Bson::Null);
-        if window.is_some() && matches!(name.as_str(), "$linearFill" | "$locf" | "$shift" | "$expMovingAvg") {
+        if window.is_some()
+            && matches!(
+                name.as_str(),
+                "$linearFill" | "$locf" | "$shift" | "$expMovingAvg"
+            )
+        {
             return Err(Error::failed_to_parse(format!(
                 "'window' field is not allowed in {name}"
             )));
@@ -143,7 +148,10 @@ impl Function {
     /// The value of each document of the partition.
     pub(super) fn evaluate(&self, partition: &Partition<'_>, env: &Env) -> Result<Vec<Bson>> {
         let inputs = |input: &Expression| {
-            let values = partition.documents.iter().map(|document| input.evaluate(document, env));
+            let values = partition
+                .documents
+                .iter()
+                .map(|document| input.evaluate(document, env));
             values.collect::<Result<Vec<_>>>()
         };
         match self {

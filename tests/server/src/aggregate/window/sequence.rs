@@ -38,7 +38,9 @@ impl Rank {
         if sort.is_none_or(|by| by.fields != 1) {
             return Err(Error::new(
                 5_371_602,
-                format!("{name} must be specified with a top level sortBy expression with exactly one element"),
+                format!(
+                    "{name} must be specified with a top level sortBy expression with exactly one element"
+                ),
             ));
         }
         Ok(match name {
@@ -82,9 +84,7 @@ impl Shift {
             return Err(Error::failed_to_parse("'$shift' requires a sortBy"));
         }
         let Bson::Document(fields) = argument else {
-            return Err(Error::failed_to_parse(
-                "Argument to $shift must be an object",
-            ));
+            return Err(Error::failed_to_parse("Argument to $shift must be an object"));
         };
         let (mut output, mut by, mut default) = (None, None, Bson::Null);
         for (name, value) in fields {
@@ -163,7 +163,9 @@ impl MovingAverage {
             .filter(|_| fields.len() == 2)
             .ok_or_else(malformed)?;
         if sort.is_none() {
-            return Err(Error::failed_to_parse("$expMovingAvg requires an explicit 'sortBy'"));
+            return Err(Error::failed_to_parse(
+                "$expMovingAvg requires an explicit 'sortBy'",
+            ));
         }
         let alpha = match (fields.get("N"), fields.get("alpha")) {
             (Some(count), _) => {

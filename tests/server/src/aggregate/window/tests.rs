@@ -30,7 +30,9 @@ fn values(stage: Document, input: Vec<Document>) -> Vec<Bson> {
 }
 
 fn code(stage: Document) -> i32 {
-    try_run(stage, vec![doc! { "_id": 1, "n": 1, "s": "x" }]).unwrap_err().code
+    try_run(stage, vec![doc! { "_id": 1, "n": 1, "s": "x" }])
+        .unwrap_err()
+        .code
 }
 
 fn date(text: &str) -> Bson {
@@ -94,7 +96,11 @@ fn windows_by_value() {
         ]
         .map(Bson::from)
     );
-    let ties = vec![doc! { "_id": 1, "n": 1 }, doc! { "_id": 2, "n": 1 }, doc! { "_id": 3, "n": 2 }];
+    let ties = vec![
+        doc! { "_id": 1, "n": 1 },
+        doc! { "_id": 2, "n": 1 },
+        doc! { "_id": 3, "n": 2 },
+    ];
     let counted = doc! {
         "sortBy": { "n": 1 },
         "output": { "v": { "$count": {}, "window": { "range": ["unbounded", "current"] } } },
@@ -105,8 +111,14 @@ fn windows_by_value() {
 #[test]
 fn ranks() {
     let ranked = |name: &str| {
-        let input = [5, 7, 7, 9].into_iter().zip(1..).map(|(n, id)| doc! { "_id": id, "n": n });
-        values(doc! { "sortBy": { "n": -1 }, "output": { "v": { name: {} } } }, input.collect())
+        let input = [5, 7, 7, 9]
+            .into_iter()
+            .zip(1..)
+            .map(|(n, id)| doc! { "_id": id, "n": n });
+        values(
+            doc! { "sortBy": { "n": -1 }, "output": { "v": { name: {} } } },
+            input.collect(),
+        )
     };
     assert_eq!(ranked("$rank"), [4, 2, 2, 1].map(Bson::Int32));
     assert_eq!(ranked("$denseRank"), [3, 2, 2, 1].map(Bson::Int32));
@@ -194,16 +206,29 @@ fn covariances() {
     let near = |value: &Bson, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-9;
     // The values of the documentation.
     assert!(near(&result[0], -10.5) && near(&result[1], 2.0), "{result:?}");
-    assert!(near(&result[2], -17.0 / 3.0) && near(&result[3], -7.5), "{result:?}");
+    assert!(
+        near(&result[2], -17.0 / 3.0) && near(&result[3], -7.5),
+        "{result:?}"
+    );
     assert_eq!(result[4], Bson::Double(0.0));
-    let sample = by_state(doc! { "$covarianceSamp": ["$price", "$quantity"], "window": { "documents": [0, 0] } });
+    let sample =
+        by_state(doc! { "$covarianceSamp": ["$price", "$quantity"], "window": { "documents": [0, 0] } });
     assert_eq!(sample, vec![Bson::Null; 6]);
 }
 
 #[test]
 fn filled_values() {
-    let input = [Bson::Int32(500), Bson::Null, Bson::Null, Bson::Int32(515), Bson::Null];
-    let prices: Vec<Document> = (1..).zip(input).map(|(id, n)| doc! { "_id": id, "n": n }).collect();
+    let input = [
+        Bson::Int32(500),
+        Bson::Null,
+        Bson::Null,
+        Bson::Int32(515),
+        Bson::Null,
+    ];
+    let prices: Vec<Document> = (1..)
+        .zip(input)
+        .map(|(id, n)| doc! { "_id": id, "n": n })
+        .collect();
     let fill = |name: &str| {
         values(
             doc! { "sortBy": { "_id": 1 }, "output": { "v": { name: "$n" } } },
@@ -269,7 +294,8 @@ fn malformed_specifications() {
         5_490_710
     );
     assert_eq!(output(doc! { "$expMovingAvg": { "input": "$n", "alpha": 1 } }), 9);
-    let text = doc! { "sortBy": { "s": 1 }, "output": { "v": { "$sum": "$n", "window": { "range": [0, 1] } } } };
+    let text =
+        doc! { "sortBy": { "s": 1 }, "output": { "v": { "$sum": "$n", "window": { "range": [0, 1] } } } };
     assert_eq!(code(text), 5_429_414);
     let array = doc! { "partitionBy": ["$n"], "output": { "v": { "$sum": "$n" } } };
     assert_eq!(code(array), 14);
