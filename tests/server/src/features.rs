@@ -202,7 +202,6 @@ const STAGES: &[&str] = &[
     "$listExtensions",
     "$listMqlEntities",
     "$listSampledQueries",
-    "$listSearchIndexes",
     "$listSessions",
     "$mergeCursors",
     "$operationMetrics",
@@ -212,11 +211,8 @@ const STAGES: &[&str] = &[
     "$rankFusion",
     "$score",
     "$scoreFusion",
-    "$search",
     "$searchBeta",
-    "$searchMeta",
     "$shardedDataDistribution",
-    "$vectorSearch",
 ];
 
 /// Options by command. Those of `*` are options of every command.

@@ -79,6 +79,7 @@ mod operations;
 mod query;
 mod replica_set;
 mod runtime;
+mod search;
 mod server;
 mod session;
 mod session_info;

@@ -36,7 +36,7 @@ enum Bounds {
     Full,
     Partition,
     /// The lower bound, and the upper bound, which is exclusive.
-    Between(Bson, Bson),
+    Between(Box<[Bson; 2]>),
 }
 
 /// A partition: the values of its fields, and its last value on a step.
@@ -181,17 +181,17 @@ impl Densify {
                     let last = match &self.bounds {
                         Bounds::Full => self.moved(&least, -1)?,
                         Bounds::Partition => self.moved(&value, -1)?,
-                        Bounds::Between(lower, _) => self.moved(lower, -1)?,
+                        Bounds::Between(limits) => self.moved(&limits[0], -1)?,
                     };
                     partitions.push(Partition { fields, last });
                     partitions.len() - 1
                 }
             };
             let partition = &mut partitions[at];
-            let below = matches!(&self.bounds, Bounds::Between(lower, _) if before(&value, lower));
+            let below = matches!(&self.bounds, Bounds::Between(limits) if before(&value, &limits[0]));
             if !below {
                 let end = match &self.bounds {
-                    Bounds::Between(_, upper) if before(upper, &value) => upper,
+                    Bounds::Between(limits) if before(&limits[1], &value) => &limits[1],
                     _ => &value,
                 };
                 self.advance(partition, end, false, &mut dense, &mut added)?;
@@ -204,17 +204,17 @@ impl Densify {
             dense.push(document);
         }
         let (end, inclusive) = match (&self.bounds, extremes) {
-            (Bounds::Between(_, upper), _) => (upper.clone(), false),
+            (Bounds::Between(limits), _) => (limits[1].clone(), false),
             (Bounds::Full, Some((_, greatest))) => (greatest, true),
             _ => return Ok(dense),
         };
         if partitions.is_empty()
             && self.partition.is_empty()
-            && let Bounds::Between(lower, _) = &self.bounds
+            && let Bounds::Between(limits) = &self.bounds
         {
             partitions.push(Partition {
                 fields: Vec::new(),
-                last: self.moved(lower, -1)?,
+                last: self.moved(&limits[0], -1)?,
             });
         }
         for partition in &mut partitions {
@@ -379,5 +379,5 @@ fn bounds(value: &Bson, step: &Bson, with_unit: bool) -> Result<Bounds> {
         }
         _ => return Err(Error::new(5_946_800, "Explicit bounds must be numeric or dates")),
     }
-    Ok(Bounds::Between(lower.clone(), upper.clone()))
+    Ok(Bounds::Between(Box::new([lower.clone(), upper.clone()])))
 }

@@ -15,6 +15,7 @@ pub(crate) mod parse;
 pub(crate) mod partition;
 pub(crate) mod quantile;
 pub(crate) mod redact;
+pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod stage;
 pub(crate) mod stats;

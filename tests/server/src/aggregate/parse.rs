@@ -10,6 +10,7 @@ use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::output::Output;
 use super::redact::Redact;
+use super::search::{ListSearchIndexes, Search, VectorSearch};
 use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
@@ -26,7 +27,11 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
-pub(crate) const IMPLEMENTED: [&str; 33] = [
+pub(crate) const IMPLEMENTED: [&str; 37] = [
+    "$listSearchIndexes",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
     "$geoNear",
     "$densify",
     "$graphLookup",
@@ -109,7 +114,16 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         }
         let first_only = matches!(
             name,
-            "$documents" | "$collStats" | "$currentOp" | "$geoNear" | "$indexStats" | "$listLocalSessions"
+            "$documents"
+                | "$collStats"
+                | "$currentOp"
+                | "$geoNear"
+                | "$indexStats"
+                | "$listLocalSessions"
+                | "$listSearchIndexes"
+                | "$search"
+                | "$searchMeta"
+                | "$vectorSearch"
         );
         if first_only && index > 0 {
             return Err(Error::new(
@@ -129,7 +143,6 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
             ));
         }
         match name {
-            "$listSearchIndexes" => return Err(crate::command::search_index::atlas_only()),
             "$out" => pipeline.output = Some(Box::new(Output::parse_out(argument)?)),
             "$merge" => pipeline.output = Some(Box::new(Output::parse_merge(argument, env)?)),
             _ => parse_stage(name, argument, env, &mut pipeline.stages)?,
@@ -189,6 +202,9 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$bucketAuto" => Stage::BucketAuto(Box::new(BucketAuto::parse(object(40240)?, env)?)),
         "$fill" => Stage::Fill(Box::new(Fill::parse(object(9)?, env)?)),
         "$geoNear" => Stage::GeoNear(Box::new(GeoNear::parse(object(10065)?, env)?)),
+        "$search" | "$searchMeta" => Stage::Search(Box::new(Search::parse(name, object(9)?, env)?)),
+        "$vectorSearch" => Stage::VectorSearch(Box::new(VectorSearch::parse(object(9)?, env)?)),
+        "$listSearchIndexes" => Stage::ListSearchIndexes(ListSearchIndexes::parse(object(9)?, env)?),
         "$densify" => Stage::Densify(Box::new(Densify::parse(object(9)?, env)?)),
         "$setWindowFields" => Stage::WindowFields(Box::new(WindowFields::parse(object(9)?, env)?)),
         "$graphLookup" => Stage::GraphLookup(Box::new(GraphLookup::parse(object(9)?, env)?)),
@@ -331,6 +347,9 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
                             | Stage::Documents(_)
                             | Stage::Stats(_)
                             | Stage::GeoNear(_)
+                            | Stage::Search(_)
+                            | Stage::VectorSearch(_)
+                            | Stage::ListSearchIndexes(_)
                             | Stage::CurrentOp(_)
                             | Stage::ListLocalSessions
                     )

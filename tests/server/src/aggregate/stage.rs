@@ -8,6 +8,7 @@ use super::graph_lookup::GraphLookup;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::redact::Redact;
+use super::search::{ListSearchIndexes, Search, VectorSearch};
 use super::shape::{AddFields, Unwind};
 use super::stats::Stats;
 use super::window::WindowFields;
@@ -33,6 +34,9 @@ pub(crate) enum Stage {
     Redact(Redact),
     Fill(Box<Fill>),
     Densify(Box<Densify>),
+    Search(Box<Search>),
+    VectorSearch(Box<VectorSearch>),
+    ListSearchIndexes(ListSearchIndexes),
     GeoNear(Box<GeoNear>),
     WindowFields(Box<WindowFields>),
     Sort(Sort),
@@ -81,6 +85,9 @@ impl Stage {
             Stage::BucketAuto(buckets) => buckets.run(documents, env)?,
             Stage::Fill(fill) => fill.run(documents, env)?,
             Stage::GeoNear(near) => near.run(documents, source, env)?,
+            Stage::Search(search) => search.run(documents, source, env)?,
+            Stage::VectorSearch(search) => search.run(documents, source, env)?,
+            Stage::ListSearchIndexes(listing) => listing.run(source)?,
             Stage::Densify(densify) => densify.run(documents, env)?,
             Stage::WindowFields(fields) => fields.run(documents, env)?,
             Stage::Redact(redact) => redact.run(&documents, env)?,

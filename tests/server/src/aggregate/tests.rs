@@ -209,7 +209,7 @@ fn documents_and_sample() {
 #[test]
 fn unknown_and_unimplemented_stages_are_rejected() {
     assert_eq!(error(vec![doc! {"$foo": 1}]), 40324);
-    assert_eq!(error(vec![doc! {"$search": {}}]), 238);
+    assert_eq!(error(vec![doc! {"$search": {}}]), 31082);
     assert_eq!(error(vec![doc! {"$match": {}, "$limit": 1}]), 40323);
     assert_eq!(error(vec![doc! {"$limit": 0}]), 15958);
     assert_eq!(error(vec![doc! {"$out": "x"}, doc! {"$limit": 1}]), 40601);

@@ -252,7 +252,7 @@ fn input(
     }
     let makes_own = matches!(
         pipeline.stages.first(),
-        Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_))
+        Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_) | Stage::ListSearchIndexes(_))
     );
     let seen = match namespace {
         Some(namespace) if !makes_own => view::readable(call, catalog, namespace)?,

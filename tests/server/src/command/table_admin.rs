@@ -85,7 +85,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::create,
         ..COMMAND
     },
     Command {
@@ -93,7 +93,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::update,
         ..COMMAND
     },
     Command {
@@ -101,7 +101,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         fields: ANY_FIELDS,
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::drop,
         ..COMMAND
     },
     Command {

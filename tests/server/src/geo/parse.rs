@@ -79,14 +79,11 @@ pub(crate) fn geometry(document: &Document) -> Result<Geometry> {
         }
         return Ok(geometry);
     }
-    let coordinates = match document.get("coordinates") {
-        Some(Bson::Array(coordinates)) => coordinates,
-        _ => {
-            return Err(invalid(format!(
-                "{kind} must have an array of coordinates: {}",
-                format::document(document)
-            )));
-        }
+    let Some(Bson::Array(coordinates)) = document.get("coordinates") else {
+        return Err(invalid(format!(
+            "{kind} must have an array of coordinates: {}",
+            format::document(document)
+        )));
     };
     match kind {
         "Point" => {

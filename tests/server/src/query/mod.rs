@@ -32,6 +32,8 @@ pub(crate) struct Env {
     pub(crate) now: DateTime,
     /// The text index of the collection that is read.
     pub(crate) text_index: Option<Arc<TextIndex>>,
+    /// Whether the stages of Atlas Search are enabled.
+    pub(crate) search: bool,
 }
 
 impl Default for Env {
@@ -41,6 +43,7 @@ impl Default for Env {
             collation: None,
             now: DateTime::now(),
             text_index: None,
+            search: false,
         }
     }
 }

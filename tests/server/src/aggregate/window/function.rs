@@ -19,7 +19,7 @@ pub(super) enum Function {
     Accumulate(Accumulator, Bounds),
     Covariance(Covariance, Bounds),
     /// `$derivative` and `$integral`.
-    Slope(Slope, Bounds),
+    Slope(Box<Slope>, Bounds),
     Rank(Rank),
     Shift(Box<Shift>),
     MovingAverage(MovingAverage),
@@ -126,7 +126,7 @@ impl Function {
                         "$derivative requires explicit window bounds",
                     ));
                 }
-                Function::Slope(slope, bounds()?)
+                Function::Slope(Box::new(slope), bounds()?)
             }
             "$covariancePop" | "$covarianceSamp" => {
                 Function::Covariance(Covariance::parse(name, argument, env)?, bounds()?)
