@@ -166,14 +166,11 @@ const EXPRESSIONS: &[&str] = &[
     "$encStrNormalizedEq",
     "$encStrStartsWith",
     "$function",
-    "$sigmoid",
     "$similarityCosine",
     "$similarityDotProduct",
     "$similarityEuclidean",
     "$toHashedIndexKey",
     "$toUUID",
-    "$tsIncrement",
-    "$tsSecond",
 ];
 
 /// Accumulators of `$group` and `$bucket`.

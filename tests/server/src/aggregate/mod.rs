@@ -7,6 +7,7 @@ pub(crate) mod choice;
 pub(crate) mod densify;
 pub(crate) mod fill;
 pub(crate) mod geo_near;
+mod granularity;
 pub(crate) mod graph_lookup;
 pub(crate) mod group;
 pub(crate) mod lookup;

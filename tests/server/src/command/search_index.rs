@@ -45,7 +45,6 @@ fn indexes<'c>(catalog: &'c mut Catalog, namespace: &Namespace) -> Result<&'c mu
 pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = namespace(call)?;
     let args = call.args();
-    args.only(&["indexes"])?;
     let specs = args.required_array("indexes")?;
     if specs.is_empty() {
         return Err(Error::bad_value(
@@ -105,7 +104,6 @@ fn position(call: &Call<'_>, indexes: &[SearchIndex]) -> Result<usize> {
 /// `updateSearchIndex`
 pub(crate) fn update(call: &Call<'_>) -> Result<Document> {
     let namespace = namespace(call)?;
-    call.args().only(&["name", "id", "definition"])?;
     let mut catalog = call.catalog();
     let indexes = indexes(&mut catalog, &namespace)?;
     let position = position(call, indexes)?;
@@ -116,7 +114,6 @@ pub(crate) fn update(call: &Call<'_>) -> Result<Document> {
 /// `dropSearchIndex`
 pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
     let namespace = namespace(call)?;
-    call.args().only(&["name", "id"])?;
     let mut catalog = call.catalog();
     let indexes = indexes(&mut catalog, &namespace)?;
     let position = position(call, indexes)?;

@@ -82,7 +82,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "createSearchIndexes",
-        fields: ANY_FIELDS,
+        fields: Some(&["indexes"]),
         access: Access::Write,
         since: (7, 0),
         run: search_index::create,
@@ -90,7 +90,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "updateSearchIndex",
-        fields: ANY_FIELDS,
+        fields: Some(&["name", "id", "definition"]),
         access: Access::Write,
         since: (7, 0),
         run: search_index::update,
@@ -98,7 +98,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "dropSearchIndex",
-        fields: ANY_FIELDS,
+        fields: Some(&["name", "id"]),
         access: Access::Write,
         since: (7, 0),
         run: search_index::drop,

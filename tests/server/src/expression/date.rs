@@ -10,6 +10,18 @@ use bson::{Bson, DateTime};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function {
+        name: "$tsSecond",
+        min: 1,
+        max: 1,
+        run: |a, _| timestamp("$tsSecond", 5_687_301, &a[0], |at| at.time),
+    },
+    Function {
+        name: "$tsIncrement",
+        min: 1,
+        max: 1,
+        run: |a, _| timestamp("$tsIncrement", 5_687_302, &a[0], |at| at.increment),
+    },
+    Function {
         name: "$year",
         min: 1,
         max: 1,
@@ -126,6 +138,20 @@ pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
             16006,
             format!(
                 "can't convert from BSON type {} to Date in {operator}",
+                type_name(other)
+            ),
+        )),
+    }
+}
+
+fn timestamp(operator: &str, code: i32, value: &Bson, take: fn(bson::Timestamp) -> u32) -> Result<Bson> {
+    match value {
+        value if is_nullish(value) => Ok(Bson::Null),
+        Bson::Timestamp(at) => Ok(Bson::Int64(i64::from(take(*at)))),
+        other => Err(Error::new(
+            code,
+            format!(
+                "Argument to {operator} must be a timestamp, but is {}",
                 type_name(other)
             ),
         )),

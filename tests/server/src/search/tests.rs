@@ -1,4 +1,8 @@
 //! Tests of the search operators and of index definitions.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "documents are written where they are passed"
+)]
 
 use super::index::{Kind, SearchIndex, Similarity};
 use super::operator::Operator;
