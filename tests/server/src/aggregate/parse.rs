@@ -341,18 +341,19 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
             let inner = pipeline(stages, env)?;
             let refused = inner.output.is_some()
                 || inner.stages.iter().any(|stage| {
-                    matches!(
-                        stage,
-                        Stage::Facet(_)
-                            | Stage::Documents(_)
-                            | Stage::Stats(_)
-                            | Stage::GeoNear(_)
-                            | Stage::Search(_)
-                            | Stage::VectorSearch(_)
-                            | Stage::ListSearchIndexes(_)
-                            | Stage::CurrentOp(_)
-                            | Stage::ListLocalSessions
-                    )
+                    matches!(stage, Stage::Match(filter) if filter.text().is_some())
+                        || matches!(
+                            stage,
+                            Stage::Facet(_)
+                                | Stage::Documents(_)
+                                | Stage::Stats(_)
+                                | Stage::GeoNear(_)
+                                | Stage::Search(_)
+                                | Stage::VectorSearch(_)
+                                | Stage::ListSearchIndexes(_)
+                                | Stage::CurrentOp(_)
+                                | Stage::ListLocalSessions
+                        )
                 });
             if refused {
                 return Err(Error::new(
