@@ -79,7 +79,7 @@ impl Granularity {
                 let (mut decade, scale) = decade(number, series);
                 decade
                     .find(|preferred| *preferred > number)
-                    .unwrap_or(series[0] * scale * 10.0)
+                    .unwrap_or(series[0] * (scale * 10.0))
             }
         }
     }
@@ -96,7 +96,7 @@ impl Granularity {
                 decade
                     .filter(|preferred| *preferred < number)
                     .last()
-                    .unwrap_or(series[series.len() - 1] * scale / 10.0)
+                    .unwrap_or(series[series.len() - 1] * (scale / 10.0))
             }
         }
     }
@@ -134,6 +134,7 @@ mod tests {
         assert_eq!(rounded("R80", 101.0), (100.0, 103.0));
         assert_eq!(rounded("E192", 919.0), (909.0, 920.0));
         assert_eq!(rounded("E6", 0.0007), (0.00068, 0.001));
+        assert_eq!(rounded("E192", 1.0).0, 0.988);
         assert_eq!(Granularity::parse("R7").unwrap_err().code, 40257);
     }
 }

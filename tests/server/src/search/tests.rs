@@ -208,3 +208,14 @@ fn definitions_and_states() {
         1
     );
 }
+
+#[test]
+fn wildcards() {
+    let matches = |pattern: &str, text: &str| {
+        let [pattern, text] = [pattern, text].map(|text| text.chars().collect::<Vec<_>>());
+        tokens::wildcard(&pattern, &text)
+    };
+    assert!(matches("", "") && matches("*", "") && matches("a*c?", "abbcd") && matches("\\*a", "*a"));
+    assert!(!matches("", "a") && !matches("?", "") && !matches("\\*a", "ba") && !matches("a*c", "ab"));
+    assert!(!matches(&format!("{}b", "*a".repeat(30)), &"a".repeat(200)));
+}

@@ -92,19 +92,29 @@ fn distance(one: &str, other: &str) -> usize {
     rows.last().and_then(|row| row.last()).copied().unwrap_or(0)
 }
 
-/// Whether a text matches a pattern with `*`, `?` and escapes.
+/// Whether a text matches a pattern with `*`, `?` and escapes. Takes time in proportion to the
+/// product of their lengths.
 pub(super) fn wildcard(pattern: &[char], text: &[char]) -> bool {
-    match (pattern, text) {
-        ([], text) => text.is_empty(),
-        (['*', rest @ ..], text) => {
-            wildcard(rest, text)
-                || text
-                    .split_first()
-                    .is_some_and(|(_, text)| wildcard(pattern, text))
+    // Which prefixes of the text the pattern matches so far.
+    let mut matched = vec![false; text.len() + 1];
+    matched[0] = true;
+    let mut pattern = pattern.iter();
+    while let Some(next) = pattern.next() {
+        if *next == '*' {
+            for at in 1..matched.len() {
+                matched[at] |= matched[at - 1];
+            }
+            continue;
         }
-        (['\\', literal, rest @ ..], [first, text @ ..]) => literal == first && wildcard(rest, text),
-        (['?', rest @ ..], [_, text @ ..]) => wildcard(rest, text),
-        ([literal, rest @ ..], [first, text @ ..]) => literal == first && wildcard(rest, text),
-        (_, []) => false,
+        let literal = match next {
+            '?' => None,
+            '\\' => Some(pattern.next().unwrap_or(next)),
+            other => Some(other),
+        };
+        for at in (1..matched.len()).rev() {
+            matched[at] = matched[at - 1] && literal.is_none_or(|literal| *literal == text[at - 1]);
+        }
+        matched[0] = false;
     }
+    matched[text.len()]
 }
