@@ -9,6 +9,7 @@ mod collections;
 mod common;
 mod crud;
 mod errors;
+mod explain;
 mod future_sizes;
 mod handles;
 mod hooks;
