@@ -64,6 +64,26 @@ struct Film {
     plot: [f32; 3],
 }
 
+/// The same collection with the mappings that the test server implements.
+#[derive(Serialize, Deserialize, Document)]
+#[document(
+    collection = "films",
+    search_index(name = "titles", string(title), token(genre), number(year)),
+    search_index(dynamic),
+    vector_search_index(
+        name = "plots",
+        vector(plot, dimensions = 3, similarity = "cosine"),
+        filter(year)
+    )
+)]
+struct PlainFilm {
+    _id: i64,
+    title: String,
+    genre: Genre,
+    year: i32,
+    plot: Vec<f32>,
+}
+
 /// The same collection with another definition of one index and without the others.
 #[derive(Serialize, Deserialize, Document)]
 #[document(collection = "films", search_index(name = "titles", string(title)))]
@@ -120,6 +140,10 @@ fn attributes_declare_definitions() {
 impl Env {
     fn films(&self) -> Schema {
         self.db.schema().register::<Film>()
+    }
+
+    fn plain_films(&self) -> Schema {
+        self.db.schema().register::<PlainFilm>()
     }
 
     /// Whether the deployment has no search.
@@ -183,14 +207,14 @@ async fn conflicting_declarations_are_rejected() {
 
 #[tokio::test]
 async fn search_indexes_are_created_updated_and_dropped() {
-    let env = Env::start().await;
-    if env.lacks_search().await {
+    let env = Env::start_with_search().await;
+    if !env.is_own() && env.lacks_search().await {
         eprintln!("skipped: the deployment has no search");
         return;
     }
     let wait = Duration::from_secs(120);
     let applied = env
-        .films()
+        .plain_films()
         .plan()
         .await
         .unwrap()
@@ -198,7 +222,7 @@ async fn search_indexes_are_created_updated_and_dropped() {
         .await
         .unwrap();
     assert_eq!(applied.created_search.len(), 3, "{applied}");
-    let plan = env.films().plan().await.unwrap();
+    let plan = env.plain_films().plan().await.unwrap();
     assert!(plan.is_empty(), "{plan}");
     let is_ready = |(_, step): (_, &Step)| matches!(step, Step::KeepSearchIndex { queryable: true, .. });
     assert!(plan.steps().all(is_ready), "{plan}");
@@ -227,20 +251,20 @@ async fn search_indexes_are_created_updated_and_dropped() {
 /// The instances of an application create each index once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn instances_that_create_the_same_search_indexes_do_not_fail() {
-    let env = Env::start().await;
-    if env.lacks_search().await {
+    let env = Env::start_with_search().await;
+    if !env.is_own() && env.lacks_search().await {
         eprintln!("skipped: the deployment has no search");
         return;
     }
     let instances: Vec<_> = (0..20)
         .map(|_| {
-            let schema = env.films();
+            let schema = env.plain_films();
             tokio::spawn(schema.sync(SyncMode::Additive))
         })
         .collect();
     for instance in instances {
         instance.await.unwrap().unwrap();
     }
-    assert!(env.films().plan().await.unwrap().is_empty());
+    assert!(env.plain_films().plan().await.unwrap().is_empty());
     env.stop().await;
 }
