@@ -175,7 +175,7 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             }
-            self.begin_sending();
+            self.begin_sending(connection);
             let monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
                 Ok(Some(body)) => body,
@@ -344,8 +344,9 @@ impl<'a> Attempt<'a> {
     }
 
     /// The command is about to be sent: the transaction that it is part of has begun.
-    fn begin_sending(&self) {
+    fn begin_sending(&self, connection: &mut Connection) {
         if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
+            connection.mark_transactional();
             explicit.change_transaction(|transaction| transaction.sending(part));
         }
     }

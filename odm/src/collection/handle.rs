@@ -27,6 +27,11 @@ impl<D> Collection<D> {
         self.inner.clone_with_type()
     }
 
+    /// The driver's collection of raw documents.
+    pub(crate) fn raw(&self) -> &driver::Collection<RawDocumentBuf> {
+        &self.inner
+    }
+
     /// The name of the collection.
     #[must_use]
     pub fn name(&self) -> &str {

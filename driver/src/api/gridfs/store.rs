@@ -12,7 +12,10 @@ use crate::{
     error::GridFsError,
     execution::Executor,
     proto::gridfs::{GridFsFile, Revision, delete_batches, has_index, is_valid_id},
-    types::{read_preference::ReadPreference, timeout::Timeout},
+    types::{
+        read_preference::ReadPreference,
+        timeout::{Timeout, TimeoutSource},
+    },
 };
 
 /// The collections of a bucket, and whether its indexes have been checked.
@@ -57,7 +60,10 @@ fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
 }
 
 fn expired() -> Error {
-    Error::timed_out("before the next command of the GridFS operation was sent")
+    Error::timed_out_by(
+        Some(TimeoutSource::GridFs),
+        "before the next command of the GridFS operation was sent",
+    )
 }
 
 impl Store {
@@ -88,7 +94,7 @@ impl Store {
 
     /// The full time limit of the bucket, for an abort in the background.
     pub(super) fn full_timeout(&self) -> Timeout {
-        Timeout::start(self.database.concerns().timeout)
+        Timeout::start_with(None, self.database.concerns().timeout)
     }
 
     pub(super) fn is_acknowledged(&self) -> bool {
@@ -132,6 +138,15 @@ impl Store {
         self.ensure_indexes(timeout).await?;
         let files = self.files.clone_with_type::<Document>();
         within!(timeout, files.insert_one(file)).await.map(|_| ())
+    }
+
+    /// Deletes the files collection document with exactly these fields, if there is one.
+    pub(super) async fn delete_file(&self, fields: Document, timeout: Timeout) -> Result<()> {
+        // No document has another `_id`, and a filter with it would be an expression.
+        if !fields.get("_id").is_some_and(is_valid_id) {
+            return Ok(());
+        }
+        within!(timeout, self.files.delete_one(fields)).await.map(|_| ())
     }
 
     pub(super) async fn delete_chunks(&self, filter: Document, timeout: Timeout) -> Result<()> {
