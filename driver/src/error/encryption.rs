@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Error, ErrorKind};
 use crate::bson::Document;
 
-/// In-use encryption failed ([Client Side Encryption]).
+/// In-use encryption failed ([Client Side Encryption]). A command whose reply could not be decrypted was performed.
 ///
 /// [Client Side Encryption]:
 /// https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md

@@ -221,7 +221,7 @@ impl Executor {
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
         let policy = &mut retries.policy;
-        // An attempt that failed in the encryption sent nothing to the server.
+        // A failure of the encryption of the command, or of the decryption of its reply, is not one of the server.
         let next = if error.is_encryption() {
             Next::Report(error)
         } else {
