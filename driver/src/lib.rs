@@ -108,6 +108,7 @@ pub mod options {
         concern::{Acknowledgment, ReadConcern, ReadConcernLevel, WriteConcern},
         cursor_type::CursorType,
         driver_info::DriverInfo,
+        explain_verbosity::ExplainVerbosity,
         hint::Hint,
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
         return_document::ReturnDocument,
@@ -151,6 +152,7 @@ pub use types::{
     address::{AddressError, ServerAddress},
     namespace::Namespace,
     resume_token::ResumeToken,
+    timeout::TimeoutSource,
     write_result::{
         BulkWriteResult, ClientBulkWriteResult, DeleteResult, InsertManyResult, InsertOneResult,
         UpdateResult, VerboseResults,
@@ -193,14 +195,16 @@ pub use types::{
 ///
 /// The connection is used again. If the reply is outstanding, it is awaited in the background first;
 /// the connection is closed if no byte of the reply arrives for 3 s, or if the command was not sent
-/// completely. A cursor in such a reply is closed.
+/// completely. A cursor in such a reply is closed, unless it ends with its transaction, and an error in
+/// it of a server that is no longer the primary is handled as usual.
 ///
 /// # Timeouts
 ///
 /// [`timeoutMS`](crate::options::ClientOptions::timeout) limits the time of a whole operation, with
 /// its retries: set it for the client, a database, a collection, or an action
 /// ([`timeout`](crate::action::Find::timeout)). The innermost setting applies.
-/// An expired time limit is an error of the kind [`Timeout`](crate::ErrorKind::Timeout). With
+/// An expired time limit is an error of the kind [`Timeout`](crate::ErrorKind::Timeout), which names the
+/// operation and the setting ([`set_by`](crate::TimeoutError::set_by)). With
 /// `timeoutMS`, retryable operations are attempted again as often as the time allows.
 ///
 /// ```no_run

@@ -13,7 +13,7 @@ use crate::{
     options::{ClientOptions, DriverInfo},
     telemetry,
     topology::Topology,
-    types::timeout::Timeout,
+    types::timeout::{TimeLimit, Timeout, TimeoutSource},
 };
 
 /// A client of one deployment: a standalone server, a replica set, a sharded cluster, or a
@@ -123,7 +123,9 @@ impl Client {
                     read_concern: options.read_concern,
                     write_concern: options.write_concern,
                     read_preference: options.read_preference,
-                    timeout: options.timeout,
+                    timeout: options
+                        .timeout
+                        .map(|limit| TimeLimit::of(limit, TimeoutSource::Client)),
                     is_part: false,
                 },
             }),
@@ -151,7 +153,7 @@ impl Client {
     }
 
     /// `timeoutMS` of the client.
-    pub(crate) fn timeout(&self) -> Option<Duration> {
+    pub(crate) fn timeout(&self) -> Option<TimeLimit> {
         self.inner.concerns.timeout
     }
 

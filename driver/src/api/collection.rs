@@ -14,7 +14,7 @@ use crate::{
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
-        timeout::Timeout,
+        timeout::{TimeLimit, Timeout, TimeoutSource},
     },
 };
 
@@ -96,6 +96,7 @@ impl CollectionInner {
             own,
             inherited: self.concerns.timeout,
             is_closing: self.is_closing(),
+            is_part: self.concerns.is_part,
             ..CursorTimeoutOptions::default()
         }
     }
@@ -111,7 +112,8 @@ impl CollectionInner {
     /// The client shuts down, and the operation is not part of a transaction.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         admit(self.is_closing(), session)?;
-        start_timeout(own, session, self.concerns.timeout)
+        let timeout = start_timeout(own, session, self.concerns.timeout)?;
+        Ok(self.concerns.of_part(own, timeout))
     }
 
     /// The namespace for a value that outlives the handle.
@@ -237,7 +239,7 @@ impl<T> Collection<T> {
     /// no limit. Default: that of the database.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
-        self.with(|concerns| concerns.timeout = Some(timeout))
+        self.with(|concerns| concerns.timeout = Some(TimeLimit::of(timeout, TimeoutSource::Collection)))
     }
 }
 

@@ -31,6 +31,9 @@ pub(super) struct CommandTask<T> {
     /// `None` after the commands were cancelled.
     cancel: Option<oneshot::Sender<Ending>>,
     in_flight: Arc<InFlight>,
+    /// Set when this value is dropped after the commands have ended. It is dropped after their output in
+    /// `task`.
+    ending: Option<Ending>,
 }
 
 /// Counts the end of cancelled commands as in flight. It must be dropped after their output, which
@@ -59,7 +62,8 @@ impl Cancelled {
             command.as_mut().poll(cx).map(Some)
         })
         .await;
-        // The command can complete while it is cancelled.
+        // The command can complete while it is cancelled. From now on, the other end keeps the value.
+        self.0.close();
         (result, ending.or_else(|| self.0.try_recv().ok()))
     }
 }
@@ -85,6 +89,7 @@ impl<T: Send + 'static> CommandTask<T> {
             task: runtime.spawn(in_current_context(commands(Cancelled(cancelled)))),
             cancel: Some(cancel),
             in_flight,
+            ending: None,
         }
     }
 
@@ -102,24 +107,22 @@ impl<T: Send + 'static> CommandTask<T> {
     /// # Errors
     /// The runtime was shut down.
     pub(super) async fn cancel(mut self) -> Result<Ended<T>> {
-        self.send();
-        output((&mut self.task).await)
+        let unsent = self.send();
+        let (output, ending) = output((&mut self.task).await)?;
+        Ok((output, ending.or(unsent)))
     }
 }
 
 impl<T> CommandTask<T> {
-    /// Cancels the commands if they are running.
-    fn send(&mut self) {
-        if let Some(cancel) = self.cancel.take() {
-            // After the end of the task, the value is returned and dropped.
-            let _ = cancel.send(self.in_flight.hold());
-        }
+    /// Cancels the commands if they are running. Otherwise returns the value.
+    fn send(&mut self) -> Option<Ending> {
+        self.cancel.take()?.send(self.in_flight.hold()).err()
     }
 }
 
 impl<T> Drop for CommandTask<T> {
     fn drop(&mut self) {
-        self.send();
+        self.ending = self.send();
     }
 }
 
@@ -179,6 +182,24 @@ mod tests {
         drop(cursor);
         assert_eq!(reported.await.expect("the cursor is dropped"), 1);
         drop(ending);
+        assert_eq!(in_flight.counts().background, 0);
+    }
+
+    #[tokio::test]
+    async fn an_output_that_was_not_received_counts_until_it_is_dropped() {
+        let in_flight = Arc::<InFlight>::default();
+        let (report, reported) = oneshot::channel();
+        let cursor = Cursor(Arc::clone(&in_flight), Some(report));
+        let counters = Arc::clone(&in_flight);
+        let task = CommandTask::spawn_on(&Handle::current(), counters, |cancelled| async move {
+            let (_, ending) = cancelled.or(pin!(async {})).await;
+            (cursor, ending)
+        });
+        while !task.task.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        drop(task);
+        assert_eq!(reported.await.expect("the cursor is dropped"), 1);
         assert_eq!(in_flight.counts().background, 0);
     }
 

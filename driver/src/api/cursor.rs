@@ -1,6 +1,7 @@
 //! [`Cursor`].
 
 mod backoff;
+mod kill;
 mod raw_batch;
 pub(super) mod state;
 mod stream;

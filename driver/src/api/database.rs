@@ -9,7 +9,7 @@ use crate::{
     types::{
         concern::{ReadConcern, WriteConcern},
         read_preference::ReadPreference,
-        timeout::Timeout,
+        timeout::{TimeLimit, Timeout, TimeoutSource},
     },
 };
 
@@ -46,10 +46,22 @@ pub(crate) struct Concerns {
     pub(crate) write_concern: WriteConcern,
     pub(crate) read_preference: ReadPreference,
     /// `timeoutMS`.
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) timeout: Option<TimeLimit>,
     /// Whether the operations of the handle are parts of a call or a stream that a shutdown waits
     /// for.
     pub(crate) is_part: bool,
+}
+
+impl Concerns {
+    /// Names the setting of a time limit: the commands of GridFS have, as their own option, what is left
+    /// of that of the call.
+    pub(super) fn of_part(&self, own: Option<Duration>, timeout: Timeout) -> Timeout {
+        if self.is_part && own.is_some() {
+            timeout.with_source(TimeoutSource::GridFs)
+        } else {
+            timeout
+        }
+    }
 }
 
 impl Database {
@@ -73,6 +85,7 @@ impl Database {
             own,
             inherited: self.inner.concerns.timeout,
             is_closing: self.is_closing(),
+            is_part: self.inner.concerns.is_part,
             ..CursorTimeoutOptions::default()
         }
     }
@@ -93,7 +106,8 @@ impl Database {
     /// The client shuts down, and the operation is not part of a transaction.
     pub(crate) fn start_timeout(&self, own: Option<Duration>, session: InSession<'_>) -> Result<Timeout> {
         admit(self.is_closing(), session)?;
-        start_timeout(own, session, self.inner.concerns.timeout)
+        let timeout = start_timeout(own, session, self.inner.concerns.timeout)?;
+        Ok(self.inner.concerns.of_part(own, timeout))
     }
 
     /// The name of the database.
@@ -163,6 +177,6 @@ impl Database {
     /// change.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
-        self.with(|concerns| concerns.timeout = Some(timeout))
+        self.with(|concerns| concerns.timeout = Some(TimeLimit::of(timeout, TimeoutSource::Database)))
     }
 }

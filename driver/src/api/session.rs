@@ -11,7 +11,10 @@ use crate::{
     bson::{Document, IntoDocument, Timestamp, Uuid, decode_document, doc},
     execution::ExplicitSession,
     proto::session::SessionOptions,
-    types::transaction_options::TransactionOptions,
+    types::{
+        timeout::{TimeLimit, TimeoutSource},
+        transaction_options::TransactionOptions,
+    },
 };
 
 use super::{command::awaitable, transaction};
@@ -76,7 +79,7 @@ impl<'a> StartSession<'a> {
     /// [timeout](crate::options::ClientOptions::timeout) of the client. Other operations in the
     /// session do not use it.
     pub fn default_timeout(mut self, value: Duration) -> Self {
-        self.options.default_timeout = Some(value);
+        self.options.default_timeout = Some(TimeLimit::of(value, TimeoutSource::Session));
         self
     }
 

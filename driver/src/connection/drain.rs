@@ -14,7 +14,7 @@ use super::{Condition, Connection, State, timed_out};
 use crate::{
     Error, Result,
     error::NetworkPhase,
-    proto::command::{CommandBuilder, OpenCursor},
+    proto::command::{CommandBuilder, OpenCursor, state_change_in},
     types::deadline::{Deadline, Elapsed},
 };
 
@@ -86,24 +86,30 @@ impl Connection {
     }
 
     /// As [`drain`](Self::drain), for a connection that no operation uses. Then closes the cursor in
-    /// the reply.
+    /// the reply, unless the server closes it with its transaction: `killCursors` would be a command
+    /// beside those of the transaction, without its session. Returns the "not writable primary" or
+    /// "node is recovering" error in the reply.
     ///
     /// # Errors
     /// The connection is broken.
-    pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<()> {
+    pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Option<Error>> {
         let body = self.drain(Deadline::NEVER).await?;
         let reply = self.reply(body);
+        let state_change = state_change_in(reply).map(|error| error.with_address(&self.address));
         let cursor = OpenCursor::opened_by(reply).or_else(|| match killed {
             KilledCursors::Opened => None,
             KilledCursors::All => OpenCursor::continued_by(reply),
         });
+        let is_in_transaction = self.transactional_request == Some(self.last_request);
         let ended = match cursor {
-            Some(cursor) if self.condition() == Condition::Reusable => self.kill(&cursor).await,
+            Some(cursor) if self.condition() == Condition::Reusable && !is_in_transaction => {
+                self.kill(&cursor).await
+            }
             _ => Ok(()),
         };
         // The connection may be available for long: its buffer must not keep the reply.
         self.read.discard_message();
-        ended
+        ended.map(|()| state_change)
     }
 
     /// Closes a cursor on the server. The server may refuse to: it also closes cursors that are not

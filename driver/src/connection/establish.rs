@@ -148,6 +148,7 @@ impl Connection {
             compression: (!settings.compression.offered().is_empty())
                 .then(|| Box::new(Compression::new(settings.compression.clone()))),
             last_request: 0,
+            transactional_request: None,
             exhaust: false,
             is_established: false,
             state: State::Idle,

@@ -98,6 +98,8 @@ pub struct Connection {
     /// `None` if no compressor was offered.
     compression: Option<Box<Compression>>,
     last_request: i32,
+    /// The number of the last request that is part of a transaction.
+    transactional_request: Option<i32>,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
     /// The user has logged in, so an outstanding reply is one to a command of the application.
@@ -207,6 +209,12 @@ impl Connection {
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
             self.write = Vec::new();
         }
+    }
+
+    /// Marks the request that was begun as part of a transaction: the server closes a cursor that it
+    /// opens at the end of the transaction.
+    pub fn mark_transactional(&mut self) {
+        self.transactional_request = Some(self.last_request);
     }
 
     /// The request that was written last, until it is sent.

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{Error, ErrorKind};
-use crate::Namespace;
+use crate::{Namespace, types::timeout::TimeoutSource};
 
 /// `timeoutMS` of an operation expired, or an operation with `timeoutMS` met another time limit,
 /// e.g. `serverSelectionTimeoutMS` or error 50 (`MaxTimeMSExpired`) of the server.
@@ -20,6 +20,8 @@ pub struct TimeoutError {
     operation: Option<Arc<TimedOut>>,
     /// Whether the time limit is that of a transaction of the convenient API.
     in_transaction: bool,
+    set_by: Option<TimeoutSource>,
+    operation_error: Option<Error>,
 }
 
 /// The operation that did not complete in time.
@@ -65,6 +67,22 @@ impl TimeoutError {
     pub fn is_of_transaction(&self) -> bool {
         self.in_transaction
     }
+
+    /// Which setting of `timeoutMS` expired: the one to change. `None` for the time limit of an action
+    /// without `timeoutMS`, and if `timeoutMS` is zero, so that another time limit expired.
+    #[must_use]
+    pub fn set_by(&self) -> Option<TimeoutSource> {
+        self.set_by
+    }
+
+    /// The last error of an operation of a transaction of the [convenient API](crate::Client::transaction)
+    /// whose body succeeded nevertheless. An error reply usually aborts the transaction on the server, so
+    /// that its commit fails and the transaction is run again, until its time limit expires. The body must
+    /// return such errors. `None` if there was no such error.
+    #[must_use]
+    pub fn operation_error(&self) -> Option<&Error> {
+        self.operation_error.as_ref()
+    }
 }
 
 impl Error {
@@ -75,6 +93,8 @@ impl Error {
             step,
             operation: None,
             in_transaction: false,
+            set_by: None,
+            operation_error: None,
         }))
     }
 
@@ -97,17 +117,26 @@ impl Error {
             step: "",
             operation: timeout.and_then(|timeout| timeout.operation.clone()),
             in_transaction: timeout.is_some_and(TimeoutError::is_of_transaction),
+            set_by: timeout.and_then(TimeoutError::set_by),
+            operation_error: None,
         };
         self.with_kind(ErrorKind::Timeout(timeout))
     }
 
     /// The time limit of a transaction of the convenient API expired before it could be run again.
-    pub(crate) fn into_transaction_timeout(self) -> Self {
+    /// `operation_error` is that of an operation which the body did not return.
+    pub(crate) fn into_transaction_timeout(
+        self,
+        set_by: Option<TimeoutSource>,
+        operation_error: Option<Self>,
+    ) -> Self {
         let error = self.into_timeout();
         match error.kind() {
             ErrorKind::Timeout(timeout) => {
                 let timeout = TimeoutError {
                     in_transaction: true,
+                    set_by,
+                    operation_error,
                     ..timeout.clone()
                 };
                 error.with_kind(ErrorKind::Timeout(timeout))
@@ -116,14 +145,30 @@ impl Error {
         }
     }
 
-    /// Adds the name and the namespace of the operation to a timeout. `in_transaction`: the time limit
-    /// is that of a transaction of the convenient API.
+    /// As [`timed_out`](Self::timed_out), with the setting of the time limit.
+    pub(crate) fn timed_out_by(set_by: Option<TimeoutSource>, step: &'static str) -> Self {
+        let error = Self::timed_out(step);
+        match error.kind() {
+            ErrorKind::Timeout(timeout) => {
+                let timeout = TimeoutError {
+                    set_by,
+                    ..timeout.clone()
+                };
+                error.with_kind(ErrorKind::Timeout(timeout))
+            }
+            _ => error,
+        }
+    }
+
+    /// Adds the name and the namespace of the operation to a timeout, and the setting of the time limit.
+    /// `in_transaction`: it is that of a transaction of the convenient API.
     pub(crate) fn with_operation(
         self,
         name: &str,
         database: &str,
         collection: Option<&str>,
         in_transaction: bool,
+        set_by: Option<TimeoutSource>,
     ) -> Self {
         match self.kind() {
             ErrorKind::Timeout(timeout) if timeout.operation.is_none() => {
@@ -135,6 +180,7 @@ impl Error {
                 let timeout = TimeoutError {
                     operation: Some(Arc::new(operation)),
                     in_transaction,
+                    set_by,
                     ..timeout.clone()
                 };
                 self.with_kind(ErrorKind::Timeout(timeout))
@@ -168,13 +214,23 @@ impl fmt::Display for TimeoutError {
             "operation"
         };
         write!(f, "the time limit of the {what} expired")?;
-        if let Some(operation) = &self.operation {
-            write!(f, " ({operation})")?;
+        match (&self.operation, self.set_by) {
+            (Some(operation), Some(source)) => write!(f, " ({operation}; set by {source})")?,
+            (Some(operation), None) => write!(f, " ({operation})")?,
+            (None, Some(source)) => write!(f, " (set by {source})")?,
+            (None, None) => {}
         }
         match &self.cause {
-            None => write!(f, " {}", self.step),
-            Some(cause) if !f.alternate() => write!(f, ": {cause}"),
-            Some(_) => Ok(()),
+            None => write!(f, " {}", self.step)?,
+            Some(cause) if !f.alternate() => write!(f, ": {cause}")?,
+            Some(_) => {}
+        }
+        match &self.operation_error {
+            Some(error) => write!(
+                f,
+                "; the body of the transaction succeeded although one of its operations failed: {error}"
+            ),
+            None => Ok(()),
         }
     }
 }

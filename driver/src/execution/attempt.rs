@@ -306,6 +306,7 @@ impl<'a> Attempt<'a> {
             self.timeout.check(self.server)?;
         }
         if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
+            connection.mark_transactional();
             explicit.change_transaction(|transaction| transaction.sending(part));
         }
         Ok(expects_reply)

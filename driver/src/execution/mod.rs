@@ -156,7 +156,7 @@ impl Executor {
                 loop {
                     let failure = match running.run_once(operation, &mut state).await {
                         Ok(mut output) => {
-                            state.attempt_succeeded();
+                            state.attempt_succeeded(|| operation.failure());
                             match O::cursor(&mut output).and_then(CursorReply::if_open) {
                                 Some(cursor) => {
                                     cursor.session = state.session.take();

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use super::{Executor, OperationState};
 use crate::{
-    Result, ServerAddress, operation::Operation, proto::server_selection::Criteria,
-    telemetry::LoggedSelection, topology::SelectedServer, types::deadline::Deadline,
+    Result, ServerAddress,
+    operation::Operation,
+    proto::server_selection::{Criteria, Patience},
+    telemetry::LoggedSelection,
+    topology::SelectedServer,
+    types::deadline::Deadline,
 };
 
 /// What a server is selected for.
@@ -17,8 +21,7 @@ pub(super) struct Wanted<'a> {
     pub(super) criteria: Criteria<'a>,
     /// Deprioritized servers: used only if no other is suitable.
     pub(super) avoid: &'a [ServerAddress],
-    /// Whether to wait until a server is suitable.
-    pub(super) waits: bool,
+    pub(super) patience: Patience,
 }
 
 impl Executor {
@@ -56,7 +59,7 @@ impl Executor {
             operation_id: state.scope.id,
             criteria,
             avoid: state.avoid(),
-            waits: operation.waits_for_server(),
+            patience: operation.patience(),
         };
         if state.transaction.is_some()
             && let Some(server) = self.select_at_once(criteria, state.avoid())
@@ -82,11 +85,9 @@ impl Executor {
         deadline: Deadline,
         on_wait: impl FnOnce(Option<Duration>),
     ) -> Result<SelectedServer> {
-        if !wanted.waits {
-            return self.topology.select_now(wanted.criteria, wanted.avoid);
-        }
+        let patience = wanted.patience;
         self.topology
-            .select(wanted.criteria, wanted.avoid, deadline, on_wait)
+            .select(wanted.criteria, wanted.avoid, patience, deadline, on_wait)
             .await
     }
 

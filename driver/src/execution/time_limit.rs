@@ -11,11 +11,14 @@ use crate::{
     operation::Operation,
     proto::timeout::{MaxTime, max_time_ms},
     topology::SelectedServer,
-    types::{deadline::Deadline, timeout::Timeout},
+    types::{
+        deadline::Deadline,
+        timeout::{TimeLimit, Timeout},
+    },
 };
 
 /// Starts the time limit of an operation. `own` is the option of the operation, `inherited` that of
-/// its collection, database or client.
+/// its collection, database, client or session.
 ///
 /// # Errors
 /// The session has the time limit of a transaction of the convenient API, which includes the
@@ -23,7 +26,7 @@ use crate::{
 pub(crate) fn start_timeout(
     own: Option<Duration>,
     session: Option<&Arc<ExplicitSession>>,
-    inherited: Option<Duration>,
+    inherited: Option<TimeLimit>,
 ) -> Result<Timeout> {
     if let Some(session) = session {
         let of_transaction = timeout_of_session(own, session)?;
@@ -31,7 +34,7 @@ pub(crate) fn start_timeout(
             return Ok(of_transaction);
         }
     }
-    Ok(Timeout::start(own.or(inherited)))
+    Ok(Timeout::start_with(own, inherited))
 }
 
 /// Starts the time limit of an abort: that of the transaction of the convenient API again from its
@@ -43,7 +46,7 @@ pub(crate) fn start_timeout(
 pub(crate) fn start_abort_timeout(own: Option<Duration>, session: &ExplicitSession) -> Result<Timeout> {
     timeout_of_session(own, session)?;
     let inherited = session.lock().abort_timeout();
-    Ok(Timeout::start(own.or(inherited)))
+    Ok(Timeout::start_with(own, inherited))
 }
 
 /// The time limit of the transaction of the convenient API that runs in the session. Unset outside of
@@ -115,6 +118,7 @@ impl OperationState<'_> {
             operation.collection(),
             self.explicit
                 .is_some_and(|session| session.lock().timeout().is_set()),
+            self.timeout.source(),
         )
     }
 }

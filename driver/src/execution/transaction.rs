@@ -126,16 +126,21 @@ impl OperationState<'_> {
 
     /// The operation returns this error.
     pub(super) fn failed(&self, error: &Error) {
-        if let (Some(session), Some(_)) = (self.explicit, self.transaction) {
-            session.change_transaction(|transaction| transaction.returned(error));
+        if let (Some(session), Some(command)) = (self.explicit, self.transaction) {
+            session.change_transaction(|transaction| transaction.returned(command, error));
             session.settle_pin();
         }
     }
 
-    /// An attempt succeeded.
-    pub(super) fn attempt_succeeded(&self) {
+    /// An attempt succeeded. `failure`: that of its write, in a reply with `ok: 1`.
+    pub(super) fn attempt_succeeded(&self, failure: impl FnOnce() -> Option<Error>) {
         if let (Some(session), Some(command)) = (self.explicit, self.transaction) {
-            session.change_transaction(|transaction| transaction.succeeded(command));
+            session.change_transaction(|transaction| {
+                transaction.succeeded(command);
+                if let Some(failure) = failure() {
+                    transaction.write_failed(failure);
+                }
+            });
             session.settle_pin();
         }
     }

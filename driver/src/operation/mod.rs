@@ -15,6 +15,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        server_selection::Patience,
         timeout::MaxTime,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter},
     },
@@ -70,9 +71,9 @@ pub(crate) trait Operation {
         None
     }
 
-    /// Whether server selection waits until a server is suitable. Otherwise the operation fails at once.
-    fn waits_for_server(&self) -> bool {
-        true
+    /// How long server selection waits until a server is suitable.
+    fn patience(&self) -> Patience {
+        Patience::UntilDeadline
     }
 
     /// Whether events omit the command and its reply (Command Logging and Monitoring, "Security").

@@ -39,7 +39,7 @@ pub(crate) enum WriteKind {
 
 impl WriteKind {
     /// The name of the command.
-    const fn command(self) -> &'static str {
+    pub(crate) const fn command(self) -> &'static str {
         match self {
             Self::Insert => "insert",
             Self::Update => "update",
@@ -48,7 +48,7 @@ impl WriteKind {
     }
 
     /// The identifier of the document sequence that holds the statements.
-    const fn sequence(self) -> &'static str {
+    pub(crate) const fn sequence(self) -> &'static str {
         match self {
             Self::Insert => "documents",
             Self::Update => "updates",

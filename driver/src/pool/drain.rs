@@ -12,7 +12,7 @@ use crate::{
     proto::cmap::ConnectionKey,
     types::{
         cancellation::run_until_cancelled,
-        deadline::Deadline,
+        deadline::{Deadline, Elapsed},
         in_flight::{Held, InFlight, OfBackground},
     },
 };
@@ -92,14 +92,20 @@ impl Drain {
         let given_up = Arc::clone(pool).drain_given_up(key);
         let draining = async {
             let mut drained = pin!(connection.drain_unused(killed));
-            let soon = Deadline::after(Some(PATIENCE)).run(drained.as_mut()).await;
-            if soon.is_err() {
-                pool.drain_overdue(key);
-                // The connection keeps its error.
-                drop(drained.await);
+            match Deadline::after(Some(PATIENCE)).run(drained.as_mut()).await {
+                Ok(drained) => drained,
+                Err(Elapsed) => {
+                    pool.drain_overdue(key);
+                    drained.await
+                }
             }
         };
-        run_until_cancelled(given_up, draining).await;
+        // The connection keeps its error.
+        if let Some(Ok(Some(state_change))) = run_until_cancelled(given_up, draining).await
+            && let Some(listener) = pool.listener.upgrade()
+        {
+            listener.state_changed(&pool.address, key, &state_change);
+        }
     }
 }
 

@@ -65,6 +65,12 @@ pub trait PoolListener: Send + Sync {
     fn handshake_succeeded(&self, address: &ServerAddress, hello: &HelloReply, time: Duration) {
         let _ = (address, hello, time);
     }
+
+    /// A late reply contains a "not writable primary" or "node is recovering" error. Called before the
+    /// connection is used again.
+    fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
+        let _ = (address, key, error);
+    }
 }
 
 /// A waiting request. Its receiver may be dropped before the answer.

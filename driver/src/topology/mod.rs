@@ -21,7 +21,10 @@ mod srv_poller;
 mod warm_up;
 mod watch;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::runtime::Handle;
 
@@ -31,7 +34,7 @@ use crate::{
     proto::{
         cmap::ConnectionKey,
         description::{ServerDescription, ServerType, TopologyDescription, TopologyType},
-        server_selection::Criteria,
+        server_selection::{Criteria, Patience},
     },
     types::deadline::Deadline,
 };
@@ -68,16 +71,18 @@ impl Topology {
         self.shared.try_select(criteria, avoid)
     }
 
-    /// Waits for a suitable server until the deadline, for at most `serverSelectionTimeoutMS`.
-    /// `on_wait` is called at most once, with the remaining time. The future can be dropped at any time.
+    /// Waits for a suitable server: as `patience` says, until the deadline, and for at most
+    /// `serverSelectionTimeoutMS`. `on_wait` is called at most once, with the remaining time. The future can be dropped at any time.
     pub(crate) async fn select(
         &self,
         criteria: Criteria<'_>,
         avoid: &[ServerAddress],
+        patience: Patience,
         deadline: Deadline,
         on_wait: impl FnOnce(Option<Duration>),
     ) -> Result<SelectedServer> {
         let settings = &self.shared.settings;
+        let began = Instant::now();
         let deadline = Deadline::after(Some(settings.server_selection_timeout)).min(deadline);
         let timeout = deadline.remaining().unwrap_or_default();
         let mut on_wait = Some(on_wait);
@@ -91,6 +96,14 @@ impl Topology {
             if self.shared.has_left(criteria) {
                 return Err(self.not_found(criteria, Duration::ZERO, SelectionEnd::ServerLeft));
             }
+            let gives_up = match patience {
+                Patience::None => true,
+                Patience::UntilFailedCheck => self.shared.has_failed_since(criteria, began),
+                Patience::UntilDeadline => false,
+            };
+            if gives_up {
+                return Err(self.not_found(criteria, Duration::ZERO, SelectionEnd::Unavailable));
+            }
             if let Some(on_wait) = on_wait.take() {
                 on_wait(deadline.remaining());
             }
@@ -101,16 +114,6 @@ impl Topology {
                 Err(_) => return Err(self.not_found(criteria, timeout, SelectionEnd::TimedOut)),
             }
         }
-    }
-
-    /// As [`select`](Self::select), without waiting.
-    pub(crate) fn select_now(
-        &self,
-        criteria: Criteria<'_>,
-        avoid: &[ServerAddress],
-    ) -> Result<SelectedServer> {
-        self.select_valid(criteria, avoid)?
-            .ok_or_else(|| self.not_found(criteria, Duration::ZERO, SelectionEnd::Unavailable))
     }
 
     /// A suitable server, if one is known now.

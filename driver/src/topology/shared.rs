@@ -158,6 +158,16 @@ impl Shared {
         !self.snapshot.load().servers.contains_key(address)
     }
 
+    /// Whether the server that the criteria name failed after this time, by a check or an operation.
+    pub(super) fn has_failed_since(&self, criteria: Criteria<'_>, time: Instant) -> bool {
+        let Criteria::Address(address) = criteria else {
+            return false;
+        };
+        let snapshot = self.snapshot.load();
+        let server = snapshot.description.servers.get(address);
+        server.is_some_and(|server| server.last_update().is_some_and(|update| update > time))
+    }
+
     /// Requests an immediate check of all servers.
     pub(super) fn request_checks(&self) {
         for server in self.snapshot.load().servers.values() {
@@ -383,6 +393,10 @@ impl Shared {
 impl PoolListener for Shared {
     fn handshake_failed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         self.handle_application_error(address, key, Phase::BeforeHandshakeCompletes, error);
+    }
+
+    fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
+        self.handle_error(address, key, error);
     }
 
     /// The hello reply of a pooled connection updates the description as that of a monitor does, if

@@ -43,7 +43,13 @@ async fn operations_do_not_wait_for_a_removed_server() {
     let topology = Topology::start(settings());
     let gone = ServerAddress::tcp("gone", 1);
     let error = topology
-        .select(Criteria::Address(&gone), &[], Deadline::NEVER, |_| {})
+        .select(
+            Criteria::Address(&gone),
+            &[],
+            Patience::UntilDeadline,
+            Deadline::NEVER,
+            |_| {},
+        )
         .await
         .unwrap_err();
     assert!(
@@ -52,10 +58,29 @@ async fn operations_do_not_wait_for_a_removed_server() {
     );
 }
 
+/// Nothing listens on the port of the seed.
+#[tokio::test]
+async fn a_selection_ends_at_the_failed_check_of_its_server_or_does_not_wait() {
+    let topology = Topology::start(settings());
+    let seed = ServerAddress::tcp("127.0.0.1", 9);
+    for patience in [Patience::None, Patience::UntilFailedCheck] {
+        let criteria = Criteria::Address(&seed);
+        let selected = topology.select(criteria, &[], patience, Deadline::NEVER, |_| {});
+        let error = selected.await.unwrap_err();
+        assert!(error.to_string().contains("not available now"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn a_selection_ends_when_the_client_does() {
     let topology = Topology::start(settings());
-    let waiting = topology.select(Criteria::Writable, &[], Deadline::NEVER, |_| {});
+    let waiting = topology.select(
+        Criteria::Writable,
+        &[],
+        Patience::UntilDeadline,
+        Deadline::NEVER,
+        |_| {},
+    );
     let (selected, ()) = tokio::join!(waiting, async { topology.close() });
     assert!(matches!(selected.unwrap_err().kind(), ErrorKind::Shutdown));
 }

@@ -10,6 +10,7 @@ pub(crate) mod concern;
 pub(crate) mod cursor_type;
 pub(crate) mod deadline;
 pub(crate) mod driver_info;
+pub(crate) mod explain_verbosity;
 pub(crate) mod hint;
 pub(crate) mod in_flight;
 pub(crate) mod namespace;

@@ -13,11 +13,83 @@ use tokio::time::Instant;
 
 use super::deadline::Deadline;
 
-/// The time limit of one operation, in 8 bytes: it is part of the future of every operation.
+/// Which setting of `timeoutMS` limits an operation. The innermost applies ([Client Side Operations
+/// Timeout], "timeoutMS").
+///
+/// [Client Side Operations Timeout]:
+/// https://github.com/mongodb/specifications/blob/master/source/client-side-operations-timeout/client-side-operations-timeout.md
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TimeoutSource {
+    /// The option `timeout` of the operation.
+    Operation,
+    /// [`default_timeout`](crate::action::StartSession::default_timeout) of the session.
+    Session,
+    /// The option `timeout` of a transaction of the [convenient API](crate::Client::transaction).
+    Transaction,
+    /// [`Collection::with_timeout`](crate::Collection::with_timeout).
+    Collection,
+    /// [`Database::with_timeout`](crate::Database::with_timeout).
+    Database,
+    /// [`ClientOptions::timeout`](crate::options::ClientOptions::timeout), or `timeoutMS` of the
+    /// connection string.
+    Client,
+    /// The option `timeout` of a call or a stream of GridFS, or else the timeout of its bucket. A bucket
+    /// inherits that of its database.
+    GridFs,
+}
+
+impl TimeoutSource {
+    const ALL: [Self; 7] = [
+        Self::Operation,
+        Self::Session,
+        Self::Transaction,
+        Self::Collection,
+        Self::Database,
+        Self::Client,
+        Self::GridFs,
+    ];
+}
+
+impl fmt::Display for TimeoutSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Operation => "the timeout of the operation",
+            Self::Session => "default_timeout of the session",
+            Self::Transaction => "the timeout of the transaction",
+            Self::Collection => "the timeout of the collection",
+            Self::Database => "the timeout of the database",
+            Self::Client => "timeoutMS of the client",
+            Self::GridFs => "the timeout of the GridFS call or bucket",
+        })
+    }
+}
+
+/// `timeoutMS` of a session, a handle or a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimit {
+    /// Zero means no limit.
+    pub limit: Duration,
+    /// Where it is set.
+    pub source: TimeoutSource,
+}
+
+impl TimeLimit {
+    /// The time limit of an option.
+    pub fn of(limit: Duration, source: TimeoutSource) -> Self {
+        Self { limit, source }
+    }
+}
+
+/// The time limit of one operation, in 8 bytes: it is part of the future of every operation. The last
+/// bits of the nanoseconds are the [source](TimeoutSource).
 ///
 /// The default is [`UNSET`](Self::UNSET).
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timeout(u64);
+
+/// The bits of [`Timeout`] that are the source.
+const SOURCE: u64 = 7;
 
 const _: () = assert!(size_of::<Timeout>() <= size_of::<Deadline>());
 
@@ -40,7 +112,34 @@ impl Timeout {
     /// The operation must have ended at this time. No limit if it is centuries away.
     pub fn at(at: Instant) -> Self {
         let nanos = at.saturating_duration_since(*ORIGIN).as_nanos();
-        u64::try_from(nanos).map_or(Self::INFINITE, |nanos| Self(nanos.max(1)))
+        u64::try_from(nanos).map_or(Self::INFINITE, |nanos| Self(nanos.max(SOURCE + 1) & !SOURCE))
+    }
+
+    /// The time limit of an operation that begins now, by its own option or else an inherited one.
+    pub fn start_with(own: Option<Duration>, inherited: Option<TimeLimit>) -> Self {
+        match (own, inherited) {
+            (None, Some(TimeLimit { limit, source })) => Self::start(Some(limit)).with_source(source),
+            (own, _) => Self::start(own),
+        }
+    }
+
+    /// The same time limit, with the setting that it comes from.
+    #[must_use]
+    pub fn with_source(self, source: TimeoutSource) -> Self {
+        match self {
+            Self::UNSET | Self::INFINITE => self,
+            Self(nanos) => Self((nanos & !SOURCE) | source as u64),
+        }
+    }
+
+    /// The setting that the time limit comes from. `None` without a limit.
+    pub fn source(self) -> Option<TimeoutSource> {
+        match self {
+            Self::UNSET | Self::INFINITE => None,
+            Self(nanos) => TimeoutSource::ALL
+                .into_iter()
+                .find(|source| *source as u64 == nanos & SOURCE),
+        }
     }
 
     /// The time limit of an operation that begins now. Zero means no limit, and so does a time too
@@ -66,7 +165,7 @@ impl Timeout {
         match self {
             Self::UNSET => Deadline::after(older),
             Self::INFINITE => Deadline::NEVER,
-            Self(nanos) => Deadline::at(*ORIGIN + Duration::from_nanos(nanos)),
+            Self(nanos) => Deadline::at(*ORIGIN + Duration::from_nanos(nanos & !SOURCE)),
         }
     }
 
@@ -140,8 +239,27 @@ mod tests {
         let older = Some(Duration::from_secs(1));
         assert!(Timeout::UNSET.deadline(older).remaining() <= older);
         assert_eq!(Timeout::UNSET.deadline(None), Deadline::NEVER);
-        let now = Instant::now();
-        assert_eq!(Timeout::at(now).deadline(older), Deadline::at(now));
+        let later = Timeout::at(Instant::now() + Duration::from_secs(60));
+        assert!(later.deadline(older).remaining() > older);
+    }
+
+    #[test]
+    fn a_time_limit_knows_the_setting_that_it_comes_from() {
+        let minute = Duration::from_secs(60);
+        let own = Timeout::start(Some(minute));
+        assert_eq!(own.source(), Some(TimeoutSource::Operation));
+        for source in TimeoutSource::ALL {
+            let limit = TimeLimit::of(minute, source);
+            let inherited = Timeout::start_with(None, Some(limit));
+            assert_eq!(inherited.source(), Some(source));
+            assert!(inherited.remaining() > Some(minute / 2) && inherited.remaining() <= Some(minute));
+            let replaced = Timeout::start_with(Some(minute), Some(limit));
+            assert_eq!(replaced.source(), Some(TimeoutSource::Operation));
+            for unlimited in [Timeout::UNSET, Timeout::INFINITE] {
+                assert_eq!(unlimited.with_source(source), unlimited);
+                assert_eq!(unlimited.source(), None);
+            }
+        }
     }
 
     #[test]

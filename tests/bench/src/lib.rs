@@ -19,6 +19,7 @@
 //! cargo run --release -p marula-bench -- check     # counts, compared with ceilings.toml
 //! cargo run --release -p marula-bench -- profile   # instructions by function
 //! cargo run --release -p marula-bench -- cost      # dependencies, build time, binary size
+//! cargo run --release -p marula-bench -- compile   # time of cargo check for many models and queries
 //! ```
 //!
 //! Times depend on the machine and its load: compare medians of the same run, and check the ranges.

@@ -7,6 +7,7 @@ use std::{borrow::Cow, marker::PhantomData};
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -151,6 +152,35 @@ impl<'a, T> Aggregate<'a, T> {
     aggregate_options! { option_setters { AggregateOptions } }
 
     session_setter!();
+
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, whole_database, pipeline, deferred, mut options, session, .. } = self;
+            let (max_time, timeout) = (options.max_time, options.timeout);
+            let errors = [deferred, std::mem::take(&mut options.deferred)];
+            let writes = writes(&pipeline);
+            let (concern, preference) = (options.read_concern.take(), options.read_preference.take());
+            let explained = if writes {
+                Explained::AggregateWithWrite(preference)
+            } else {
+                Explained::Read(concern, preference)
+            };
+            Explain::new(collection, session, errors, explained, move |collection, command, server| {
+                let mut operation = AggregateOperation {
+                    scope: collection.read_scope(None, None),
+                    whole_database,
+                    pipeline: &pipeline,
+                    writes,
+                    has_max_time: true,
+                    options: &options,
+                    write_concern: collection.write_concern(),
+                };
+                operation.build(command, server)
+            })
+            .of_database(whole_database)
+            .with_limits(max_time, timeout)
+        }
+    }
 
     pub(super) fn in_session(mut self, session: InSession<'a>) -> Self {
         self.session = session;

@@ -2,9 +2,12 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
+use std::borrow::Cow;
+
 use super::{
-    InSession, awaitable, check_read_concern,
+    Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -67,6 +70,20 @@ impl<'a> EstimatedDocumentCount<'a> {
     crate::__estimated_document_count_options! { option_setters { EstimatedDocumentCountOptions } }
 
     session_setter!();
+
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, mut options, session } = self;
+            let (max_time, timeout) = (options.max_time, options.timeout);
+            let errors = [std::mem::take(&mut options.deferred), Deferred::default()];
+            let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
+            Explain::new(Cow::Borrowed(collection), session, errors, explained, move |collection, command, server| {
+                let scope = collection.read_scope(None, None);
+                Count { scope, options: &options }.build(command, server)
+            })
+            .with_limits(max_time, timeout)
+        }
+    }
 
     async fn run(mut self) -> Result<u64> {
         let options = &mut self.options;

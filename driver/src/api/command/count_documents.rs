@@ -10,6 +10,7 @@ use super::{
     aggregate::{Aggregate, AggregateOptions},
     awaitable,
     declare::{define_options, option_setters},
+    explain::{Explain, explain_method},
     session_setter,
 };
 use crate::{
@@ -94,12 +95,22 @@ impl<'a> CountDocuments<'a> {
 
     session_setter!();
 
-    /// Runs `$match`, `$skip`, `$limit` and `$group` (CRUD, "countDocuments").
-    async fn run(self) -> Result<u64> {
-        #[derive(Deserialize)]
-        struct Counted {
-            n: i64,
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let collection = self.collection;
+            match self.into_aggregate() {
+                Ok(aggregate) => aggregate.explain(),
+                Err(error) => {
+                    let mut deferred = Deferred::default();
+                    deferred.check(Err(error));
+                    Aggregate::of_collection(collection, [] as [Document; 0]).explain().with_error(deferred)
+                }
+            }
         }
+    }
+
+    /// `$match`, `$skip`, `$limit` and `$group` (CRUD, "countDocuments").
+    fn into_aggregate(self) -> Result<Aggregate<'a>> {
         self.deferred.into_result()?;
         let options = self.options;
         options.deferred.into_result()?;
@@ -125,9 +136,16 @@ impl<'a> CountDocuments<'a> {
                 read_preference: options.read_preference,
                 ..AggregateOptions::default()
             })
-            .in_session(self.session)
-            .with_type::<Counted>();
-        let mut cursor = aggregate.await?;
+            .in_session(self.session);
+        Ok(aggregate)
+    }
+
+    async fn run(self) -> Result<u64> {
+        #[derive(Deserialize)]
+        struct Counted {
+            n: i64,
+        }
+        let mut cursor = self.into_aggregate()?.with_type::<Counted>().await?;
         // If no document matches, the pipeline returns no group.
         let counted = cursor.try_next().await?.map_or(0, |counted| counted.n);
         Ok(u64::try_from(counted).unwrap_or_default())

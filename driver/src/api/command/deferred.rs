@@ -46,6 +46,11 @@ impl Deferred {
         }
     }
 
+    /// The first error of both.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0.or(other.0))
+    }
+
     /// Returns the stored error and removes it.
     pub(crate) fn take_result(&mut self) -> Result<()> {
         self.0.take().map_or(Ok(()), Err)

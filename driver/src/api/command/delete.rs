@@ -3,10 +3,13 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
+use std::borrow::Cow;
+
 use super::{
     Deferred, InSession, awaitable,
     batcher::send_single,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, build_single, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -106,6 +109,20 @@ impl<'a> Delete<'a> {
     crate::__delete_options! { option_setters { DeleteOptions } }
 
     session_setter!();
+
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, filter, multi, deferred, mut options, session } = self;
+            let timeout = options.timeout;
+            let errors = [deferred, std::mem::take(&mut options.deferred)];
+            let collection = Cow::Borrowed(collection);
+            Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
+                let mut statement = DeleteStatement { filter: &filter, multi, options: &options };
+                build_single(&mut statement, collection, command, server)
+            })
+            .with_limits(None, timeout)
+        }
+    }
 
     async fn run(&mut self) -> Result<DeleteResult> {
         self.deferred.take_result()?;

@@ -2,9 +2,12 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
+use std::borrow::Cow;
+
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -74,6 +77,25 @@ impl<'a> Distinct<'a> {
     crate::__distinct_options! { option_setters { DistinctOptions } }
 
     session_setter!();
+
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, field, filter, deferred, mut options, session } = self;
+            let (max_time, timeout) = (options.max_time, options.timeout);
+            let errors = [deferred, std::mem::take(&mut options.deferred)];
+            let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
+            Explain::new(Cow::Borrowed(collection), session, errors, explained, move |collection, command, server| {
+                let mut operation = DistinctOperation {
+                    scope: collection.read_scope(None, None),
+                    field: &field,
+                    filter: &filter,
+                    options: &options,
+                };
+                operation.build(command, server)
+            })
+            .with_limits(max_time, timeout)
+        }
+    }
 
     async fn run(&mut self) -> Result<Vec<Bson>> {
         self.deferred.take_result()?;

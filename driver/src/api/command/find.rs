@@ -4,13 +4,14 @@
 //! [Find, getMore and killCursors Commands]:
 //!     https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
 
-use std::marker::PhantomData;
+use std::{borrow::Cow, marker::PhantomData};
 
 use serde::de::DeserializeOwned;
 
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -189,6 +190,13 @@ impl<'a, T> Find<'a, T> {
 
     session_setter!();
 
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, filter, deferred, options, session } = self;
+            explain(collection.inner(), session, filter, deferred, options)
+        }
+    }
+
     async fn run(&mut self) -> Result<Cursor<T>> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
@@ -252,15 +260,19 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
         }
     }
 
+    explain_method! {
+        pub fn explain(self) -> Explain<'a> {
+            let Self { collection, filter, deferred, mut options, session, .. } = self;
+            limit_to_one(&mut options);
+            explain(collection, session, filter, deferred, options)
+        }
+    }
+
     async fn run(&mut self) -> Result<Option<T>> {
         self.deferred.take_result()?;
         self.options.deferred.take_result()?;
         check_read_concern(self.session, self.options.read_concern.as_deref())?;
-        // `limit: 1` and `singleBatch: true`.
-        self.options.limit = Some(-1);
-        self.options.batch_size = None;
-        self.options.no_cursor_timeout = None;
-        self.options.cursor_type = None;
+        limit_to_one(&mut self.options);
         let inner = self.collection;
         let timeout = inner.start_timeout(self.options.timeout, self.session)?;
         let mut operation = FindOneOperation {
@@ -276,6 +288,36 @@ impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {
 
 awaitable!(in place ['a, T: Send + Sync + 'a] Find<'a, T> => Cursor<T>);
 awaitable!(in place ['a, T: DeserializeOwned + Send + Sync + 'static] FindOne<'a, T> => Option<T>);
+
+/// The options of a query of one document: `limit: 1` and `singleBatch: true`.
+fn limit_to_one(options: &mut FindOptions) {
+    options.limit = Some(-1);
+    options.batch_size = None;
+    options.no_cursor_timeout = None;
+    options.cursor_type = None;
+}
+
+fn explain<'a>(
+    collection: &'a CollectionInner,
+    session: InSession<'a>,
+    filter: RawDocumentBuf,
+    deferred: Deferred,
+    mut options: FindOptions,
+) -> Explain<'a> {
+    let (max_time, timeout) = (options.max_time, options.timeout);
+    let errors = [deferred, std::mem::take(&mut options.deferred)];
+    let explained = Explained::Read(options.read_concern.take(), options.read_preference.take());
+    Explain::new(
+        Cow::Borrowed(collection),
+        session,
+        errors,
+        explained,
+        move |collection, command, server| {
+            FindOperation::new(collection, &filter, &options).build(command, server)
+        },
+    )
+    .with_limits(max_time, timeout)
+}
 
 /// The `find` command, returning a cursor.
 struct FindOperation<'a> {

@@ -3,13 +3,14 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
-use std::marker::PhantomData;
+use std::{borrow::Cow, marker::PhantomData};
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Deferred, InSession, awaitable,
     declare::{define_options, option_setters},
+    explain::{Explain, Explained, explain_method},
     session_setter,
     update::{
         IntoUpdate, Modification, UpdateModification, array_filter_options, replacement_of, upsert_options,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     Collection, Error, Namespace, Result,
-    bson::{IntoDocument, RawDocument, RawDocumentBuf, find_element},
+    bson::{Document, IntoDocument, RawDocument, RawDocumentBuf, find_element},
     operation::{
         Operation, OperationOverrides, Properties, ReplyContext, decode_owned, write_command::check_hint,
         write_result,
@@ -242,6 +243,32 @@ macro_rules! find_and_modify_action {
             crate::$list! { option_setters { $Options } }
 
             session_setter!();
+
+            explain_method! {
+                pub fn explain(self) -> Explain<'a> {
+                    let Self { collection, filter, change, mut options, session } = self;
+                    let Change(modification, deferred) = change;
+                    let (max_time, timeout) = (options.max_time, options.timeout);
+                    let errors = [deferred, std::mem::take(&mut options.deferred)];
+                    let collection = Cow::Borrowed(collection.inner());
+                    Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
+                        if let Some(modification) = &modification {
+                            modification.validate()?;
+                        }
+                        let mut operation = FindAndModify {
+                            namespace: collection.namespace(),
+                            filter: &filter,
+                            modification: modification.as_ref(),
+                            options: &options,
+                            has_hint: options.hint.is_some(),
+                            write_concern: collection.write_concern(),
+                            document: PhantomData::<fn() -> Document>,
+                        };
+                        operation.build(command, server)
+                    })
+                    .with_limits(max_time, timeout)
+                }
+            }
 
             async fn run(&mut self) -> Result<Option<T>> {
                 let Change(modification, deferred) = &mut self.change;

@@ -17,6 +17,7 @@ use crate::{
     proto::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
+        server_selection::Patience,
         session::ServerSession,
         timeout::MaxTime,
     },
@@ -61,8 +62,12 @@ impl Operation for GetMore<'_> {
         Some(self.transaction)
     }
 
-    fn waits_for_server(&self) -> bool {
-        !self.resumes_elsewhere
+    fn patience(&self) -> Patience {
+        if self.resumes_elsewhere {
+            Patience::None
+        } else {
+            Patience::UntilDeadline
+        }
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {

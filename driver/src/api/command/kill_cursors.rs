@@ -12,6 +12,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         retry::Intent,
+        server_selection::Patience,
         session::ServerSession,
     },
 };
@@ -25,7 +26,7 @@ pub(in crate::api) struct KillCursors<'a> {
     /// The transaction of the explicit session that the cursor was opened in.
     pub(in crate::api) transaction: Option<i64>,
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
-    pub(in crate::api) waits_for_server: bool,
+    pub(in crate::api) patience: Patience,
 }
 
 impl Operation for KillCursors<'_> {
@@ -54,8 +55,8 @@ impl Operation for KillCursors<'_> {
         Some(self.transaction)
     }
 
-    fn waits_for_server(&self) -> bool {
-        self.waits_for_server
+    fn patience(&self) -> Patience {
+        self.patience
     }
 
     fn pin(&mut self) -> Option<&mut Option<Box<PooledConnection>>> {

@@ -28,6 +28,7 @@ mod drop_indexes;
 mod drop_search_index;
 mod end_sessions;
 mod end_transaction;
+mod explain;
 mod find;
 mod find_and_modify;
 mod get_more;
@@ -62,6 +63,7 @@ pub(crate) mod action {
         drop_database::DropDatabase,
         drop_indexes::DropIndex,
         drop_search_index::DropSearchIndex,
+        explain::Explain,
         find::{Find, FindOne},
         find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate},
         insert::{InsertMany, InsertOne},
@@ -93,6 +95,7 @@ pub(crate) mod options {
         drop::DropCollectionOptions,
         drop_database::DropDatabaseOptions,
         drop_indexes::DropIndexOptions,
+        explain::ExplainOptions,
         find::FindOptions,
         find_and_modify::{FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions},
         insert::{InsertManyOptions, InsertOneOptions},

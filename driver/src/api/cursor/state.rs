@@ -7,22 +7,19 @@ use std::{
 };
 
 use super::{
-    super::{
-        Client,
-        command::{GetMore, KillCursors},
-    },
+    super::{Client, command::GetMore},
     backoff::Backoff,
+    kill::KillOnDrop,
     time_limit::CursorTimeout,
 };
 use crate::{
-    Error, ErrorKind, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
+    Error, ErrorKind, RETRYABLE_ERROR, Result,
     bson::Bson,
     connection::Condition,
     execution::ExplicitSession,
     operation::cursor::{Batch, CursorReply},
     pool::PooledConnection,
     proto::session::ServerSession,
-    telemetry::OperationScope,
     types::timeout::Timeout,
 };
 
@@ -192,7 +189,10 @@ impl State {
             tokio::time::sleep(delay.min(left)).await;
             if left < delay {
                 self.call = None;
-                return Err(Error::timed_out("while a tailable cursor had no documents"));
+                return Err(Error::timed_out_by(
+                    timeout.source(),
+                    "while a tailable cursor had no documents",
+                ));
             }
         }
         let fetched = self.fetch_at_once(timeout).await;
@@ -405,96 +405,6 @@ impl Drop for State {
             return;
         }
         let kill = self.kill_on_drop(true);
-        self.client.executor().spawn(kill.free());
-    }
-}
-
-/// Closes a cursor on the server. If the future of [`free`](Self::free) is dropped before
-/// killCursors has ended, or the server is not available now, killCursors is sent in the background.
-struct KillOnDrop {
-    client: Client,
-    id: i64,
-    namespace: Namespace,
-    address: ServerAddress,
-    session: Option<ServerSession>,
-    /// The explicit session. `None` in the background, because the application may use the session
-    /// at the same time.
-    explicit: Option<Arc<ExplicitSession>>,
-    /// The transaction that the cursor was opened in.
-    transaction: Option<i64>,
-    scope: OperationScope,
-    /// `timeoutMS` of killCursors, which starts when it is sent.
-    timeout: Option<Duration>,
-    is_pinned: bool,
-    pin: Option<Box<PooledConnection>>,
-    /// Whether killCursors is sent by a task of its own, and not by a call of the application.
-    in_background: bool,
-}
-
-impl KillOnDrop {
-    /// Sends killCursors, then returns the session and the connection to their pools.
-    async fn free(mut self) {
-        if let Some(session) = &mut self.session {
-            session.touch(Instant::now());
-        }
-        let mut operation = KillCursors {
-            id: self.id,
-            namespace: &self.namespace,
-            address: &self.address,
-            session: self.session.as_ref(),
-            transaction: self.transaction,
-            pin: &mut self.pin,
-            waits_for_server: self.in_background,
-        };
-        let (executor, explicit) = (self.client.executor(), self.explicit.as_ref());
-        // The server closes idle cursors after 10 minutes, so an error is ignored.
-        let freed = executor
-            .run_in_scope(
-                &self.scope,
-                explicit,
-                Timeout::start(self.timeout),
-                &mut operation,
-            )
-            .await;
-        if matches!(&freed, Err(error) if error.is_server_unavailable()) {
-            // Sent in the background, which waits for the server.
-            self.client.executor().give_back(self.session.take());
-            return;
-        }
-        self.id = 0;
-        drop(self.pin.take());
-        if freed.is_err_and(|error| error.is_network())
-            && let Some(session) = &mut self.session
-        {
-            session.mark_dirty();
-        }
-        self.client.executor().give_back(self.session.take());
-    }
-}
-
-impl Drop for KillOnDrop {
-    /// The future that closes the cursor was dropped, or its server is not available. The cursor is
-    /// closed in the background, without a session, since killCursors may have been sent already.
-    fn drop(&mut self) {
-        // The server closes the cursor of a transaction at the end of it.
-        let is_in_transaction = self.transaction.is_some();
-        if self.id == 0 || self.in_background || is_in_transaction || (self.is_pinned && self.pin.is_none()) {
-            return;
-        }
-        let kill = Self {
-            client: self.client.clone(),
-            id: std::mem::take(&mut self.id),
-            namespace: self.namespace.clone(),
-            address: self.address.clone(),
-            session: None,
-            explicit: None,
-            transaction: None,
-            scope: self.scope.untraced(),
-            timeout: self.timeout,
-            is_pinned: self.is_pinned,
-            pin: self.pin.take(),
-            in_background: true,
-        };
         self.client.executor().spawn(kill.free());
     }
 }

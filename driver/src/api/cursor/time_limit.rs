@@ -9,7 +9,11 @@ use super::super::command::InSession;
 use crate::{
     Error, Result,
     execution::{admit, start_timeout},
-    types::{cursor_type::CursorType, timeout::Timeout, timeout_mode::TimeoutMode},
+    types::{
+        cursor_type::CursorType,
+        timeout::{TimeLimit, Timeout, TimeoutSource},
+        timeout_mode::TimeoutMode,
+    },
 };
 
 /// The options that determine the time limits of a cursor.
@@ -18,12 +22,14 @@ pub(in crate::api) struct CursorTimeoutOptions {
     /// `timeoutMS` of the operation.
     pub(in crate::api) own: Option<Duration>,
     /// `timeoutMS` of the collection, the database or the client.
-    pub(in crate::api) inherited: Option<Duration>,
+    pub(in crate::api) inherited: Option<TimeLimit>,
     pub(in crate::api) mode: Option<TimeoutMode>,
     pub(in crate::api) cursor_type: CursorType,
     pub(in crate::api) max_await_time: Option<Duration>,
     /// The client shuts down.
     pub(in crate::api) is_closing: bool,
+    /// The operation is part of a call of GridFS, and has what is left of its time limit.
+    pub(in crate::api) is_part: bool,
 }
 
 /// The time limits of a cursor, which begin with the operation that returns it.
@@ -48,10 +54,17 @@ impl CursorTimeoutOptions {
     /// that has one. The client shuts down, and the operation is not part of a transaction.
     pub(in crate::api) fn start(self, session: InSession<'_>) -> Result<CursorTimeout> {
         admit(self.is_closing, session)?;
-        let operation = start_timeout(self.own, session, self.inherited)?;
+        let mut operation = start_timeout(self.own, session, self.inherited)?;
+        if self.is_part && self.own.is_some() {
+            operation = operation.with_source(TimeoutSource::GridFs);
+        }
         // The time limit of a transaction includes all its commands.
         let of_transaction = session.and_then(|session| session.lock().run_limit());
-        let limit = of_transaction.or(self.own).or(self.inherited);
+        let inherited = self.inherited.map(|inherited| inherited.limit);
+        let limit = of_transaction
+            .map(|of_transaction| of_transaction.limit)
+            .or(self.own)
+            .or(inherited);
         if self.mode.is_some() && !operation.is_set() {
             return Err(Error::invalid_argument(
                 "a timeout mode requires a timeout (timeoutMS) of the operation, the collection, the database or the \
@@ -122,7 +135,11 @@ impl CursorTimeout {
     /// The time limit of a call that fetches documents, which begins now.
     pub(in crate::api) fn of_call(&self) -> Timeout {
         if self.is_per_iteration {
-            Timeout::start(self.limit)
+            let timeout = Timeout::start(self.limit);
+            match self.operation.source() {
+                Some(source) => timeout.with_source(source),
+                None => timeout,
+            }
         } else {
             self.operation
         }
@@ -158,7 +175,7 @@ mod tests {
         };
         assert!(refused(options).contains("requires a timeout"));
         let options = CursorTimeoutOptions {
-            inherited: Some(SECOND),
+            inherited: Some(TimeLimit::of(SECOND, TimeoutSource::Client)),
             cursor_type: CursorType::Tailable,
             ..options
         };

@@ -12,7 +12,10 @@ use crate::{
     error::GridFsError,
     execution::Executor,
     proto::gridfs::{GridFsFile, Revision, delete_batches, has_index, is_valid_id},
-    types::{read_preference::ReadPreference, timeout::Timeout},
+    types::{
+        read_preference::ReadPreference,
+        timeout::{Timeout, TimeoutSource},
+    },
 };
 
 /// The collections of a bucket, and whether its indexes have been checked.
@@ -57,7 +60,10 @@ fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
 }
 
 fn expired() -> Error {
-    Error::timed_out("before the next command of the GridFS operation was sent")
+    Error::timed_out_by(
+        Some(TimeoutSource::GridFs),
+        "before the next command of the GridFS operation was sent",
+    )
 }
 
 impl Store {
@@ -88,7 +94,7 @@ impl Store {
 
     /// The full time limit of the bucket, for an abort in the background.
     pub(super) fn full_timeout(&self) -> Timeout {
-        Timeout::start(self.database.concerns().timeout)
+        Timeout::start_with(None, self.database.concerns().timeout)
     }
 
     pub(super) fn is_acknowledged(&self) -> bool {

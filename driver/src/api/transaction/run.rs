@@ -10,7 +10,10 @@ use crate::{
     ClientSession, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     execution::{ExplicitSession, start_timeout},
     proto::session::{AfterCommit, RunTimeout, Transaction, TransactionRun},
-    types::{timeout::Timeout, transaction_options::TransactionOptions},
+    types::{
+        timeout::{TimeLimit, Timeout, TimeoutSource},
+        transaction_options::TransactionOptions,
+    },
 };
 
 /// The attempts of one transaction, with their time limit.
@@ -26,6 +29,8 @@ pub(super) struct Attempts {
     session: Arc<ExplicitSession>,
     /// The error for which the transaction is run again.
     cause: Option<Error>,
+    /// The error of an operation in that attempt, if its body succeeded nevertheless.
+    operation_error: Option<Error>,
 }
 
 impl Attempts {
@@ -41,8 +46,12 @@ impl Attempts {
     ) -> Result<Self> {
         let session = Arc::clone(session.shared());
         let inherited = session.lock().default_timeout();
-        let whole = start_timeout(timeout, Some(&session), inherited)?;
-        let option = timeout.or(inherited);
+        let option = timeout.map(|limit| TimeLimit::of(limit, TimeoutSource::Transaction));
+        let option = option.or(inherited);
+        let mut whole = start_timeout(timeout, Some(&session), inherited)?;
+        if timeout.is_some() {
+            whole = whole.with_source(TimeoutSource::Transaction);
+        }
         let outer = session.lock().begin_run(RunTimeout { whole, option });
         Ok(Self {
             timeout: whole,
@@ -53,6 +62,7 @@ impl Attempts {
             began: Instant::now(),
             limit,
             cause: None,
+            operation_error: None,
         })
     }
 
@@ -70,13 +80,18 @@ impl Attempts {
             && let Some(pause) = self.run.pause(session.client().executor().jitter())
         {
             if !self.allows(pause) {
-                return Err(cause.into_transaction_timeout());
+                return Err(self.timed_out(cause));
             }
             tokio::time::sleep(pause).await;
         }
         session.begin(self.options.clone())?;
         self.run.begin();
         Ok(())
+    }
+
+    /// The time limit expired, and `error` is why the transaction is not complete.
+    fn timed_out(&mut self, error: Error) -> Error {
+        error.into_transaction_timeout(self.timeout.source(), self.operation_error.take())
     }
 
     /// Commits, or aborts if the body failed. Returns the outcome of the whole run, or `None` if the
@@ -91,6 +106,7 @@ impl Attempts {
             Err(error) => {
                 // Before the abort, which has errors of its own.
                 let cause = transient(session, &error);
+                self.operation_error = None;
                 let is_aborted = abort_open(session).await;
                 self.cause = cause.filter(|_| is_aborted);
                 return self.cause.is_none().then_some(Err(error));
@@ -103,6 +119,11 @@ impl Attempts {
             let Err(mut error) = session.commit(None).await else {
                 return Some(Ok(value));
             };
+            self.operation_error = self
+                .session
+                .lock()
+                .transaction()
+                .and_then(|transaction| transaction.operation_error().cloned());
             let next = TransactionRun::after_commit(&error);
             let has_time = self.allows(Duration::ZERO) && !error.is_too_late();
             if next == AfterCommit::CommitAgain && has_time {
@@ -125,7 +146,7 @@ impl Attempts {
             let is_aborted = abort_open(session).await;
             self.session.end_transaction_span();
             return match next {
-                AfterCommit::CommitAgain => Some(Err(error.into_transaction_timeout().into())),
+                AfterCommit::CommitAgain => Some(Err(self.timed_out(error).into())),
                 AfterCommit::RunAgain if is_aborted => {
                     self.cause = Some(error);
                     None

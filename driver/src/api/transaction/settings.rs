@@ -137,7 +137,8 @@ impl TransactionSettings {
     /// # Errors
     /// The errors of the body and the commit, unchanged. If the time limit has expired, an error
     /// with [`is_timeout`](Error::is_timeout), the labels of the last error, and the last error as
-    /// its source.
+    /// its source. The error of an operation that the body did not return is
+    /// [`operation_error`](crate::TimeoutError::operation_error).
     ///
     /// # Cancel safety
     /// If the future is dropped, the transaction is aborted in the background, unless its commit was

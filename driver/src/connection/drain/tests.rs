@@ -34,6 +34,7 @@ async fn connected() -> (Connection, TcpStream) {
         read: ReadBuffer::default(),
         compression: None,
         last_request: 0,
+        transactional_request: None,
         exhaust: false,
         is_established: true,
         state: State::Idle,
@@ -307,4 +308,42 @@ async fn a_cursor_in_a_late_reply_is_killed() {
         }
         works(&mut connection, &mut peer).await;
     }
+}
+
+/// The server closes it with the transaction.
+#[tokio::test]
+async fn a_cursor_of_a_transaction_is_not_killed() {
+    let cursor = rawdoc! { "firstBatch": [], "id": 7_i64, "ns": "shop.orders" };
+    let (mut connection, mut peer) = connected().await;
+    begin(&mut connection, 1);
+    connection.mark_transactional();
+    connection.send(Deadline::NEVER).await.unwrap();
+    request(&mut peer).await;
+    let body = rawdoc! { "ok": 1.0, "cursor": cursor };
+    peer.write_all(&reply(connection.request_id(), 0, &body))
+        .await
+        .unwrap();
+    let drained = connection.drain_unused(KilledCursors::All).await.unwrap();
+    assert!(drained.is_none());
+    works(&mut connection, &mut peer).await;
+}
+
+#[tokio::test]
+async fn a_state_change_in_a_late_reply_is_returned() {
+    let (mut connection, mut peer) = connected().await;
+    send(&mut connection, &mut peer).await;
+    let body = rawdoc! { "ok": 0.0, "code": 10107, "errmsg": "not primary" };
+    peer.write_all(&reply(connection.request_id(), 0, &body))
+        .await
+        .unwrap();
+    let error = connection
+        .drain_unused(KilledCursors::Opened)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (error.code(), error.address()),
+        (Some(10107), Some(&connection.address))
+    );
+    works(&mut connection, &mut peer).await;
 }

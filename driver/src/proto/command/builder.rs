@@ -91,6 +91,18 @@ impl<'b> CommandBuilder<'b> {
         self.read_time = time;
     }
 
+    /// Writes a command as the value of a field: without concerns, `maxTimeMS` and `wtimeout`, which are
+    /// fields of the command that it is part of.
+    pub fn nested<E>(&mut self, key: &str, build: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
+        let outer = (self.has_timeout, self.omits_concerns);
+        (self.has_timeout, self.omits_concerns) = (true, true);
+        let start = self.begin_document(key);
+        let built = build(self);
+        self.end(start);
+        (self.has_timeout, self.omits_concerns) = outer;
+        built
+    }
+
     /// Writes an array of documents.
     pub fn documents<'d>(&mut self, key: &str, documents: impl IntoIterator<Item = &'d RawDocument>) {
         write_documents(&mut self.writer, key, documents);

@@ -1,11 +1,14 @@
 //! A reply that arrives after the operation has ended: the cursor that it opened must be closed
-//! ([Find, getMore and killCursors Commands]).
+//! ([Find, getMore and killCursors Commands]), and what it says about its server counts as if the
+//! operation had received it ([Server Discovery And Monitoring], "Application errors").
 //!
+//! [Server Discovery And Monitoring]:
+//! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
 //! [Find, getMore and killCursors Commands]:
 //! https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
 
 use super::{CommandBuilder, Reply};
-use crate::{Namespace, bson::find_element};
+use crate::{Error, Namespace, bson::find_element};
 
 /// An open cursor on the server that the driver does not use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,14 @@ impl OpenCursor {
         command.str("killCursors", &self.namespace.collection);
         command.serialize("cursors", &[self.id]);
     }
+}
+
+/// The "not writable primary" or "node is recovering" error in the body of a reply: that of the
+/// command, or its write concern error.
+pub fn state_change_in(reply: &[u8]) -> Option<Error> {
+    let reply = Reply::scan(reply).ok()?;
+    let refusal = reply.command_error().filter(Error::is_state_change);
+    refusal.or_else(|| reply.state_change())
 }
 
 #[cfg(test)]
@@ -92,6 +103,37 @@ mod tests {
         for end in 0..whole.as_bytes().len() {
             assert_eq!(OpenCursor::opened_by(&whole.as_bytes()[..end]), None);
         }
+    }
+
+    #[test]
+    fn a_state_change_is_found_in_either_error() {
+        for (reply, code) in [
+            (rawdoc! { "ok": 0.0, "code": 10107, "errmsg": "x" }, Some(10107)),
+            (
+                rawdoc! { "ok": 1.0, "writeConcernError": { "code": 91, "errmsg": "x" } },
+                Some(91),
+            ),
+            (rawdoc! { "ok": 0.0, "code": 50, "errmsg": "x" }, None),
+            (
+                rawdoc! { "ok": 1.0, "writeConcernError": { "code": 64, "errmsg": "x" } },
+                None,
+            ),
+            (rawdoc! { "ok": 1.0 }, None),
+        ] {
+            let error = state_change_in(reply.as_bytes());
+            assert_eq!(error.as_ref().and_then(sent_code), code, "{reply:?}");
+            assert!(
+                error.is_none_or(|error| error.server_response().is_some()),
+                "for topologyVersion"
+            );
+        }
+        assert!(state_change_in(&[1, 2, 3]).is_none());
+    }
+
+    fn sent_code(error: &Error) -> Option<i32> {
+        error
+            .code()
+            .or_else(|| error.write_concern_error().map(|concern| concern.code))
     }
 
     #[test]

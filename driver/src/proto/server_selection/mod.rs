@@ -37,6 +37,18 @@ pub enum Criteria<'a> {
     Address(&'a ServerAddress),
 }
 
+/// How long a selection waits until a server is suitable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It does not wait.
+    None,
+    /// Until the required server fails once more, at most until the deadline: for a command that only
+    /// frees resources of that server.
+    UntilFailedCheck,
+    /// Until the deadline.
+    UntilDeadline,
+}
+
 impl Criteria<'_> {
     /// Whether only the primary of a replica set is suitable.
     pub fn needs_primary(&self) -> bool {

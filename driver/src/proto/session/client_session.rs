@@ -9,12 +9,15 @@
 //! [Snapshot Reads]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use super::{ClusterTime, ServerSession, Transaction, TransactionError, TransactionState};
 use crate::{
     bson::{RawDocument, Timestamp},
-    types::{timeout::Timeout, transaction_options::TransactionOptions},
+    types::{
+        timeout::{TimeLimit, Timeout},
+        transaction_options::TransactionOptions,
+    },
 };
 
 /// `SessionOptions`.
@@ -28,7 +31,7 @@ pub struct SessionOptions {
     pub snapshot_time: Option<Timestamp>,
     /// `defaultTimeoutMS`: the time limit of `commitTransaction`, `abortTransaction`,
     /// `withTransaction` and the end of the session. Default: that of the client.
-    pub default_timeout: Option<Duration>,
+    pub default_timeout: Option<TimeLimit>,
 }
 
 impl SessionOptions {
@@ -97,7 +100,7 @@ pub struct RunTimeout {
     /// That of the whole run, which all operations share.
     pub whole: Timeout,
     /// `timeoutMS` of the run: an abort has it again from its beginning.
-    pub option: Option<Duration>,
+    pub option: Option<TimeLimit>,
 }
 
 /// The state of a session. A session without server session has ended.
@@ -200,7 +203,7 @@ impl SessionState {
     }
 
     /// `defaultTimeoutMS`.
-    pub fn default_timeout(&self) -> Option<Duration> {
+    pub fn default_timeout(&self) -> Option<TimeLimit> {
         self.options.default_timeout
     }
 
@@ -212,12 +215,12 @@ impl SessionState {
 
     /// `timeoutMS` of the running transaction of the convenient API, for the commands that have it
     /// again from its beginning.
-    pub fn run_limit(&self) -> Option<Duration> {
+    pub fn run_limit(&self) -> Option<TimeLimit> {
         self.run_timeout.option.filter(|_| self.timeout().is_set())
     }
 
     /// `timeoutMS` of an abort.
-    pub fn abort_timeout(&self) -> Option<Duration> {
+    pub fn abort_timeout(&self) -> Option<TimeLimit> {
         self.run_limit().or_else(|| self.default_timeout())
     }
 

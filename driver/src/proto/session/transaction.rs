@@ -96,6 +96,8 @@ pub struct Transaction {
     recovery_token: Option<RawDocumentBuf>,
     /// The last error with the label `TransientTransactionError` that an operation returned.
     transient: Option<Error>,
+    /// The last error that an operation returned, or the failure of its write.
+    operation_error: Option<Error>,
     /// The first command was sent, and it is not known yet whether the server ran it.
     is_first_outstanding: bool,
     /// Why neither an operation nor a commit can follow, if so.
@@ -118,6 +120,7 @@ impl Transaction {
             pin: None,
             recovery_token: None,
             transient: None,
+            operation_error: None,
             is_first_outstanding: false,
             lost: None,
             has_run: false,
@@ -157,6 +160,16 @@ impl Transaction {
     /// The last error with the label `TransientTransactionError` that an operation returned.
     pub fn transient(&self) -> Option<&Error> {
         self.transient.as_ref()
+    }
+
+    /// The last error that an operation returned, or the failure of its write.
+    pub fn operation_error(&self) -> Option<&Error> {
+        self.operation_error.as_ref()
+    }
+
+    /// A write of the transaction failed, in a reply with `ok: 1`.
+    pub fn write_failed(&mut self, error: Error) {
+        self.operation_error = Some(error);
     }
 
     /// `maxTimeMS` of the commit.
@@ -328,7 +341,10 @@ impl Transaction {
     }
 
     /// A command returns this error, and is not retried.
-    pub fn returned(&mut self, error: &Error) {
+    pub fn returned(&mut self, command: TransactionCommand, error: &Error) {
+        if command == TransactionCommand::Operation {
+            self.operation_error = Some(error.clone());
+        }
         if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
             self.transient = Some(error.clone());
         }

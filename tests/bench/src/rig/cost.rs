@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::{
     Failure, Paths,
     clients::{cargo, succeed},
+    processes::children_seconds,
 };
 
 /// Limit of each cost of the driver, relative to that of the official driver.
@@ -267,27 +268,6 @@ fn distinct(tree: &str) -> usize {
         .len()
 }
 
-/// User and system time of all terminated child processes and their descendants, in seconds
-/// (`cutime` and `cstime` in `/proc/self/stat`).
-fn children_seconds() -> Result<f64, Failure> {
-    // USER_HZ is 100 on all supported architectures.
-    const TICKS: f64 = 100.0;
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    // The second field is the executable name in parentheses, which can contain any character.
-    let (_, rest) = stat
-        .rsplit_once(") ")
-        .ok_or("/proc/self/stat has an unknown format")?;
-    let field = |n: usize| {
-        rest.split_whitespace()
-            .nth(n)
-            .and_then(|field| field.parse::<f64>().ok())
-    };
-    let (user, system) = field(13)
-        .zip(field(14))
-        .ok_or("/proc/self/stat has an unknown format")?;
-    Ok((user + system) / TICKS)
-}
-
 impl Cost {
     /// The ratio of each cost to that of another program.
     fn share_of(&self, of: &Self) -> Self {
@@ -350,10 +330,5 @@ mod tests {
             text.ends_with("| x | 90 (50 %) | 33.3 (50 %) | 4.50 (50 %) |\n"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn the_cpu_time_of_children_is_read() {
-        assert!(children_seconds().unwrap() >= 0.0);
     }
 }

@@ -5,6 +5,7 @@ mod chart;
 mod check;
 mod clients;
 mod compare;
+mod compile;
 mod cost;
 mod counting;
 mod dhat;
@@ -12,6 +13,7 @@ mod futures;
 mod goals;
 mod numbers;
 mod plan;
+mod processes;
 mod profile;
 mod report;
 mod server;
@@ -35,6 +37,8 @@ const USAGE: &str = "usage: marula-bench COMMAND
       instructions of an operation by function, for a client (marula, odm, official, libmongoc, floor, blocking)
   cost
       dependencies, build time and binary size, compared with the official driver; writes target/bench/cost.{md,json}
+  compile
+      time of cargo check for 200 models and 1,000 queries, compared with serde and documents; writes target/bench/compile.md
   canned [--delay-us N]
       runs the server with precomputed replies until standard input is closed";
 
@@ -82,6 +86,10 @@ pub fn run(arguments: &[String]) -> Result<bool, Failure> {
         "cost" => {
             options.end()?;
             cost::run()
+        }
+        "compile" => {
+            options.end()?;
+            compile::run()
         }
         other => Err(format!("unknown command {other}\n{USAGE}").into()),
     }

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client, ErrorKind,
+    Client, Error, ErrorKind,
     bson::{Document, doc},
+    event::{EventListener, SdamEvent, ServerType},
+    internals::wait_for_topology,
     options::ClientOptions,
 };
 use marula_driver_tests::{Counts, Encrypted, PoolTally};
@@ -168,4 +170,93 @@ async fn behind_a_load_balancer_the_cursor_of_a_dropped_get_more_is_killed_on_it
     admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
     assert_eq!(tally.counts().closed, 0, "{:?}", tally.counts());
     assert_eq!(server.commands_seen("killCursors"), 1, "not killed twice");
+}
+
+/// The server is marked Unknown, as if the operation had received the reply.
+#[tokio::test]
+async fn a_state_change_in_a_late_reply_is_handled() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let mut options = ClientOptions::parse(&server.uri()).expect("a connection string");
+    let (changed, mut changes) = tokio::sync::mpsc::unbounded_channel();
+    options.sdam_listener = Some(EventListener::new(move |event: &SdamEvent| {
+        if let SdamEvent::ServerDescriptionChanged { new, .. } = event
+            && let Some(code) = new.cause().and_then(Error::code)
+        {
+            let _ = changed.send(code);
+        }
+    }));
+    let client = Client::with_options(options).expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    things.insert_one(&doc! { "_id": 1 }).await.expect("stored");
+    let data = doc! {
+        "failCommands": ["find"], "blockConnection": true, "blockTimeMS": LONG_MS, "errorCode": 10107,
+    };
+    let command = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
+    client
+        .database("admin")
+        .run_command(command)
+        .await
+        .expect("a fail point");
+    drop_when_sent(&server, "find", things.find_one(doc! {}).into_future()).await;
+    let change = tokio::time::timeout(TIME_LIMIT, changes.recv()).await;
+    assert_eq!(change.expect("the server is Unknown"), Some(10107));
+    assert!(
+        things
+            .find_one(doc! {})
+            .await
+            .expect("the server is known again")
+            .is_some()
+    );
+}
+
+/// The server closes it with the transaction. `killCursors` would run beside its commands, without its
+/// session.
+#[tokio::test]
+async fn the_cursor_of_a_dropped_find_in_a_transaction_is_left_to_the_transaction() {
+    let server = TestServer::builder()
+        .replica_set()
+        .start()
+        .await
+        .expect("a server");
+    let (client, tally) = tallied(&server.uri());
+    let things = client.database("d").collection::<Document>("things");
+    let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
+    things.insert_many(&all).await.expect("stored");
+    delay(&client, "find", LONG_MS, "alwaysOn").await;
+    let mut session = client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("a transaction");
+    let find = things.find(doc! {}).batch_size(2).session(&mut session);
+    drop_when_sent(&server, "find", find.into_future()).await;
+    let checked_out = tally.counts().checked_out;
+    tally.wait_until(Counts::is_at_rest).await;
+    session.abort_transaction().await.expect("an abort");
+    tally
+        .wait_until(|counts| counts.checked_out > checked_out && counts.is_at_rest())
+        .await;
+    assert_eq!(server.commands_seen("killCursors"), 0);
+    assert_eq!(tally.counts().closed, 0, "the connection is used again");
+}
+
+/// The close of a cursor waits for the next check of its server, and not for the end of server selection.
+#[tokio::test]
+async fn the_close_of_a_cursor_is_given_up_when_its_server_fails() {
+    let server = TestServer::builder().start().await.expect("a server");
+    let mut options = ClientOptions::parse(&server.uri()).expect("a connection string");
+    options.server_selection_timeout = Duration::from_secs(3_600);
+    let client = Client::with_options(options).expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    let all: Vec<Document> = (0..10).map(|id| doc! { "_id": id }).collect();
+    things.insert_many(&all).await.expect("stored");
+    let cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
+    drop(server);
+    wait_for_topology(&client, |topology| {
+        topology
+            .servers()
+            .all(|server| server.server_type() == ServerType::Unknown)
+    })
+    .await;
+    drop(cursor);
+    let shutdown = client.shutdown().deadline(Duration::MAX).into_future();
+    let rest = tokio::time::timeout(TIME_LIMIT, shutdown).await;
+    assert!(rest.expect("the close is given up").is_empty());
 }

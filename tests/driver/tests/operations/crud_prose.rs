@@ -1,11 +1,10 @@
-//! Prose tests of the CRUD specification. Test 14 needs a helper for `explain`, which the driver
-//! does not have.
+//! Prose tests of the CRUD specification.
 
 use marula_driver::{
     Client, ClientBulkWriteError, ClientWriteModel, Collection, Error, ErrorKind, Namespace, WriteModel,
     bson::{Bson, Document, RawBsonRef, doc},
     event::{CommandEvent, CommandStartedEvent},
-    options::WriteConcern,
+    options::{ExplainOptions, WriteConcern},
 };
 use marula_driver_tests::{
     CommandRecorder, RecordedClient, Target, any_deployment, recorded, standalone, with_logical_clock,
@@ -422,5 +421,30 @@ async fn crud_prose_16() {
             None => first(&command["ops"]).get_document("document").unwrap().clone(),
         };
         assert_eq!(document.keys().collect::<Vec<_>>(), ["_id", "x"]);
+    }
+}
+
+/// Each form of the API: the setter of the action, its options, and the setter of the explained action.
+#[tokio::test]
+async fn crud_prose_14() {
+    let tested = recorded(any_deployment().await, "");
+    let collection = tested
+        .client
+        .database("explain-test")
+        .collection::<Document>("collection");
+    let limit = std::time::Duration::from_millis(2_000);
+    let find = || collection.find(doc! { "name": "john doe" });
+    for explain in [
+        find().explain().max_time(limit),
+        find()
+            .explain()
+            .with_options(ExplainOptions::default().max_time(limit)),
+        find().max_time(limit).explain(),
+    ] {
+        explain.await.expect("a plan");
+        let command = tested.commands.only_command();
+        assert_eq!(command.get_i64("maxTimeMS").ok(), Some(2_000), "{command}");
+        let find = command.get_document("explain").expect("the explained command");
+        assert!(!find.contains_key("maxTimeMS"), "{command}");
     }
 }

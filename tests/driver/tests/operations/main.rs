@@ -14,6 +14,7 @@ mod concurrency;
 mod crud;
 mod crud_prose;
 mod cursors;
+mod explain;
 mod future_sizes;
 mod gridfs;
 mod handle_options;

@@ -1,7 +1,7 @@
 //! Operations of one and of several commands.
 
 use marula_driver::{
-    Client,
+    Client, Collection, TimeoutSource,
     bson::{Binary, Bson, Document, doc, spec::BinarySubtype},
 };
 use marula_driver_tests::{Answer, ScriptedServer, recorded, standalone};
@@ -81,14 +81,17 @@ async fn the_error_names_the_operation_and_its_namespace() {
     assert_eq!(timeout.namespace().as_ref(), Some(things.namespace()));
     assert!(!timeout.is_of_transaction());
     let expected = format!(
-        "the time limit of the operation expired (count on {}): ",
+        "the time limit of the operation expired (count on {}; set by timeoutMS of the client): ",
         things.namespace()
     );
     assert!(error.to_string().starts_with(&expected), "{error}");
 
     let database = things.database();
     let error = times_out(database.drop().into_future()).await;
-    let expected = format!("(dropDatabase on {})", database.name());
+    let expected = format!(
+        "(dropDatabase on {}; set by timeoutMS of the client)",
+        database.name()
+    );
     assert!(error.to_string().contains(&expected), "{error}");
 }
 
@@ -124,4 +127,49 @@ async fn the_time_limit_closest_to_the_operation_applies() {
     let unlimited = std::time::Duration::ZERO;
     things.find_one(doc! {}).timeout(unlimited).await.unwrap();
     assert!(!tested.commands.only_command().contains_key("maxTimeMS"));
+}
+
+/// The error names the setting to change.
+#[tokio::test]
+async fn the_error_names_the_setting_of_the_time_limit() {
+    let short = std::time::Duration::from_millis(50);
+    let tested = recorded(standalone().await, "timeoutMS=50");
+    block(&tested.deployment.client, &["count", "find"], 0, BLOCKED_MS, "").await;
+    let of_client = tested.things();
+    let database = of_client.database().with_timeout(short);
+    let of_database = database.collection::<Document>("things");
+    let of_collection = of_database.with_timeout(short);
+    let unlimited = of_collection.with_timeout(std::time::Duration::ZERO);
+    let bucket = database.gridfs_bucket();
+    let file = || bucket.open_download_stream("file");
+    let count = Collection::estimated_document_count;
+    for (error, expected) in [
+        (
+            times_out(count(&of_client).into_future()).await,
+            TimeoutSource::Client,
+        ),
+        (
+            times_out(count(&of_database).into_future()).await,
+            TimeoutSource::Database,
+        ),
+        (
+            times_out(count(&of_collection).into_future()).await,
+            TimeoutSource::Collection,
+        ),
+        (
+            times_out(count(&unlimited).timeout(short).into_future()).await,
+            TimeoutSource::Operation,
+        ),
+        (times_out(file().into_future()).await, TimeoutSource::GridFs),
+        (
+            times_out(file().timeout(short).into_future()).await,
+            TimeoutSource::GridFs,
+        ),
+    ] {
+        assert_eq!(timeout_of(&error).set_by(), Some(expected), "{error}");
+        assert!(
+            error.to_string().contains(&format!("set by {expected}")),
+            "{error}"
+        );
+    }
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use marula_driver::{Client, Result, bson::doc, event::CommandEvent};
+use marula_driver::{Client, Result, TimeoutSource, bson::doc, event::CommandEvent};
 use marula_driver_tests::{CommandRecorder, Deployment, replica_set};
 
 use super::{BLOCKED_MS, block, timeout_of, times_out};
 
 const LIMIT: Duration = Duration::from_secs(1);
+/// As long as a blocked command.
+const BLOCKED: Duration = Duration::from_secs(10);
 
 /// A replica set, and a client whose commands are recorded.
 async fn recorded(options: &str) -> (Deployment, CommandRecorder, Client) {
@@ -103,4 +105,60 @@ async fn client_side_operations_timeout_prose_10() {
         "{error}"
     );
     assert_eq!(outcomes(&commands), "insert- abortTransaction-");
+}
+
+/// A commit has the time limit of its option, of the session, or of the client.
+#[tokio::test]
+async fn the_error_of_a_commit_names_the_setting_of_the_time_limit() {
+    let short = Duration::from_millis(200);
+    for (options, own, of_session, expected) in [
+        ("", Some(short), None, TimeoutSource::Operation),
+        ("", None, Some(short), TimeoutSource::Session),
+        ("timeoutMS=200", None, None, TimeoutSource::Client),
+    ] {
+        let (deployment, _commands, client) = recorded(options).await;
+        let start = client.start_session();
+        let start = match of_session {
+            Some(limit) => start.default_timeout(limit),
+            None => start,
+        };
+        let mut session = start.await.expect("a session");
+        session.start_transaction().await.expect("a transaction");
+        let things = client.database("db").collection("things");
+        let one = doc! { "x": 1 };
+        let insert = things.insert_one(&one).session(&mut session);
+        insert.timeout(BLOCKED).await.expect("stored");
+        block(&deployment.client, &["commitTransaction"], 0, BLOCKED_MS, "").await;
+        let commit = session.commit_transaction();
+        let commit = match own {
+            Some(limit) => commit.timeout(limit),
+            None => commit,
+        };
+        let error = times_out(commit.into_future()).await;
+        assert_eq!(timeout_of(&error).set_by(), Some(expected), "{error}");
+    }
+}
+
+/// All operations of a run share its time limit, which its option, the session or the client sets.
+#[tokio::test]
+async fn the_error_of_a_run_names_the_setting_of_the_time_limit() {
+    let short = Duration::from_millis(200);
+    for (options, own, expected) in [
+        ("", Some(short), TimeoutSource::Transaction),
+        ("timeoutMS=200", None, TimeoutSource::Client),
+    ] {
+        let (deployment, _commands, client) = recorded(options).await;
+        block(&deployment.client, &["insert"], 1, BLOCKED_MS, "").await;
+        let things = client.database("db").collection("things");
+        let run = client.transaction();
+        let run = match own {
+            Some(limit) => run.timeout(limit),
+            None => run,
+        };
+        let run = run.run(async |tx| things.insert_one(&doc! { "_id": 1 }).session(tx).await);
+        let error = times_out(run).await;
+        let timeout = timeout_of(&error);
+        assert!(timeout.is_of_transaction(), "{error}");
+        assert_eq!(timeout.set_by(), Some(expected), "{error}");
+    }
 }

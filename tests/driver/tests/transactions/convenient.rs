@@ -8,7 +8,8 @@ use std::{
 };
 
 use marula_driver::{
-    Client, Collection, Error, Result, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Client, Collection, Error, ErrorKind, Result, TRANSIENT_TRANSACTION_ERROR,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT,
     bson::{Document, doc},
     internals::fix_jitter,
     options::{ReadConcern, WriteConcern},
@@ -256,4 +257,64 @@ async fn a_commit_whose_reply_cannot_be_read_is_repeated() {
     insert.await.unwrap();
     assert_eq!(accounts.count_documents(doc! {}).await.unwrap(), 1);
     assert_eq!(deployment.server.commands_seen("commitTransaction"), 2);
+}
+
+/// An error reply aborts the transaction on the server. A body that succeeds nevertheless is run again
+/// until the time limit, and the final error contains the error that the body did not return.
+#[tokio::test]
+async fn an_error_that_the_body_does_not_return_is_part_of_the_final_error() {
+    let bank = Bank::open().await;
+    bank.accounts.insert_one(&doc! { "_id": 1 }).await.unwrap();
+    let outcome: Result<()> = bank
+        .client
+        .transaction()
+        .time_limit(Duration::ZERO)
+        .run(async |tx| {
+            let _ = bank.accounts.insert_one(&doc! { "_id": 1 }).session(tx).await;
+            Ok(())
+        })
+        .await;
+    let error = outcome.unwrap_err();
+    let ErrorKind::Timeout(timeout) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(error.code(), Some(251), "the commit: {error}");
+    let hidden = timeout.operation_error().expect("the error of the insert");
+    assert!(hidden.is_duplicate_key(), "{hidden}");
+    let text = error.to_string();
+    assert!(
+        text.contains("although one of its operations failed: ") && text.contains("E11000"),
+        "{text}"
+    );
+}
+
+/// The final error of a body with an error type of its own contains the transient error for which it
+/// was run again.
+#[tokio::test]
+async fn the_transient_error_behind_an_error_of_the_body_is_the_source_of_the_final_error() {
+    let bank = Bank::open().await;
+    bank.accounts.insert_one(&doc! {}).await.unwrap();
+    bank.fail(
+        "insert",
+        100,
+        doc! { "errorCode": 24, "errorLabels": [TRANSIENT_TRANSACTION_ERROR] },
+    )
+    .await;
+    let outcome: Result<(), ShopError> = bank
+        .client
+        .transaction()
+        .time_limit(Duration::ZERO)
+        .run(async |tx| {
+            let inserted = bank.accounts.insert_one(&doc! {}).session(tx).await;
+            inserted.map(drop).map_err(|_| ShopError::OutOfStock)
+        })
+        .await;
+    let Err(ShopError::Database(error)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let ErrorKind::Timeout(timeout) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(timeout.cause().and_then(Error::code), Some(24), "{error}");
+    assert!(timeout.operation_error().is_none(), "it is the cause: {error}");
 }

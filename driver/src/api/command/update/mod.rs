@@ -6,6 +6,8 @@
 
 mod modification;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{
@@ -13,6 +15,7 @@ use super::{
     batcher::send_single,
     declare::{define_options, option_setters},
     delete::DeleteOptions,
+    explain::{Explain, Explained, build_single, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -272,6 +275,26 @@ macro_rules! update_action {
             crate::$list! { option_setters { $Options } }
 
             session_setter!();
+
+            explain_method! {
+                pub fn explain(self) -> Explain<'a> {
+                    let Self { collection, filter, modification, deferred, mut options, session } = self;
+                    let timeout = options.timeout;
+                    let errors = [deferred, std::mem::take(&mut options.deferred)];
+                    let collection = Cow::Borrowed(collection);
+                    Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
+                        modification.validate()?;
+                        let mut statement = UpdateStatement {
+                            filter: &filter,
+                            modification: &modification,
+                            multi: $multi,
+                            options: &options,
+                        };
+                        build_single(&mut statement, collection, command, server)
+                    })
+                    .with_limits(None, timeout)
+                }
+            }
 
             async fn run(&mut self) -> Result<UpdateResult> {
                 self.deferred.take_result()?;

@@ -246,7 +246,8 @@ fn the_session_is_unpinned_by_what_an_operation_returns() {
         let mut transaction = running();
         let error = transaction.failed(Operation, error);
         assert!(transaction.pin().is_some() && transaction.transient().is_none());
-        transaction.returned(&error);
+        transaction.returned(Operation, &error);
+        assert!(transaction.operation_error().is_some());
         assert_eq!(transaction.pin().is_none(), is_unpinned, "{error}");
         assert_eq!(transaction.transient().is_some(), is_unpinned, "{error}");
     }
@@ -283,7 +284,7 @@ fn a_connection_that_an_overloaded_mongos_closed_changes_nothing_before_the_retr
         assert!(error.contains_label(label));
         assert!(transaction.pin().is_some(), "retries go to the same mongos");
         assert!(transaction.transient().is_none());
-        transaction.returned(&error);
+        transaction.returned(part, &error);
         assert!(transaction.pin().is_none(), "the retries ended");
     }
 }
@@ -381,7 +382,7 @@ fn a_commit_or_abort_that_was_not_sent_can_be_canceled() {
     let mut late = running();
     assert_eq!(late.begin_commit(), Ok(true));
     let error = late.failed(Commit, Error::timed_out("before the command was sent"));
-    late.returned(&error);
+    late.returned(Commit, &error);
     assert!(late.cancel_end() && late.pin().is_some());
     let mut sent = running();
     assert_eq!(sent.begin_commit(), Ok(true));

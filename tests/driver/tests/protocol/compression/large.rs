@@ -9,13 +9,19 @@ const MAX_MESSAGE: usize = 48_000_000;
 /// The number of bytes reserved for fields that only a retry has.
 const RESERVED: usize = 1_000;
 
+/// Compressing such messages without optimizations can take longer than a check of the server, which
+/// runs on the same thread, may take by default.
+fn options(compressor: &str) -> String {
+    format!("compressors={compressor}&connectTimeoutMS=300000")
+}
+
 #[tokio::test]
 async fn documents_of_16_mb_are_written_and_read() {
     let empty = marula_driver::bson::to_vec(&doc! { "_id": 1, "b": binary(vec![]) })
         .unwrap()
         .len();
     for (name, id) in ALL {
-        let Tap { tap, client, _server } = tapped(server(), &format!("compressors={name}")).await;
+        let Tap { tap, client, _server } = tapped(server(), &options(name)).await;
         let things = client.database("d").collection::<Document>("c");
         for (key, content) in [
             (1, noise(MAX_DOCUMENT - empty)),
@@ -38,7 +44,7 @@ async fn documents_of_16_mb_are_written_and_read() {
 #[tokio::test]
 async fn batches_fill_messages_and_no_compressed_message_exceeds_the_limit() {
     for (name, id) in ALL {
-        let Tap { tap, client, _server } = tapped(server(), &format!("compressors={name}")).await;
+        let Tap { tap, client, _server } = tapped(server(), &options(name)).await;
         let things = client.database("d").collection::<Document>("c");
         // Three documents almost fill a message; compressed, incompressible content exceeds the
         // message size.

@@ -163,3 +163,24 @@ async fn only_the_server_certificate_is_checked() {
     responder.set_response(response(&issuer, &identity, Status::Revoked, |_| {}));
     rejection(encrypted.attempt("").await);
 }
+
+/// A request to a responder is limited by the time limit of the operation, and by 5 s.
+#[tokio::test]
+async fn client_side_operations_timeout_prose_unit_5() {
+    let responder = Responder::start().await;
+    responder.set_reply(Reply::Nothing);
+    let (authority, identity) = certified(&[&responder.url]);
+    let encrypted = Encrypted::bare(&authority, &identity).await;
+    let uri = |options: &str| encrypted.uri(&format!("tlsCAFile={}&{options}", encrypted.ca_file));
+
+    let began = std::time::Instant::now();
+    let error = ping(&uri("timeoutMS=500")).await.expect_err("a timeout");
+    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(responder.requests() > 0);
+
+    // Nothing else limits the connection, so the request ends by its own limit. Without a response, the
+    // certificate is accepted.
+    let unlimited = uri("connectTimeoutMS=0&serverSelectionTimeoutMS=60000");
+    ping(&unlimited).await.expect("a connection");
+}

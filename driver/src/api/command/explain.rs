@@ -1,0 +1,294 @@
+//! `explain`: how the server would run another command ([CRUD specification], "Explain").
+//!
+//! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
+
+use std::{borrow::Cow, fmt};
+
+use super::{
+    Deferred, InSession, awaitable, check_read_concern,
+    declare::{define_options, option_setters},
+    wire::WriteOptions,
+};
+use crate::{
+    Error, Result,
+    api::collection::CollectionInner,
+    bson::{Document, RawDocument},
+    operation::{
+        Operation, OperationOverrides, Properties, ReadScope, ReplyContext, decode_owned,
+        write_command::Statements,
+    },
+    proto::{
+        command::{CommandBuilder, Reply},
+        description::HelloReply,
+        server_selection::Criteria,
+    },
+    types::{concern::ReadConcern, read_preference::ReadPreference},
+};
+
+/// The options of `explain`. See `api/command/declare.rs`.
+macro_rules! explain_options {
+    ($then:path { $($arguments:tt)* }) => {
+        $then! { { $($arguments)* }
+            /// How much the explanation contains. Default: `QueryPlanner`, the command is not executed.
+            verbosity: plain crate::options::ExplainVerbosity;
+            /// `maxTimeMS` of `explain`: the time limit for the explanation on the server, sent in whole
+            /// milliseconds (1 to 2³¹ - 1). If it expires, the server returns error 50
+            /// (`MaxTimeMSExpired`). Not sent if a `timeout` (`timeoutMS`) applies: it is computed from
+            /// the time left. Default: that of the explained action, if it is set.
+            max_time: plain std::time::Duration = "maxTimeMS";
+            /// A comment that appears in the server's log, in the profiler and in `currentOp`
+            /// (MongoDB 4.4+). The comment of the explained action is part of the explained command.
+            /// Default: none.
+            comment: boxed crate::bson::Bson = "comment";
+            /// `timeoutMS`: the time limit for the whole explanation, including server selection and
+            /// retries. It replaces all other time limits. Zero means no limit. Default: that of the
+            /// explained action, or else of its collection or database.
+            timeout: plain std::time::Duration;
+        }
+    };
+}
+
+explain_options! { define_options {
+    /// Options of [`Explain`].
+    pub struct ExplainOptions;
+} }
+
+/// Defines the method `explain` of an action.
+macro_rules! explain_method {
+    ($($body:tt)*) => {
+        /// Returns how the server would run the command, instead of running it: awaiting the returned
+        /// action returns the reply to `explain`. Nothing is written, also with a
+        /// [verbosity](crate::action::Explain::verbosity) that executes the command. See
+        /// [`Explain`](crate::action::Explain) for its options.
+        $($body)*
+    };
+}
+pub(super) use explain_method;
+
+/// Writes the explained command.
+type Build<'a> =
+    Box<dyn Fn(&CollectionInner, &mut CommandBuilder<'_>, &HelloReply) -> Result<()> + Send + Sync + 'a>;
+
+/// On which server the explained command would run.
+#[derive(Debug, Default)]
+pub(super) enum Explained {
+    /// A write: on a writable server.
+    #[default]
+    Write,
+    /// A read, with the concern and the read preference of the action.
+    Read(Option<Box<ReadConcern>>, Option<Box<ReadPreference>>),
+    /// A pipeline with `$out` or `$merge`.
+    AggregateWithWrite(Option<Box<ReadPreference>>),
+}
+
+/// Explains a command. Await it for the reply of the server as a [`Document`], which contains
+/// `queryPlanner` and, depending on the [`verbosity`](Self::verbosity), `executionStats`; an
+/// aggregation may return `stages`, and a sharded cluster `shards`.
+///
+/// An explanation runs in the session of the explained action. It cannot be part of a transaction. It
+/// has the read concern and the read preference of the action, but no write concern. It is
+/// [retryable](crate::action#retries), because it writes nothing.
+///
+/// # Errors
+/// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if an argument of the explained
+/// action is invalid, or if a transaction is in progress in its session: nothing is sent then.
+/// [`ErrorKind::Command`](crate::ErrorKind::Command) if the server rejects the command.
+///
+/// # Cancel safety
+/// As other actions: if the future is dropped, the late reply is discarded.
+///
+/// ```no_run
+/// # async fn run(books: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
+/// use std::time::Duration;
+/// use marula_driver::{bson::doc, options::ExplainVerbosity};
+///
+/// let explained = books
+///     .find(doc! { "author": "Shelley" })
+///     .explain()
+///     .verbosity(ExplainVerbosity::ExecutionStats)
+///     .max_time(Duration::from_secs(2))
+///     .await?;
+/// let examined = explained.get_document("executionStats").ok().and_then(|stats| stats.get("totalDocsExamined"));
+/// println!("examined documents: {examined:?}");
+/// # Ok(()) }
+/// ```
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Explain<'a> {
+    collection: Cow<'a, CollectionInner>,
+    whole_database: bool,
+    explained: Explained,
+    build: Build<'a>,
+    deferred: Deferred,
+    options: ExplainOptions,
+    session: InSession<'a>,
+}
+
+impl<'a> Explain<'a> {
+    /// `build` writes the explained command. Its concerns and `maxTimeMS` are omitted. `deferred` are
+    /// the first errors of its arguments.
+    pub(super) fn new(
+        collection: Cow<'a, CollectionInner>,
+        session: InSession<'a>,
+        deferred: [Deferred; 2],
+        explained: Explained,
+        build: impl Fn(&CollectionInner, &mut CommandBuilder<'_>, &HelloReply) -> Result<()> + Send + Sync + 'a,
+    ) -> Self {
+        let [first, second] = deferred;
+        Self {
+            collection,
+            whole_database: false,
+            explained,
+            build: Box::new(build),
+            deferred: first.or(second),
+            options: ExplainOptions::default(),
+            session,
+        }
+    }
+
+    /// The explained action has invalid arguments.
+    pub(super) fn with_error(mut self, error: Deferred) -> Self {
+        self.deferred = self.deferred.or(error);
+        self
+    }
+
+    /// An aggregation on a database instead of a collection.
+    pub(super) fn of_database(mut self, whole_database: bool) -> Self {
+        self.whole_database = whole_database;
+        self
+    }
+
+    /// The time limits of the explained action, which setters can replace.
+    pub(super) fn with_limits(
+        mut self,
+        max_time: Option<std::time::Duration>,
+        timeout: Option<std::time::Duration>,
+    ) -> Self {
+        self.options.max_time = max_time;
+        self.options.timeout = timeout;
+        self
+    }
+
+    explain_options! { option_setters { ExplainOptions } }
+
+    async fn run(&mut self) -> Result<Document> {
+        self.deferred.take_result()?;
+        self.options.deferred.take_result()?;
+        if self
+            .session
+            .is_some_and(|session| session.lock().open_transaction().is_some())
+        {
+            // The error of the server would abort the transaction.
+            return Err(Error::invalid_argument(
+                "explain cannot be part of a transaction; explain the operation without the session, or after the \
+                 transaction",
+            ));
+        }
+        let timeout = self
+            .collection
+            .start_timeout(self.options.timeout, self.session)?;
+        let (concern, preference) = match &self.explained {
+            Explained::Write => (None, None),
+            Explained::Read(concern, preference) => (concern.as_deref(), preference.as_deref()),
+            Explained::AggregateWithWrite(preference) => (None, preference.as_deref()),
+        };
+        check_read_concern(self.session, concern)?;
+        let mut operation = ExplainOperation {
+            collection: &self.collection,
+            whole_database: self.whole_database,
+            explained: &self.explained,
+            build: &self.build,
+            options: &self.options,
+            scope: self.collection.read_scope(concern, preference),
+        };
+        let executor = self.collection.executor();
+        executor.run_in(self.session, timeout, &mut operation).await
+    }
+}
+
+awaitable!(in place ['a] Explain<'a> => Document);
+
+impl fmt::Debug for Explain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Explain")
+            .field("namespace", self.collection.namespace())
+            .field("explained", &self.explained)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Writes an `update` or `delete` with one statement. Outside of `explain`, statements are sent as a
+/// document sequence.
+pub(super) fn build_single(
+    statement: &mut impl Statements,
+    collection: &CollectionInner,
+    command: &mut CommandBuilder<'_>,
+    server: &HelloReply,
+) -> Result<()> {
+    single(statement, &collection.namespace().collection, command, server)
+}
+
+fn single<S: Statements>(
+    statement: &mut S,
+    collection: &str,
+    command: &mut CommandBuilder<'_>,
+    server: &HelloReply,
+) -> Result<()> {
+    let mut encoded = Vec::new();
+    statement.append(0, &mut encoded)?;
+    command.str(S::KIND.command(), collection);
+    let encoded = RawDocument::from_bytes(&encoded).map_err(Error::invalid_argument)?;
+    command.documents(S::KIND.sequence(), [encoded]);
+    statement.write_options(command, server);
+    Ok(())
+}
+
+/// The `explain` command.
+struct ExplainOperation<'a> {
+    collection: &'a CollectionInner,
+    whole_database: bool,
+    explained: &'a Explained,
+    build: &'a Build<'a>,
+    options: &'a ExplainOptions,
+    scope: ReadScope<'a>,
+}
+
+impl Operation for ExplainOperation<'_> {
+    type Output = Document;
+
+    fn properties(&self) -> Properties<'_> {
+        let read = self.scope.properties("explain").without_causal_consistency();
+        Properties {
+            criteria: match self.explained {
+                Explained::Write => Criteria::Writable,
+                Explained::Read(..) => Criteria::Read(self.scope.read_preference),
+                Explained::AggregateWithWrite(_) => Criteria::AggregateWithWrite(self.scope.read_preference),
+            },
+            ..read
+        }
+    }
+
+    fn collection(&self) -> Option<&str> {
+        (!self.whole_database).then_some(&self.scope.namespace.collection)
+    }
+
+    fn overrides(&self) -> OperationOverrides {
+        self.options.overrides()
+    }
+
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        command.nested("explain", |command| {
+            (self.build)(self.collection, command, server)
+        })?;
+        command.str("verbosity", self.options.verbosity.unwrap_or_default().as_str());
+        self.options.write(command, server);
+        if let Explained::Read(..) = self.explained {
+            command.read_concern(self.scope.read_concern);
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<Document> {
+        decode_owned(reply.body)
+    }
+}

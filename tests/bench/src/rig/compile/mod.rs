@@ -1,0 +1,207 @@
+//! `compile`: the time of `cargo check` for a crate with many models and queries, with the ODM and
+//! with serde and documents alone. Linux only.
+
+mod source;
+
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde::Serialize;
+
+use self::source::{Change, FIELDS, Form, MODELS, QUERIES};
+use super::{
+    Failure, Paths,
+    clients::{cargo, succeed},
+    processes::children_seconds,
+};
+
+/// Limit of the CPU time of a check with the ODM, relative to that with serde alone.
+const MAX_SHARE: f64 = 1.4;
+
+/// Measurements of each change. The median is used.
+const ROUNDS: usize = 5;
+
+/// CPU seconds of `cargo check`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Seconds {
+    /// All of the crate, without its dependencies.
+    whole: f64,
+    /// After a function body was changed.
+    body: f64,
+    /// After a field was added to a model.
+    field: f64,
+}
+
+/// Measures both crates, and prints and writes their times. Returns `false` if the limit is
+/// exceeded.
+pub(super) fn run() -> Result<bool, Failure> {
+    let paths = Paths::find()?;
+    let sample = |form, name: &str| Sample {
+        form,
+        folder: paths.out.join("compile").join(name),
+        odm: paths.root.join("odm"),
+    };
+    let serde_only = sample(Form::SerdeOnly, "serde");
+    let typed = sample(Form::Typed, "typed");
+    // Both share their dependencies.
+    let target = paths.out.join("compile/target");
+    let lock = paths.root.join("Cargo.lock");
+    let serde_only = serde_only.measure(&lock, &target)?;
+    let typed = typed.measure(&lock, &target)?;
+    let text = table(&serde_only, &typed)?;
+    fs::write(paths.out.join("compile.md"), &text)?;
+    println!("{text}\nwritten to {}", paths.out.join("compile.md").display());
+    Ok(within_limit(&serde_only, &typed))
+}
+
+fn within_limit(serde_only: &Seconds, typed: &Seconds) -> bool {
+    typed.body <= MAX_SHARE * serde_only.body && typed.field <= MAX_SHARE * serde_only.field
+}
+
+fn table(serde_only: &Seconds, typed: &Seconds) -> Result<String, Failure> {
+    let mut text = format!(
+        "{MODELS} models of {FIELDS} fields, {} queries; CPU seconds of cargo check, medians of {ROUNDS}\n\n\
+         | | serde and documents | marula | ratio |\n|---|---:|---:|---:|\n",
+        MODELS * QUERIES
+    );
+    let rows = [
+        ("the whole crate, once", serde_only.whole, typed.whole),
+        ("a function body changed", serde_only.body, typed.body),
+        ("a field added", serde_only.field, typed.field),
+    ];
+    for (change, without, with) in rows {
+        writeln!(
+            text,
+            "| {change} | {without:.2} | {with:.2} | {:.2} |",
+            with / without
+        )?;
+    }
+    writeln!(
+        text,
+        "\nlimit of the last two ratios: {MAX_SHARE}: {}",
+        if within_limit(serde_only, typed) {
+            "ok"
+        } else {
+            "EXCEEDED"
+        }
+    )?;
+    Ok(text)
+}
+
+/// A crate to check.
+struct Sample {
+    form: Form,
+    folder: PathBuf,
+    /// The package `marula`, which both depend on, so that the same crates are loaded.
+    odm: PathBuf,
+}
+
+impl Sample {
+    fn measure(&self, lock: &Path, target: &Path) -> Result<Seconds, Failure> {
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder)?;
+        }
+        fs::create_dir_all(self.folder.join("src"))?;
+        // The package name is that of the folder, so that the two do not replace each other.
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        let manifest = format!(
+            "[workspace]\n\n[package]\nname = \"models-{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+             marula = {{ path = {:?} }}\n",
+            self.odm
+        );
+        fs::write(self.folder.join("Cargo.toml"), manifest)?;
+        fs::copy(lock, self.folder.join("Cargo.lock"))?;
+        fs::write(self.folder.join("src/lib.rs"), Form::root())?;
+        for n in 0..MODELS {
+            self.write(n, Change::None)?;
+        }
+        self.check(target)?;
+        let mut whole = Vec::new();
+        let mut body = Vec::new();
+        let mut field = Vec::new();
+        for round in 0..ROUNDS {
+            let changed = round % MODELS;
+            self.write(changed, Change::Body(round))?;
+            body.push(self.check(target)?);
+            self.write(changed, Change::Field(round))?;
+            field.push(self.check(target)?);
+            // Without its incremental state, the crate is checked as a whole.
+            remove_incremental(target)?;
+            self.write(changed, Change::None)?;
+            whole.push(self.check(target)?);
+        }
+        Ok(Seconds {
+            whole: median(whole),
+            body: median(body),
+            field: median(field),
+        })
+    }
+
+    fn write(&self, number: usize, change: Change) -> Result<(), Failure> {
+        let path = self.folder.join(format!("src/m{number}.rs"));
+        Ok(fs::write(path, self.form.module(number, change))?)
+    }
+
+    /// CPU seconds of a check.
+    fn check(&self, target: &Path) -> Result<f64, Failure> {
+        let mut check = Command::new(cargo().get_program());
+        check
+            .args(["check", "--quiet", "--target-dir"])
+            .arg(target)
+            .current_dir(&self.folder)
+            .env("CARGO_INCREMENTAL", "1");
+        for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS"] {
+            check.env_remove(variable);
+        }
+        let before = children_seconds()?;
+        succeed(&mut check)?;
+        Ok(children_seconds()? - before)
+    }
+}
+
+fn remove_incremental(target: &Path) -> Result<(), Failure> {
+    let folder = target.join("debug/incremental");
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(body: f64, field: f64) -> Seconds {
+        Seconds {
+            whole: 9.0,
+            body,
+            field,
+        }
+    }
+
+    #[test]
+    fn one_exceeded_ratio_is_reported() {
+        let base = seconds(1.0, 2.0);
+        assert!(within_limit(&base, &seconds(1.4, 2.8)));
+        assert!(!within_limit(&base, &seconds(1.41, 2.0)));
+        assert!(!within_limit(&base, &seconds(1.0, 2.81)));
+        let text = table(&base, &seconds(1.0, 3.0)).unwrap();
+        assert!(text.contains("| a field added | 2.00 | 3.00 | 1.50 |"), "{text}");
+        assert!(text.ends_with("EXCEEDED\n"), "{text}");
+    }
+
+    #[test]
+    fn the_median_ignores_the_order() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+    }
+}
