@@ -3,19 +3,19 @@
 use std::pin::Pin;
 
 use crate::bson::RawDocumentBuf;
-use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::collection::{Collection, filter_of};
 use crate::driver;
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
 };
 use crate::error::Result;
-use crate::filter::Conditions;
+use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
@@ -26,6 +26,44 @@ use crate::update::{DocumentItem, Update};
 type Sending<'a> = Pin<Box<dyn Future<Output = driver::Result<Option<RawDocumentBuf>>> + Send + 'a>>;
 /// The future of a replacement, which can be followed by a check of the version.
 type Replacing<'a> = Pin<Box<dyn Future<Output = Result<Option<RawDocumentBuf>>> + Send + 'a>>;
+
+impl<D: Model> Collection<D> {
+    /// Deletes one document and returns it. The output of the action is `None` if no document
+    /// matches; see [`required`](FindOneAndDelete::required).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let deleted = orders.find_one_and_delete(|o| o.total().lt(150)).required().await?;
+    /// assert_eq!(deleted.id, 1);
+    /// # Ok(()) });
+    /// ```
+    pub fn find_one_and_delete(
+        &self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+    ) -> FindOneAndDelete<'_, D> {
+        FindOneAndDelete::new(self, filter_of(filter))
+    }
+
+    /// Replaces one document and returns it, as it was before the replacement unless
+    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
+    /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
+    /// `document` see [`replace_one`](Collection::replace_one).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let cheaper = Order { total: 50, ..order(1) };
+    /// let before = orders.find_one_and_replace(|o| o.id().eq(1), &cheaper).required().await?;
+    /// assert_eq!(before.total, 100);
+    /// # Ok(()) });
+    /// ```
+    pub fn find_one_and_replace(
+        &self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+        document: &D,
+    ) -> FindOneAndReplace<'_, D> {
+        FindOneAndReplace::new(self, filter_of(filter), document.into())
+    }
+}
 
 /// An action that returns one document.
 macro_rules! find_and_modify {

@@ -8,6 +8,8 @@ use crate::driver;
 use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
+use crate::path::AsPath;
+use crate::path::marker::Readable;
 use crate::update::IntoUpdate;
 use crate::value::IntoValue;
 
@@ -270,6 +272,29 @@ impl<D: Model> Collection<D> {
         Find::new(self, Ok(Conditions::none()))
     }
 
+    /// The distinct values of a field in the documents that match. For an array give the path of
+    /// its elements: `o.tags().any()`.
+    ///
+    /// All values are in one reply; if they exceed 16 MiB, the server returns an error.
+    ///
+    /// For a field of an enum variant only documents with this variant are read. The call fails
+    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
+    /// variant with a tag inside an array, because `distinct` cannot select elements.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let skus: Vec<String> = orders.distinct(|o| o.lines().sku(), |o| o.total().gt(0)).await?;
+    /// assert_eq!(skus, ["cup", "tea"]);
+    /// # Ok(()) });
+    /// ```
+    pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
+        &self,
+        field: impl FnOnce(Fields<D>) -> A,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+    ) -> Distinct<'_, D, A::Value> {
+        Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
+    }
+
     /// Updates one document that matches: the first in the order of [`sort`](UpdateOne::sort).
     ///
     /// It is not an error if no document matches; see [`required`](UpdateOne::required). As for
@@ -451,41 +476,5 @@ impl<D: Model> Collection<D> {
         update: impl FnOnce(Fields<D>) -> U,
     ) -> FindOneAndUpdate<'_, D> {
         FindOneAndUpdate::new(self, filter_of(filter), update(D::fields()).into_update())
-    }
-
-    /// Deletes one document and returns it. The output of the action is `None` if no document
-    /// matches; see [`required`](FindOneAndDelete::required).
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let deleted = orders.find_one_and_delete(|o| o.total().lt(150)).required().await?;
-    /// assert_eq!(deleted.id, 1);
-    /// # Ok(()) });
-    /// ```
-    pub fn find_one_and_delete(
-        &self,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-    ) -> FindOneAndDelete<'_, D> {
-        FindOneAndDelete::new(self, filter_of(filter))
-    }
-
-    /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
-    /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
-    /// `document` see [`replace_one`](Collection::replace_one).
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let cheaper = Order { total: 50, ..order(1) };
-    /// let before = orders.find_one_and_replace(|o| o.id().eq(1), &cheaper).required().await?;
-    /// assert_eq!(before.total, 100);
-    /// # Ok(()) });
-    /// ```
-    pub fn find_one_and_replace(
-        &self,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        document: &D,
-    ) -> FindOneAndReplace<'_, D> {
-        FindOneAndReplace::new(self, filter_of(filter), document.into())
     }
 }

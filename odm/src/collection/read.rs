@@ -19,8 +19,7 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::path::field::Field;
-use crate::path::marker::Readable;
-use crate::path::{AsPath, RawPath, check_path};
+use crate::path::{RawPath, check_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::value::IntoValue;
@@ -88,29 +87,6 @@ impl<D: Model> Collection<D> {
     /// ```
     pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
         Exists::new(self, filter_of(filter))
-    }
-
-    /// The distinct values of a field in the documents that match. For an array give the path of
-    /// its elements: `o.tags().any()`.
-    ///
-    /// All values are in one reply; if they exceed 16 MiB, the server returns an error.
-    ///
-    /// For a field of an enum variant only documents with this variant are read. The call fails
-    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
-    /// variant with a tag inside an array, because `distinct` cannot select elements.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let skus: Vec<String> = orders.distinct(|o| o.lines().sku(), |o| o.total().gt(0)).await?;
-    /// assert_eq!(skus, ["cup", "tea"]);
-    /// # Ok(()) });
-    /// ```
-    pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
-        &self,
-        field: impl FnOnce(Fields<D>) -> A,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-    ) -> Distinct<'_, D, A::Value> {
-        Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Transactions: closures, guards, versions.
 //!
 //! Transactions need a replica set or a sharded cluster. One document is always changed atomically,
-//! so many tasks need none: put the condition into the filter of the update.
+//! and most tasks need no more than that: put the condition into the filter of the update.
 //!
 //! # By closure
 //!
