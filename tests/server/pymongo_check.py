@@ -17,6 +17,7 @@ import urllib.parse
 
 import bson
 import pymongo
+import pymongo_analytics
 from bson import Decimal128, Int64, ObjectId
 from pymongo import DeleteOne, InsertOne, ReplaceOne, ReturnDocument, UpdateOne
 from pymongo.collation import Collation
@@ -341,6 +342,9 @@ def main():
     client.drop_database(db.name)
     for section in (crud, operators, aggregation, indexes, cursors):
         section(db)
+    for section in pymongo_analytics.sections(check, check_error):
+        section(db)
+    pymongo_analytics.search(check, check_error, db)
     administration(client, db)
     sessions(client, db)
     if "@" in sys.argv[1]:

@@ -61,6 +61,7 @@ pub struct TestServerBuilder {
     tls: TlsSettings,
     unix_path: Option<PathBuf>,
     print_violations: bool,
+    search: bool,
 }
 
 impl Default for TestServerBuilder {
@@ -79,6 +80,7 @@ impl Default for TestServerBuilder {
             tls: TlsSettings::default(),
             unix_path: None,
             print_violations: false,
+            search: false,
         }
     }
 }
@@ -208,6 +210,18 @@ impl TestServerBuilder {
         self
     }
 
+    /// Enables an approximation of Atlas Search and Atlas Vector Search: the commands of search
+    /// indexes, `$search`, `$searchMeta`, `$vectorSearch` and `$listSearchIndexes`. Default: `false`,
+    /// as for a deployment without Atlas Search, on which they fail with error 31082.
+    ///
+    /// An index is `PENDING`, then `BUILDING`, then `READY`: each `$listSearchIndexes` and each search
+    /// that reads the index is followed by the next state. A search with an index that is missing or
+    /// not ready finds nothing.
+    pub fn search(mut self, enabled: bool) -> Self {
+        self.search = enabled;
+        self
+    }
+
     /// The server version, from 4.2 to 9, for example `"7.0.14"`. An omitted minor or patch version
     /// is 0. It determines the wire version and version-dependent behavior. Default: `8.2.0`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
@@ -311,6 +325,7 @@ impl TestServerBuilder {
                 .map_err(|reason| StartError::InvalidTls { reason })?,
             unix_path: self.unix_path.clone(),
             print_violations: self.print_violations,
+            search: self.search,
         })
     }
 }

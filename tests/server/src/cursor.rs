@@ -362,6 +362,7 @@ mod tests {
             tls: None,
             unix_path: None,
             print_violations: false,
+            search: false,
         };
         Deployment::new(settings, Vec::new())
     }

@@ -110,6 +110,8 @@ pub(crate) struct Deployment {
     /// `None` for connections without TLS.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
+    /// Whether search indexes and the stages of Atlas Search are enabled.
+    pub(crate) search: bool,
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
     catalog: Mutex<Catalog>,
@@ -146,6 +148,7 @@ impl Deployment {
             violations: Violations::new(settings.print_violations),
             tls: settings.tls,
             users: Users::new(settings.access, iterations),
+            search: settings.search,
             started: SystemTime::now(),
             catalog: Mutex::new(system::catalog(settings.kind, settings.version, &initial_hosts)),
             oplog: Mutex::default(),

@@ -166,15 +166,11 @@ const EXPRESSIONS: &[&str] = &[
     "$encStrNormalizedEq",
     "$encStrStartsWith",
     "$function",
-    "$meta",
-    "$sigmoid",
     "$similarityCosine",
     "$similarityDotProduct",
     "$similarityEuclidean",
     "$toHashedIndexKey",
     "$toUUID",
-    "$tsIncrement",
-    "$tsSecond",
 ];
 
 /// Accumulators of `$group` and `$bucket`.
@@ -186,14 +182,7 @@ const QUERY_OPERATORS: &[&str] = &[
     "$encStrEndsWith",
     "$encStrNormalizedEq",
     "$encStrStartsWith",
-    "$geoIntersects",
-    "$geoNear",
-    "$geoWithin",
-    "$near",
-    "$nearSphere",
-    "$text",
     "$where",
-    "$within",
 ];
 
 /// System variables.
@@ -205,15 +194,11 @@ const STAGES: &[&str] = &[
     "$backupCursorExtend",
     "$changeStream",
     "$changeStreamSplitLargeEvent",
-    "$densify",
-    "$geoNear",
-    "$graphLookup",
     "$listCatalog",
     "$listClusterCatalog",
     "$listExtensions",
     "$listMqlEntities",
     "$listSampledQueries",
-    "$listSearchIndexes",
     "$listSessions",
     "$mergeCursors",
     "$operationMetrics",
@@ -223,12 +208,8 @@ const STAGES: &[&str] = &[
     "$rankFusion",
     "$score",
     "$scoreFusion",
-    "$search",
     "$searchBeta",
-    "$searchMeta",
-    "$setWindowFields",
     "$shardedDataDistribution",
-    "$vectorSearch",
 ];
 
 /// Options by command. Those of `*` are options of every command.

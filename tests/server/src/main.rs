@@ -25,6 +25,7 @@ interrupted or its standard input ends.
   --compressors NAME,NAME         the compressors (default: snappy,zstd,zlib)
   --parameter NAME=VALUE          sets a server parameter; may be repeated
   --auth USER:PASSWORD            requires authentication; creates a user with the role root
+  --search                        enables an approximation of Atlas Search and Vector Search
   --unix-socket PATH              also listens on a Unix domain socket
   --tls-certificate-key-file FILE requires TLS with this certificate and private key
   --tls-ca-file FILE              requires client certificates of this authority
@@ -127,6 +128,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<dyn
                 let (user, password) = split(&argument, "USER:PASSWORD", ':', &value()?)?;
                 builder.auth(user, password)
             }
+            "--search" => builder.search(true),
             "--unix-socket" => builder.unix_socket(value()?),
             "--tls-certificate-key-file" => {
                 let pem = read(&value()?)?;

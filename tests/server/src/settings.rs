@@ -59,6 +59,8 @@ pub(crate) struct Settings {
     pub(crate) unix_path: Option<PathBuf>,
     /// Whether violations of the protocol are written to standard error when they are recorded.
     pub(crate) print_violations: bool,
+    /// Whether search indexes and the stages of Atlas Search are enabled.
+    pub(crate) search: bool,
 }
 
 /// The server parameters with their defaults.

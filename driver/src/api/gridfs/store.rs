@@ -140,6 +140,15 @@ impl Store {
         within!(timeout, files.insert_one(file)).await.map(|_| ())
     }
 
+    /// Deletes the files collection document with exactly these fields, if there is one.
+    pub(super) async fn delete_file(&self, fields: Document, timeout: Timeout) -> Result<()> {
+        // No document has another `_id`, and a filter with it would be an expression.
+        if !fields.get("_id").is_some_and(is_valid_id) {
+            return Ok(());
+        }
+        within!(timeout, self.files.delete_one(fields)).await.map(|_| ())
+    }
+
     pub(super) async fn delete_chunks(&self, filter: Document, timeout: Timeout) -> Result<()> {
         within!(timeout, self.chunks.delete_many(filter))
             .await

@@ -59,6 +59,8 @@ pub struct GridFsUploadStream {
     timeout: Timeout,
     state: State,
     chunks: InsertedChunks,
+    /// Selects the files collection document of this upload, if it may have been inserted.
+    inserted_file: Option<Document>,
     /// `close` was called, so the last chunk is complete.
     is_ending: bool,
     /// A shutdown waits for the stream until it is closed or aborted, or has failed.
@@ -86,6 +88,7 @@ impl GridFsUploadStream {
             timeout,
             state: State::Open,
             chunks: InsertedChunks::default(),
+            inserted_file: None,
             is_ending: false,
         }
     }
@@ -123,7 +126,8 @@ impl GridFsUploadStream {
         poll_fn(|cx| self.poll_closed(cx)).await
     }
 
-    /// Deletes the chunks that were inserted and closes the stream. If the future is dropped after
+    /// Deletes the chunks that were inserted, and the files collection document if a failed
+    /// [`close`](Self::close) may have inserted it, and closes the stream. If the future is dropped after
     /// its first poll, the next call continues, and dropping the stream aborts the upload in the
     /// background.
     ///
@@ -202,7 +206,13 @@ impl GridFsUploadStream {
                     self.held = None;
                     self.state = match result {
                         Ok(()) => State::Closed,
-                        Err(error) => State::Failed(error),
+                        Err(error) => {
+                            if error.is_duplicate_key() {
+                                // The document with this `_id` is that of another file.
+                                self.inserted_file = None;
+                            }
+                            State::Failed(error)
+                        }
                     };
                 }
                 State::Closed => return Poll::Ready(Ok(())),
@@ -276,35 +286,46 @@ impl GridFsUploadStream {
     }
 
     /// The command that inserts the files collection document.
-    fn insert_file(&self) -> Commands {
-        let layout = self.buffer.layout();
-        let (store, timeout, file) = (Arc::clone(&self.store), self.timeout, self.file.clone());
-        Box::pin(async move {
-            let NewFile {
-                id,
-                filename,
-                metadata,
-            } = file;
-            let now = DateTime::now();
-            let document = GridFsFile::new_document(&id, &filename, layout, now, metadata.as_ref());
-            store.insert_file(&document, timeout).await
-        })
+    fn insert_file(&mut self) -> Commands {
+        let (layout, now) = (self.buffer.layout(), DateTime::now());
+        let NewFile {
+            id,
+            filename,
+            metadata,
+        } = &self.file;
+        self.inserted_file = Some(GridFsFile::new_document(id, filename, layout, now, None));
+        let document = GridFsFile::new_document(id, filename, layout, now, metadata.as_ref());
+        let (store, timeout) = (Arc::clone(&self.store), self.timeout);
+        Box::pin(async move { store.insert_file(&document, timeout).await })
     }
 
-    /// The commands that delete the chunks, after a running insert. `None` if there are none.
+    /// The commands that delete what was inserted, after a running insert. `None` if nothing was.
+    ///
+    /// The result of the insert of the files collection document can be unknown, or a write concern
+    /// error. The document is deleted before its chunks, so that no file without chunks is found.
     fn aborting(&mut self, timeout: Timeout) -> Option<Commands> {
         let running = match mem::replace(&mut self.state, State::Aborted) {
             State::Inserting(commands) => Some(commands),
             _ => None,
         };
-        let filter = self.chunks.filter(&self.file.id)?;
+        let file = self.inserted_file.clone();
+        let chunks = self.chunks.filter(&self.file.id);
+        if file.is_none() && chunks.is_none() {
+            return None;
+        }
         let store = Arc::clone(&self.store);
         Some(Box::pin(async move {
             if let Some(running) = running {
                 // The filter contains the chunks of this insert, whatever its result is.
                 let _ = running.await;
             }
-            store.delete_chunks(filter, timeout).await
+            if let Some(file) = file {
+                store.delete_file(file, timeout).await?;
+            }
+            match chunks {
+                Some(chunks) => store.delete_chunks(chunks, timeout).await,
+                None => Ok(()),
+            }
         }))
     }
 

@@ -115,6 +115,14 @@ impl Accumulator {
         })
     }
 
+    /// Parses an accumulator of a window.
+    pub(super) fn parse_window(operator: &str, argument: &Bson, env: &Env) -> Result<Accumulator> {
+        Ok(Accumulator {
+            name: String::new(),
+            operation: Operation::parse(operator, argument, env)?,
+        })
+    }
+
     /// The initial state for the group with this `_id`.
     pub(super) fn start(&self, id: &Bson, env: &Env) -> Result<GroupState> {
         Ok(match &self.operation {

@@ -1,6 +1,7 @@
 //! `$bucketAuto`: groups documents by ascending values into buckets of about the same size.
 
 use super::accumulator::Accumulator;
+use super::granularity::Granularity;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::query::Env;
@@ -14,12 +15,13 @@ use bson::{Bson, Document, doc};
 pub(crate) struct BucketAuto {
     by: Expression,
     buckets: usize,
+    granularity: Option<Granularity>,
     accumulators: Vec<Accumulator>,
 }
 
 impl BucketAuto {
     pub(super) fn parse(spec: &Document, env: &Env) -> Result<BucketAuto> {
-        let (mut by, mut buckets, mut output) = (None, None, None);
+        let (mut by, mut buckets, mut output, mut granularity) = (None, None, None, None);
         for (name, value) in spec {
             match (name.as_str(), value) {
                 ("groupBy", value) => by = Some(group_by(value, env)?),
@@ -34,7 +36,16 @@ impl BucketAuto {
                         ),
                     ));
                 }
-                ("granularity", _) => return Err(Error::not_served("$bucketAuto with a granularity")),
+                ("granularity", Bson::String(name)) => granularity = Some(Granularity::parse(name)?),
+                ("granularity", other) => {
+                    return Err(Error::new(
+                        40261,
+                        format!(
+                            "The $bucketAuto 'granularity' field must be a string, but found type: {}",
+                            crate::value::type_name(other)
+                        ),
+                    ));
+                }
                 (other, _) => {
                     return Err(Error::new(
                         40245,
@@ -59,6 +70,7 @@ impl BucketAuto {
         Ok(BucketAuto {
             by,
             buckets,
+            granularity,
             accumulators,
         })
     }
@@ -71,6 +83,9 @@ impl BucketAuto {
                 Bson::Undefined => Bson::Null,
                 key => key,
             };
+            if self.granularity.is_some() {
+                check_number(&key)?;
+            }
             keyed.push((key, position, document));
         }
         keyed.sort_by(|a, b| compare(&a.0, &b.0, collation));
@@ -88,8 +103,28 @@ impl BucketAuto {
             }
             // The upper bound is the first value of the next bucket, or the last value for the last
             // bucket.
-            let upper = keyed.get(end).unwrap_or(&keyed[end - 1]).0.clone();
-            let lower = keyed[begin].0.clone();
+            let mut upper = keyed.get(end).unwrap_or(&keyed[end - 1]).0.clone();
+            let mut lower = keyed[begin].0.clone();
+            if let Some(granularity) = &self.granularity {
+                upper = Bson::Double(granularity.above(number(&keyed[end - 1].0)));
+                // Values below the rounded bound belong to this bucket too.
+                while end < keyed.len() && compare(&keyed[end].0, &upper, None).is_lt() {
+                    end += 1;
+                }
+                if let Some((next, _, _)) = keyed.get(end)
+                    && number(&upper) == 0.0
+                {
+                    upper = Bson::Double(granularity.below(number(next)));
+                }
+                let previous = rows
+                    .last()
+                    .and_then(|row: &Document| row.get_document("_id").ok());
+                lower = match previous.and_then(|bounds| bounds.get("max")) {
+                    Some(previous) => previous.clone(),
+                    None if number(&lower) == 0.0 => lower,
+                    None => Bson::Double(granularity.below(number(&lower))),
+                };
+            }
             // Accumulators process documents in input order.
             let bucket = &mut keyed[begin..end];
             bucket.sort_by_key(|(_, position, _)| *position);
@@ -116,6 +151,39 @@ impl BucketAuto {
         }
         Ok(row)
     }
+}
+
+fn number(value: &Bson) -> f64 {
+    Number::from_bson(value).map_or(0.0, Number::to_f64)
+}
+
+/// Fails if a value cannot be rounded to a granularity.
+fn check_number(value: &Bson) -> Result<()> {
+    let Some(number) = Number::from_bson(value).map(Number::to_f64) else {
+        return Err(Error::new(
+            40258,
+            format!(
+                "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: {}",
+                crate::value::type_name(value)
+            ),
+        ));
+    };
+    if number.is_nan() {
+        return Err(Error::new(
+            40259,
+            "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN",
+        ));
+    }
+    if number < 0.0 {
+        return Err(Error::new(
+            40260,
+            "$bucketAuto can specify a 'granularity' with non-negative numbers only",
+        ));
+    }
+    if number.is_infinite() || matches!(value, Bson::Decimal128(_)) {
+        return Err(Error::not_served("a granularity for decimals and infinities"));
+    }
+    Ok(())
 }
 
 fn group_by(value: &Bson, env: &Env) -> Result<Expression> {

@@ -1,12 +1,13 @@
 //! `$fill`: fills null and missing fields with an expression, the last observed value, or by linear
 //! interpolation.
 
+use super::partition::partitions;
 use super::shape::set_path;
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;
 use crate::query::Env;
 use crate::query::sort::Sort;
-use crate::value::compare::{compare, equal};
+use crate::value::compare::equal;
 use crate::value::{is_nullish, is_number, type_name};
 use bson::{Bson, Document, doc};
 
@@ -81,13 +82,11 @@ impl Fill {
             }
             _ => None,
         };
-        let slope = doc! { "$divide": [{ "$subtract": ["$y2", "$y1"] }, { "$subtract": ["$x2", "$x1"] }] };
-        let line = doc! { "$add": ["$y1", { "$multiply": [{ "$subtract": ["$x", "$x1"] }, slope] }] };
         Ok(Fill {
             partition: partition(spec, env)?,
             sort: pattern.map(Sort::parse).transpose()?,
             position,
-            line: Expression::parse(&Bson::Document(line), env)?,
+            line: line(env)?,
             fields,
         })
     }
@@ -103,7 +102,7 @@ impl Fill {
                 sort.sort(&mut documents, env)?;
             }
             let mut filled = Vec::with_capacity(documents.len());
-            for mut partition in self.partitions(documents, env)? {
+            for mut partition in partitions(self.partition.as_ref(), documents, env)? {
                 for (path, current, method) in &self.fields {
                     match method {
                         Method::LastObserved => fill_last_observed(&mut partition, path, current, env)?,
@@ -128,36 +127,6 @@ impl Fill {
         Ok(documents)
     }
 
-    /// The documents by partition, ordered by the partition value.
-    fn partitions(&self, documents: Vec<Document>, env: &Env) -> Result<Vec<Vec<Document>>> {
-        let Some(by) = &self.partition else {
-            return Ok(vec![documents]);
-        };
-        let mut keyed = Vec::with_capacity(documents.len());
-        for document in documents {
-            let key = match by.evaluate(&document, env)? {
-                Bson::Undefined => Bson::Null,
-                Bson::Array(_) => {
-                    return Err(Error::type_mismatch(
-                        "An expression used to partition cannot evaluate to value of type array",
-                    ));
-                }
-                key => key,
-            };
-            keyed.push((key, document));
-        }
-        let collation = env.collation.as_ref();
-        keyed.sort_by(|a, b| compare(&a.0, &b.0, collation));
-        let mut partitions: Vec<(Bson, Vec<Document>)> = Vec::new();
-        for (key, document) in keyed {
-            match partitions.last_mut() {
-                Some((value, partition)) if equal(value, &key, collation) => partition.push(document),
-                _ => partitions.push((key, vec![document])),
-            }
-        }
-        Ok(partitions.into_iter().map(|(_, documents)| documents).collect())
-    }
-
     fn interpolate(
         &self,
         partition: &mut [Document],
@@ -176,25 +145,10 @@ impl Fill {
             ));
         }
         check_points(&points)?;
-        let known: Vec<usize> = (0..points.len())
-            .filter(|at| !is_nullish(&points[*at].1))
-            .collect();
-        for (at, document) in partition.iter_mut().enumerate() {
-            if !is_nullish(&points[at].1) {
-                continue;
+        for (document, value) in partition.iter_mut().zip(interpolated(&points, &self.line, env)?) {
+            if let Some(value) = value {
+                set_path(document, path, &value);
             }
-            let next = known.partition_point(|index| *index < at);
-            let value = match (next.checked_sub(1), known.get(next)) {
-                (Some(before), Some(after)) => {
-                    let ((x1, y1), (x2, y2)) = (&points[known[before]], &points[*after]);
-                    let variables = doc! {
-                        "x": points[at].0.clone(), "x1": x1.clone(), "y1": y1.clone(), "x2": x2.clone(), "y2": y2.clone(),
-                    };
-                    self.line.evaluate(&variables, env)?
-                }
-                _ => Bson::Null,
-            };
-            set_path(document, path, &value);
         }
         Ok(())
     }
@@ -219,7 +173,7 @@ impl Method {
     }
 }
 
-fn check_fields(owner: &str, fields: &Document, known: &[&str]) -> Result<()> {
+pub(super) fn check_fields(owner: &str, fields: &Document, known: &[&str]) -> Result<()> {
     match fields.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Error::new(
@@ -274,8 +228,46 @@ fn fill_last_observed(partition: &mut [Document], path: &str, current: &Expressi
     Ok(())
 }
 
+/// The line through two points as an expression over `x`, `x1`, `y1`, `x2` and `y2`.
+pub(super) fn line(env: &Env) -> Result<Expression> {
+    let slope = doc! { "$divide": [{ "$subtract": ["$y2", "$y1"] }, { "$subtract": ["$x2", "$x1"] }] };
+    let line = doc! { "$add": ["$y1", { "$multiply": [{ "$subtract": ["$x", "$x1"] }, slope] }] };
+    Expression::parse(&Bson::Document(line), env)
+}
+
+/// Linear interpolation: one value per point whose `y` is null or missing, which is null before the
+/// first and after the last known `y`.
+pub(super) fn interpolated(
+    points: &[(Bson, Bson)],
+    line: &Expression,
+    env: &Env,
+) -> Result<Vec<Option<Bson>>> {
+    let known: Vec<usize> = (0..points.len())
+        .filter(|at| !is_nullish(&points[*at].1))
+        .collect();
+    let mut values = Vec::with_capacity(points.len());
+    for (at, (x, y)) in points.iter().enumerate() {
+        if !is_nullish(y) {
+            values.push(None);
+            continue;
+        }
+        let next = known.partition_point(|index| *index < at);
+        values.push(Some(match (next.checked_sub(1), known.get(next)) {
+            (Some(before), Some(after)) => {
+                let ((x1, y1), (x2, y2)) = (&points[known[before]], &points[*after]);
+                let variables = doc! {
+                    "x": x.clone(), "x1": x1.clone(), "y1": y1.clone(), "x2": x2.clone(), "y2": y2.clone(),
+                };
+                line.evaluate(&variables, env)?
+            }
+            _ => Bson::Null,
+        }));
+    }
+    Ok(values)
+}
+
 /// Fails if the points cannot be interpolated.
-fn check_points(points: &[(Bson, Bson)]) -> Result<()> {
+pub(super) fn check_points(points: &[(Bson, Bson)]) -> Result<()> {
     for (index, (x, y)) in points.iter().enumerate() {
         if !is_number(y) && !is_nullish(y) {
             return Err(Error::type_mismatch(format!(

@@ -1,13 +1,13 @@
 //! `$lookup` and `$unionWith`.
 
 use super::{Pipeline, Source};
+use crate::command::view;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::expression::parse::check_variable_name;
 use crate::query::filter::Test;
 use crate::query::path::{self, Path, expanded};
 use crate::query::{Env, Filter};
-use crate::storage::Namespace;
 use crate::value::compare::compare;
 use bson::{Bson, Document};
 
@@ -111,7 +111,7 @@ impl Lookup {
     ) -> Result<Vec<Document>> {
         let collection = match &self.from {
             None => None,
-            Some(from) => source.catalog.get(&Namespace::new(source.database, from)?),
+            Some(from) => view::joined(source, from)?,
         };
         let mut joined = Vec::with_capacity(documents.len());
         for mut document in documents {
@@ -121,13 +121,14 @@ impl Lookup {
                 .map(|(local, foreign)| equality(&document, local, foreign, env));
             let filter = filter.unwrap_or(Filter::Constant(true));
             let mut found = Vec::new();
-            if let Some(collection) = collection {
+            if let Some(collection) = collection.as_deref() {
                 for id in collection.matching(&filter, env)? {
                     found.extend(collection.record(id).map(|document| document.as_ref().clone()));
                 }
             }
             if let Some(pipeline) = &self.pipeline {
                 let mut inner = env.clone();
+                inner.set_text_index(collection.as_deref());
                 for (name, value) in &self.variables {
                     inner
                         .variables
@@ -232,9 +233,12 @@ impl UnionWith {
         env: &Env,
     ) -> Result<Vec<Document>> {
         let mut more = Vec::new();
+        let mut inner = env.clone();
+        inner.text_index = None;
         if let Some(name) = &self.collection
-            && let Some(collection) = source.catalog.get(&Namespace::new(source.database, name)?)
+            && let Some(collection) = view::joined(source, name)?
         {
+            inner.set_text_index(Some(&collection));
             more.extend(
                 collection
                     .records()
@@ -242,13 +246,13 @@ impl UnionWith {
             );
         }
         if let Some(pipeline) = &self.pipeline {
-            more = pipeline.run(
+            more = pipeline.run_with_metadata(
                 more,
                 Source {
                     collection: self.collection.as_deref(),
                     ..source
                 },
-                env,
+                &inner,
             )?;
         }
         documents.extend(more);

@@ -4,20 +4,28 @@
 pub(crate) mod accumulator;
 pub(crate) mod bucket_auto;
 pub(crate) mod choice;
+pub(crate) mod densify;
 pub(crate) mod fill;
+pub(crate) mod geo_near;
+mod granularity;
+pub(crate) mod graph_lookup;
 pub(crate) mod group;
 pub(crate) mod lookup;
 pub(crate) mod output;
 pub(crate) mod parse;
+pub(crate) mod partition;
 pub(crate) mod quantile;
 pub(crate) mod redact;
+pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod stage;
 pub(crate) mod stats;
+pub(crate) mod window;
 
 use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::storage::Catalog;
+use crate::value::metadata;
 use bson::{Bson, Document};
 use output::Output;
 use stage::Stage;
@@ -88,6 +96,18 @@ impl Pipeline {
 
     /// Runs all stages except the output.
     pub(crate) fn run(
+        &self,
+        documents: Vec<Document>,
+        source: Source<'_>,
+        env: &Env,
+    ) -> Result<Vec<Document>> {
+        let mut documents = self.run_with_metadata(documents, source, env)?;
+        documents.iter_mut().for_each(metadata::clear);
+        Ok(documents)
+    }
+
+    /// Runs all stages except the output. The documents have their metadata.
+    pub(crate) fn run_with_metadata(
         &self,
         mut documents: Vec<Document>,
         source: Source<'_>,

@@ -2,14 +2,19 @@
 
 use super::Pipeline;
 use super::bucket_auto::BucketAuto;
+use super::densify::Densify;
 use super::fill::Fill;
+use super::geo_near::GeoNear;
+use super::graph_lookup::GraphLookup;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::output::Output;
 use super::redact::Redact;
+use super::search::{ListSearchIndexes, Search, VectorSearch};
 use super::shape::{AddFields, Unwind};
 use super::stage::Stage;
 use super::stats::Stats;
+use super::window::WindowFields;
 use crate::command::current_op::Listing;
 use crate::error::{Error, Result, code};
 use crate::expression::Expression;
@@ -22,7 +27,15 @@ use crate::value::{format, type_name};
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
-pub(crate) const IMPLEMENTED: [&str; 29] = [
+pub(crate) const IMPLEMENTED: [&str; 37] = [
+    "$listSearchIndexes",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
+    "$geoNear",
+    "$densify",
+    "$graphLookup",
+    "$setWindowFields",
     "$fill",
     "$bucketAuto",
     "$redact",
@@ -101,7 +114,16 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         }
         let first_only = matches!(
             name,
-            "$documents" | "$collStats" | "$currentOp" | "$indexStats" | "$listLocalSessions"
+            "$documents"
+                | "$collStats"
+                | "$currentOp"
+                | "$geoNear"
+                | "$indexStats"
+                | "$listLocalSessions"
+                | "$listSearchIndexes"
+                | "$search"
+                | "$searchMeta"
+                | "$vectorSearch"
         );
         if first_only && index > 0 {
             return Err(Error::new(
@@ -109,8 +131,18 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
                 format!("{name} is only valid as the first stage in a pipeline."),
             ));
         }
+        if name == "$match"
+            && index > 0
+            && argument
+                .as_document()
+                .is_some_and(|filter| filter.contains_key("$text"))
+        {
+            return Err(Error::new(
+                17313,
+                "$match with $text is only allowed as the first pipeline stage",
+            ));
+        }
         match name {
-            "$listSearchIndexes" => return Err(crate::command::search_index::atlas_only()),
             "$out" => pipeline.output = Some(Box::new(Output::parse_out(argument)?)),
             "$merge" => pipeline.output = Some(Box::new(Output::parse_merge(argument, env)?)),
             _ => parse_stage(name, argument, env, &mut pipeline.stages)?,
@@ -132,7 +164,19 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
     };
     let stage = match name {
         "$match" => match argument {
-            Bson::Document(filter) => Stage::Match(Filter::parse(filter, env)?),
+            Bson::Document(filter) => {
+                let filter = Filter::parse(filter, env)?;
+                if filter.near().is_some() {
+                    return Err(Error::new(
+                        5_626_500,
+                        "$geoNear, $near, and $nearSphere are not allowed in this context, as these operators require sorting \
+                         geospatial data. If you do not need sort, consider using $geoWithin instead. Check out \
+                         https://dochub.mongodb.org/core/near-sort-operation and \
+                         https://dochub.mongodb.org/core/nearSphere-sort-operation for more details.",
+                    ));
+                }
+                Stage::Match(filter)
+            }
             _ => {
                 return Err(Error::new(
                     15959,
@@ -157,6 +201,13 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$bucket" => Stage::Group(Group::parse_bucket(object(40201)?, env)?),
         "$bucketAuto" => Stage::BucketAuto(Box::new(BucketAuto::parse(object(40240)?, env)?)),
         "$fill" => Stage::Fill(Box::new(Fill::parse(object(9)?, env)?)),
+        "$geoNear" => Stage::GeoNear(Box::new(GeoNear::parse(object(10065)?, env)?)),
+        "$search" | "$searchMeta" => Stage::Search(Box::new(Search::parse(name, object(9)?, env)?)),
+        "$vectorSearch" => Stage::VectorSearch(Box::new(VectorSearch::parse(object(9)?, env)?)),
+        "$listSearchIndexes" => Stage::ListSearchIndexes(ListSearchIndexes::parse(object(9)?, env)?),
+        "$densify" => Stage::Densify(Box::new(Densify::parse(object(9)?, env)?)),
+        "$setWindowFields" => Stage::WindowFields(Box::new(WindowFields::parse(object(9)?, env)?)),
+        "$graphLookup" => Stage::GraphLookup(Box::new(GraphLookup::parse(object(9)?, env)?)),
         "$redact" => Stage::Redact(Redact::parse(argument, env)?),
         "$sortByCount" => {
             stages.push(Stage::Group(Group::parse_count(argument, env)?));
@@ -290,14 +341,19 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
             let inner = pipeline(stages, env)?;
             let refused = inner.output.is_some()
                 || inner.stages.iter().any(|stage| {
-                    matches!(
-                        stage,
-                        Stage::Facet(_)
-                            | Stage::Documents(_)
-                            | Stage::Stats(_)
-                            | Stage::CurrentOp(_)
-                            | Stage::ListLocalSessions
-                    )
+                    matches!(stage, Stage::Match(filter) if filter.text().is_some())
+                        || matches!(
+                            stage,
+                            Stage::Facet(_)
+                                | Stage::Documents(_)
+                                | Stage::Stats(_)
+                                | Stage::GeoNear(_)
+                                | Stage::Search(_)
+                                | Stage::VectorSearch(_)
+                                | Stage::ListSearchIndexes(_)
+                                | Stage::CurrentOp(_)
+                                | Stage::ListLocalSessions
+                        )
                 });
             if refused {
                 return Err(Error::new(

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::query::Env;
-use crate::value::format;
+use crate::value::{format, metadata};
 use bson::{Bson, Document};
 
 /// The system variables that the expression of a `$redact` evaluates to, and their values.
@@ -22,7 +22,12 @@ impl Redact {
         let env = with_decisions(env);
         let mut kept = Vec::new();
         for document in documents {
-            kept.extend(self.redact(document, document, &env)?);
+            let mut own = document.clone();
+            metadata::clear(&mut own);
+            if let Some(mut redacted) = self.redact(&own, document, &env)? {
+                metadata::carry(document, &mut redacted);
+                kept.push(redacted);
+            }
         }
         Ok(kept)
     }

@@ -1,12 +1,17 @@
 //! The stages of a pipeline, and the execution of each.
 
 use super::bucket_auto::BucketAuto;
+use super::densify::Densify;
 use super::fill::Fill;
+use super::geo_near::GeoNear;
+use super::graph_lookup::GraphLookup;
 use super::group::Group;
 use super::lookup::{Lookup, UnionWith};
 use super::redact::Redact;
+use super::search::{ListSearchIndexes, Search, VectorSearch};
 use super::shape::{AddFields, Unwind};
 use super::stats::Stats;
+use super::window::WindowFields;
 use super::{Pipeline, Source};
 use crate::command::current_op::Listing;
 use crate::error::{Error, Result};
@@ -14,7 +19,7 @@ use crate::expression::Expression;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
-use crate::value::format;
+use crate::value::{format, metadata};
 use bson::{Bson, Document, doc};
 
 /// A stage other than `$out` and `$merge`.
@@ -28,12 +33,19 @@ pub(crate) enum Stage {
     BucketAuto(Box<BucketAuto>),
     Redact(Redact),
     Fill(Box<Fill>),
+    Densify(Box<Densify>),
+    Search(Box<Search>),
+    VectorSearch(Box<VectorSearch>),
+    ListSearchIndexes(ListSearchIndexes),
+    GeoNear(Box<GeoNear>),
+    WindowFields(Box<WindowFields>),
     Sort(Sort),
     Limit(usize),
     Skip(usize),
     Count(String),
     Unwind(Unwind),
     Lookup(Box<Lookup>),
+    GraphLookup(Box<GraphLookup>),
     UnionWith(Box<UnionWith>),
     Facet(Vec<(String, Pipeline)>),
     Sample(usize),
@@ -57,7 +69,7 @@ impl Stage {
                 let mut kept = Vec::new();
                 for document in documents {
                     if filter.matches(&document, env)? {
-                        kept.push(document);
+                        kept.push(filter.with_metadata(&document, env)?.unwrap_or(document));
                     }
                 }
                 kept
@@ -72,6 +84,12 @@ impl Stage {
             Stage::Group(group) => group.run(&documents, env)?,
             Stage::BucketAuto(buckets) => buckets.run(documents, env)?,
             Stage::Fill(fill) => fill.run(documents, env)?,
+            Stage::GeoNear(near) => near.run(documents, source, env)?,
+            Stage::Search(search) => search.run(documents, source, env)?,
+            Stage::VectorSearch(search) => search.run(documents, source, env)?,
+            Stage::ListSearchIndexes(listing) => listing.run(source)?,
+            Stage::Densify(densify) => densify.run(documents, env)?,
+            Stage::WindowFields(fields) => fields.run(documents, env)?,
             Stage::Redact(redact) => redact.run(&documents, env)?,
             Stage::Sort(sort) => {
                 let mut documents = documents;
@@ -84,6 +102,7 @@ impl Stage {
             Stage::Count(name) => vec![doc! { name: documents.len() as i32 }],
             Stage::Unwind(unwind) => documents.into_iter().flat_map(|document| unwind.run(document)).collect(),
             Stage::Lookup(lookup) => lookup.run(documents, source, env)?,
+            Stage::GraphLookup(lookup) => lookup.run(documents, source, env)?,
             Stage::UnionWith(union) => union.run(documents, source, env)?,
             Stage::Facet(facets) => {
                 let mut out = Document::new();
@@ -122,7 +141,10 @@ impl Stage {
             Stage::Project(projection) => projection.apply(document, env).map(Some),
             Stage::AddFields(fields) => fields.apply(document, env).map(Some),
             Stage::ReplaceRoot(expression) => match expression.evaluate(document, env)? {
-                Bson::Document(document) => Ok(Some(document)),
+                Bson::Document(mut root) => {
+                    metadata::carry(document, &mut root);
+                    Ok(Some(root))
+                }
                 other => Err(Error::new(
                     40228,
                     format!(

@@ -5,6 +5,7 @@ use crate::storage::{Collection, Namespace};
 use bson::doc;
 
 mod accumulators;
+mod joins;
 mod stages;
 
 fn run_in(catalog: &Catalog, stages: Vec<Document>, input: Vec<Document>) -> Result<Vec<Document>> {
@@ -208,9 +209,15 @@ fn documents_and_sample() {
 #[test]
 fn unknown_and_unimplemented_stages_are_rejected() {
     assert_eq!(error(vec![doc! {"$foo": 1}]), 40324);
-    assert_eq!(error(vec![doc! {"$search": {}}]), 238);
+    assert_eq!(error(vec![doc! {"$search": {}}]), 31082);
     assert_eq!(error(vec![doc! {"$match": {}, "$limit": 1}]), 40323);
     assert_eq!(error(vec![doc! {"$limit": 0}]), 15958);
+    for stage in [
+        doc! {"$geoNear": {"near": [0, 0], "distanceField": "d"}},
+        doc! {"$match": {"$text": {"$search": "x"}}},
+    ] {
+        assert_eq!(error(vec![doc! {"$facet": {"a": [stage]}}]), 40600);
+    }
     assert_eq!(error(vec![doc! {"$out": "x"}, doc! {"$limit": 1}]), 40601);
 }
 

@@ -214,7 +214,7 @@ impl Request<'_> {
     fn of_stages(&self, stages: &[Bson], privileges: &mut Vec<Privilege>) {
         for (name, argument) in stages.iter().filter_map(Bson::as_document).flatten() {
             match (name.as_str(), argument) {
-                ("$lookup", Bson::Document(spec)) => {
+                ("$lookup" | "$graphLookup", Bson::Document(spec)) => {
                     privileges.extend(
                         spec.get_str("from")
                             .ok()

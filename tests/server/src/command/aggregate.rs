@@ -252,7 +252,7 @@ fn input(
     }
     let makes_own = matches!(
         pipeline.stages.first(),
-        Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_))
+        Some(Stage::Documents(_) | Stage::ListLocalSessions | Stage::Stats(_) | Stage::ListSearchIndexes(_))
     );
     let seen = match namespace {
         Some(namespace) if !makes_own => view::readable(call, catalog, namespace)?,
@@ -279,8 +279,11 @@ fn input(
     Ok((
         ids.into_iter()
             .filter_map(|id| collection.record(id))
-            .map(|document| document.as_ref().clone())
-            .collect(),
+            .map(|document| {
+                let annotated = filter.with_metadata(document, env)?;
+                Ok(annotated.unwrap_or_else(|| document.as_ref().clone()))
+            })
+            .collect::<Result<_>>()?,
         done,
     ))
 }

@@ -12,6 +12,7 @@ use crate::query::{Env, Filter};
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
+use crate::value::metadata;
 use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
@@ -75,7 +76,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
         None => Vec::new(),
         Some(collection) => {
             let ids = select(collection, &filter, scan, &env)?;
-            let found = order(collection, ids, sort.as_ref(), &env)?;
+            let found = order(collection, ids, &filter, sort.as_ref(), &env)?;
             let page = found.into_iter().skip(skip).take(limit.unwrap_or(usize::MAX));
             let mut rows = Vec::new();
             for (id, document) in page {
@@ -87,6 +88,11 @@ fn query(call: &Call<'_>) -> Result<Document> {
                         None => document,
                     }
                 });
+                if let Some(row) = rows.last_mut()
+                    && row.contains_key(metadata::FIELD)
+                {
+                    metadata::clear(Arc::make_mut(row));
+                }
                 if show_record_id
                     && !return_key
                     && let Some(row) = rows.last_mut()
@@ -236,18 +242,31 @@ fn open_tail(call: &Call<'_>, catalog: &Catalog, tail: Tail, await_data: bool) -
     Ok(doc! { "cursor": cursor })
 }
 
-/// Returns the sorted records with their ids.
+/// Returns the sorted records with their ids and their metadata.
 fn order(
     collection: &Collection,
     ids: Vec<RecordId>,
+    filter: &Filter,
     sort: Option<&Sort>,
     env: &Env,
 ) -> Result<Vec<(RecordId, Arc<Document>)>> {
-    let ids = sorted(collection, ids, sort, env)?;
-    Ok(ids
-        .into_iter()
-        .filter_map(|id| collection.record(id).map(|document| (id, Arc::clone(document))))
-        .collect())
+    struct Row(RecordId, Arc<Document>);
+    impl std::borrow::Borrow<Document> for Row {
+        fn borrow(&self) -> &Document {
+            &self.1
+        }
+    }
+    let mut rows = Vec::with_capacity(ids.len());
+    for id in ids {
+        if let Some(document) = collection.record(id) {
+            let annotated = filter.with_metadata(document, env)?.map(Arc::new);
+            rows.push(Row(id, annotated.unwrap_or_else(|| Arc::clone(document))));
+        }
+    }
+    if let Some(sort) = sort {
+        sort.sort(&mut rows, env)?;
+    }
+    Ok(rows.into_iter().map(|Row(id, document)| (id, document)).collect())
 }
 
 /// Returns the record ids in the sort order of their documents.

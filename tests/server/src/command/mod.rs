@@ -105,6 +105,8 @@ impl<'c> Call<'c> {
             Some(_) => Collation::parse_field(self.body)?,
             None => collection.and_then(|collection| collection.collation.clone()),
         });
+        env.set_text_index(collection);
+        env.search = self.deployment.search;
         if self.deployment.is_replicated() {
             let now = self.deployment.operation_time();
             env.variables.insert("CLUSTER_TIME".to_owned(), now.into());

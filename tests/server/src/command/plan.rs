@@ -86,6 +86,26 @@ pub(crate) fn select(
     scan: Scan<'_>,
     env: &Env,
 ) -> Result<Vec<RecordId>> {
+    if filter.text().is_some() {
+        env.required_text_index()?;
+        if scan.hint.is_some() {
+            return Err(Error::bad_value("text and hint not allowed in same query"));
+        }
+    }
+    if let Some(near) = filter.near() {
+        let patterns: Vec<Document> = collection.indexes.iter().map(Index::key_pattern).collect();
+        near.check_index(patterns.iter())?;
+        let mut found = Vec::new();
+        for (id, document) in collection.records() {
+            if filter.matches(document, env)?
+                && let Some(nearest) = near.find(document)?
+            {
+                found.push((nearest.distance, id));
+            }
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        return Ok(found.into_iter().map(|(_, id)| id).collect());
+    }
     let candidates = match scan.hint {
         None if scan.min.is_some() || scan.max.is_some() => {
             return Err(Error::new(

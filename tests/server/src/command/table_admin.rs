@@ -82,26 +82,26 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "createSearchIndexes",
-        fields: ANY_FIELDS,
+        fields: Some(&["indexes"]),
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::create,
         ..COMMAND
     },
     Command {
         name: "updateSearchIndex",
-        fields: ANY_FIELDS,
+        fields: Some(&["name", "id", "definition"]),
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::update,
         ..COMMAND
     },
     Command {
         name: "dropSearchIndex",
-        fields: ANY_FIELDS,
+        fields: Some(&["name", "id"]),
         access: Access::Write,
         since: (7, 0),
-        run: search_index::refuse,
+        run: search_index::drop,
         ..COMMAND
     },
     Command {

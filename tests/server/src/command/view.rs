@@ -218,7 +218,21 @@ pub(crate) fn readable<'c>(
     catalog: &'c Catalog,
     namespace: &Namespace,
 ) -> Result<Option<Cow<'c, Collection>>> {
-    rows(call, catalog, namespace, 0)
+    system::check_readable(call.deployment, namespace)?;
+    let source = Source {
+        catalog,
+        database: &namespace.database,
+        collection: None,
+        host: &call.deployment.hosts[call.member.index],
+        lsid: None,
+    };
+    rows(source, catalog, namespace, 0)
+}
+
+/// The collection that a stage reads: a stored one, or the materialized view.
+pub(crate) fn joined<'c>(source: Source<'c>, collection: &str) -> Result<Option<Cow<'c, Collection>>> {
+    let namespace = Namespace::new(source.database, collection)?;
+    rows(source, source.catalog, &namespace, 0)
 }
 
 fn too_deep() -> Error {
@@ -229,12 +243,11 @@ fn too_deep() -> Error {
 }
 
 fn rows<'c>(
-    call: &Call<'_>,
+    source: Source<'_>,
     catalog: &'c Catalog,
     namespace: &Namespace,
     depth: usize,
 ) -> Result<Option<Cow<'c, Collection>>> {
-    system::check_readable(call.deployment, namespace)?;
     let Some(collection) = catalog.get(namespace) else {
         let views = match namespace.collection.as_str() {
             SYSTEM_VIEWS => definitions(catalog, &namespace.database),
@@ -249,7 +262,7 @@ fn rows<'c>(
         return Err(too_deep());
     }
     let on = Namespace::new(&namespace.database, &view.on)?;
-    let below = rows(call, catalog, &on, depth + 1)?;
+    let below = rows(source, catalog, &on, depth + 1)?;
     let documents = below
         .iter()
         .flat_map(|collection| collection.records())
@@ -257,11 +270,9 @@ fn rows<'c>(
         .collect();
     let env = Env::with_collation(collection.collation.clone());
     let source = Source {
-        catalog,
-        database: &namespace.database,
         collection: Some(&view.on),
-        host: &call.deployment.hosts[call.member.index],
         lsid: None,
+        ..source
     };
     let rows = Pipeline::parse(&view.pipeline, &env)?
         .run(documents, source, &env)

@@ -124,6 +124,9 @@ impl<'q> Query<'q> {
 
     /// Returns all candidate plans.
     fn plans(&self, clauses: &[Clause]) -> Result<Vec<Plan<'q>>> {
+        if self.parsed.near().is_some() || self.parsed.text().is_some() {
+            return Err(Error::not_served("explain of $near and $text"));
+        }
         let Some(collection) = self.collection else {
             return Ok(vec![Plan {
                 access: Access::Missing,

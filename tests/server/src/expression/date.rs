@@ -10,6 +10,18 @@ use bson::{Bson, DateTime};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function {
+        name: "$tsSecond",
+        min: 1,
+        max: 1,
+        run: |a, _| timestamp("$tsSecond", 5_687_301, &a[0], |at| at.time),
+    },
+    Function {
+        name: "$tsIncrement",
+        min: 1,
+        max: 1,
+        run: |a, _| timestamp("$tsIncrement", 5_687_302, &a[0], |at| at.increment),
+    },
+    Function {
         name: "$year",
         min: 1,
         max: 1,
@@ -132,6 +144,20 @@ pub(super) fn millis(value: &Bson, operator: &str) -> Result<i64> {
     }
 }
 
+fn timestamp(operator: &str, code: i32, value: &Bson, take: fn(bson::Timestamp) -> u32) -> Result<Bson> {
+    match value {
+        value if is_nullish(value) => Ok(Bson::Null),
+        Bson::Timestamp(at) => Ok(Bson::Int64(i64::from(take(*at)))),
+        other => Err(Error::new(
+            code,
+            format!(
+                "Argument to {operator} must be a timestamp, but is {}",
+                type_name(other)
+            ),
+        )),
+    }
+}
+
 /// Parses a `timezone` argument. Default: UTC.
 pub(super) fn zone(value: Option<&Bson>) -> Result<Zone> {
     match value {
@@ -183,15 +209,7 @@ fn iso_week_year(value: &Bson) -> Result<Bson> {
 
 fn unit(named: &Named) -> Result<&str> {
     match named.required("unit") {
-        Bson::String(unit)
-            if matches!(
-                unit.as_str(),
-                "year" | "quarter" | "month" | "week" | "day" | "hour" | "minute" | "second" | "millisecond"
-            ) =>
-        {
-            Ok(unit)
-        }
-        Bson::String(unit) => Err(Error::failed_to_parse(format!("unknown time unit value: {unit}"))),
+        Bson::String(unit) => check_unit(unit),
         other => Err(Error::new(
             5_439_013,
             format!(
@@ -203,7 +221,28 @@ fn unit(named: &Named) -> Result<&str> {
     }
 }
 
-fn unit_millis(unit: &str) -> i64 {
+/// Returns the name if it is one of a time unit.
+pub(crate) fn check_unit(unit: &str) -> Result<&str> {
+    const UNITS: [&str; 9] = [
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+    ];
+    if UNITS.contains(&unit) {
+        Ok(unit)
+    } else {
+        Err(Error::failed_to_parse(format!("unknown time unit value: {unit}")))
+    }
+}
+
+/// The length of a unit of at most a week, in milliseconds.
+pub(crate) fn unit_millis(unit: &str) -> i64 {
     match unit {
         "week" => 7 * 86_400_000,
         "day" => 86_400_000,
@@ -239,37 +278,33 @@ fn add(named: &Named, sign: i64) -> Result<Bson> {
         })?;
     let start = millis(named.required("startDate"), named.operator)?;
     let (unit, zone) = (unit(named)?, zone(named.get("timezone"))?);
+    date_result(add_units(start, unit, amount, &zone))
+}
+
+/// Adds an amount of time units to a time in milliseconds since the epoch. `None` on overflow.
+pub(crate) fn add_units(start: i64, unit: &str, amount: i64, zone: &Zone) -> Option<i64> {
     let months = match unit {
         "year" => 12,
         "quarter" => 3,
         "month" => 1,
         "week" | "day" => {
             // Calendar days, which do not always have 24 hours.
-            let local = amount
-                .checked_mul(unit_millis(unit))
-                .and_then(|by| zone.to_local(start).checked_add(by));
-            return date_result(local.map(|local| zone.to_utc(local)));
+            let by = amount.checked_mul(unit_millis(unit))?;
+            let local = zone.to_local(start).checked_add(by)?;
+            return Some(zone.to_utc(local));
         }
-        unit => {
-            return date_result(
-                amount
-                    .checked_mul(unit_millis(unit))
-                    .and_then(|by| start.checked_add(by)),
-            );
-        }
+        unit => return start.checked_add(amount.checked_mul(unit_millis(unit))?),
     };
     let mut civil = Civil::from_millis(zone.to_local(start));
-    let total = amount
-        .checked_mul(months)
-        .and_then(|by| by.checked_add(civil.month - 1));
-    let Some(total) = total.filter(|total| total.abs() < 4_000_000_000) else {
-        return date_result(None);
-    };
+    let total = amount.checked_mul(months)?.checked_add(civil.month - 1)?;
+    if total.abs() >= 4_000_000_000 {
+        return None;
+    }
     civil.year += total.div_euclid(12);
     civil.month = total.rem_euclid(12) + 1;
     // Clamp to the last day of a shorter month.
     civil.day = civil.day.min(days_in_month(civil.year, civil.month));
-    date_result(civil.to_millis().map(|local| zone.to_utc(local)))
+    civil.to_millis().map(|local| zone.to_utc(local))
 }
 
 fn start_of_week(named: &Named) -> Result<i64> {

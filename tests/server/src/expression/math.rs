@@ -21,6 +21,8 @@ macro_rules! unary {
 
 pub(super) const FUNCTIONS: &[Function] = &[
     unary!("$sqrt", sqrt),
+    unary!("$sigmoid", |a, _| double("$sigmoid", &a[0], |x| 1.0
+        / (1.0 + (-x).exp()))),
     unary!("$exp", |a, _| double("$exp", &a[0], f64::exp)),
     unary!("$ln", |a, _| logarithm("$ln", 28766, &a[0], f64::ln)),
     unary!("$log10", |a, _| logarithm("$log10", 28761, &a[0], f64::log10)),

@@ -21,7 +21,7 @@ pub(crate) mod string_search;
 use crate::aggregate::quantile::Quantile;
 use crate::error::{Error, Phase, Result};
 use crate::query::Env;
-use crate::value::{is_nullish, truthy};
+use crate::value::{is_nullish, metadata, truthy};
 use bson::{Bson, Document};
 
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub(crate) enum Expression {
     Reduce(Box<[Expression; 3]>),
     /// `$percentile` and `$median`.
     Quantile(Box<Quantile>),
+    /// `$meta`
+    Meta(&'static str),
 }
 
 /// An operator with positional arguments, which are evaluated before the call.
@@ -330,6 +332,7 @@ impl Expression {
                 }
                 Ok(value)
             }
+            Expression::Meta(kind) => metadata::get(scope.root, kind),
             Expression::Quantile(quantile) => Ok(quantile.of_value(&quantile.input.eval(scope)?)),
         }
     }
@@ -357,9 +360,11 @@ impl Expression {
                     && default.as_ref().is_none_or(|default| default.is_constant())
             }
             Expression::Quantile(quantile) => quantile.input.is_constant(),
-            Expression::Let(..) | Expression::Map(..) | Expression::Filter(..) | Expression::Reduce(..) => {
-                false
-            }
+            Expression::Let(..)
+            | Expression::Map(..)
+            | Expression::Filter(..)
+            | Expression::Reduce(..)
+            | Expression::Meta(_) => false,
         }
     }
 
@@ -420,7 +425,11 @@ fn resolve(variable: &str, parts: &[String], scope: &Scope<'_>) -> Bson {
     }
     match variable {
         "CURRENT" | "ROOT" => match parts.split_first() {
-            None => Bson::Document(scope.root.clone()),
+            None => {
+                let mut root = scope.root.clone();
+                metadata::clear(&mut root);
+                Bson::Document(root)
+            }
             Some((first, rest)) => scope
                 .root
                 .get(first)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, code};
 use crate::features::Feature;
 use crate::query::Env;
 use crate::query::path::check_field_path;
-use crate::value::format;
+use crate::value::{format, metadata};
 use bson::{Bson, Document};
 
 /// An expression parser that tracks the variables in scope.
@@ -146,6 +146,7 @@ impl<'e> Parser<'e> {
             "$map" => return self.map(argument),
             "$filter" => return self.filter(argument),
             "$reduce" => return self.reduce(argument),
+            "$meta" => return metadata::parse(argument).map(Expression::Meta),
             "$percentile" | "$median" => {
                 let env = self.env;
                 return Quantile::parse(name, argument, env, &mut |value| self.expression(value))

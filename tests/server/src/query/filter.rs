@@ -1,8 +1,11 @@
 //! The parsed form of a filter.
 
 use super::bits::Bits;
+use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
+use crate::error::{Error, Result};
+use crate::text::query::TextQuery;
 use bson::Bson;
 
 /// A condition on a document.
@@ -18,6 +21,10 @@ pub(crate) enum Filter {
     Expression(crate::expression::Expression),
     /// `$jsonSchema`.
     Schema(super::json_schema::Schema),
+    /// `$near` or `$nearSphere`, at the top level of the filter.
+    Near(Box<Near>),
+    /// `$text`, at the top level of the filter.
+    Text(Box<TextQuery>),
     Constant(bool),
 }
 
@@ -42,6 +49,8 @@ pub(crate) enum Test {
     Mod(i64, i64),
     Size(i64),
     Bits(Bits),
+    /// `$geoWithin` or `$geoIntersects`
+    Geo(GeoTest),
     /// `$elemMatch` on array elements that are documents or arrays.
     ElemMatchObject(Box<Filter>),
     /// `$elemMatch` with operators on the elements themselves.
@@ -89,6 +98,57 @@ impl Filter {
             Filter::And(all) => all.iter().any(|filter| filter.restricts(path)),
             Filter::Field(field, _) => field.text == path,
             _ => false,
+        }
+    }
+
+    /// The `$near` or `$nearSphere` of the filter, by which the results are sorted.
+    pub(crate) fn near(&self) -> Option<&Near> {
+        match self {
+            Filter::And(all) => all.iter().find_map(Filter::near),
+            Filter::Near(near) => Some(near),
+            _ => None,
+        }
+    }
+
+    /// The `$text` of the filter.
+    pub(crate) fn text(&self) -> Option<&TextQuery> {
+        match self {
+            Filter::And(all) => all.iter().find_map(Filter::text),
+            Filter::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Fails if the filter has several `$near` or `$text`, or one below other operators than `$and`.
+    pub(super) fn check_placement(&self) -> Result<()> {
+        match self.count_ranked() {
+            (0, 0) => return Ok(()),
+            (1, 1) => return Err(Error::bad_value("text and geoNear not allowed in same query")),
+            (2.., _) => return Err(Error::bad_value("Too many geoNear expressions")),
+            (_, 2..) => return Err(Error::bad_value("Too many text expressions")),
+            _ => {}
+        }
+        match (self.near(), self.text(), self.count_ranked()) {
+            (None, _, (1, 0)) => Err(Error::bad_value("geo $near must be top-level expr")),
+            (_, None, (0, 1)) => Err(Error::not_served("$text below $or, $nor or $not")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The numbers of `$near` and of `$text`.
+    fn count_ranked(&self) -> (usize, usize) {
+        match self {
+            Filter::And(clauses) | Filter::Or(clauses) | Filter::Nor(clauses) => clauses
+                .iter()
+                .map(Filter::count_ranked)
+                .fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1)),
+            Filter::Not(clause) => clause.count_ranked(),
+            Filter::Near(_) => (1, 0),
+            Filter::Text(_) => (0, 1),
+            Filter::Field(_, Test::ElemMatchObject(clause) | Test::ElemMatchValue(clause)) => {
+                clause.count_ranked()
+            }
+            _ => (0, 0),
         }
     }
 

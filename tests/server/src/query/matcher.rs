@@ -5,7 +5,9 @@ use super::Env;
 use super::filter::{Comparison, Filter, Test, TypeTest};
 use super::path::{Path, walk};
 use crate::error::Result;
+use crate::text::query::TextQuery;
 use crate::value::compare::{compare, equal, type_class};
+use crate::value::metadata;
 use crate::value::number::{Number, in_i64_range};
 use crate::value::{is_number, type_name};
 use bson::{Bson, Document};
@@ -22,6 +24,26 @@ impl Filter {
     /// Returns whether the document matches.
     pub(crate) fn matches(&self, document: &Document, env: &Env) -> Result<bool> {
         self.evaluate(Target::Document(document), env, &mut None)
+    }
+
+    /// The matching document with the metadata of the query, if it has any.
+    pub(crate) fn with_metadata(&self, document: &Document, env: &Env) -> Result<Option<Document>> {
+        if let Some(near) = self.near() {
+            let mut document = document.clone();
+            if let Some(found) = near.find(&document)? {
+                metadata::set(&mut document, "geoNearDistance", found.distance.into());
+                metadata::set(&mut document, "geoNearPoint", found.location);
+            }
+            return Ok(Some(document));
+        }
+        let Some(text) = self.text() else {
+            return Ok(None);
+        };
+        let mut document = document.clone();
+        if let Some(score) = score(text, &document, env)? {
+            metadata::set(&mut document, "textScore", score.into());
+        }
+        Ok(Some(document))
     }
 
     /// Returns whether the document matches, and the array index for the positional operator `$`.
@@ -73,6 +95,14 @@ impl Filter {
             Filter::Not(filter) => Ok(!filter.evaluate(target, env, &mut None)?),
             Filter::Schema(schema) => match target {
                 Target::Document(document) => schema.matches_document(document),
+                Target::Value(_) => Ok(false),
+            },
+            Filter::Text(text) => match target {
+                Target::Document(document) => score(text, document, env).map(|score| score.is_some()),
+                Target::Value(_) => Ok(false),
+            },
+            Filter::Near(near) => match target {
+                Target::Document(document) => near.find(document).map(|found| found.is_some()),
                 Target::Value(_) => Ok(false),
             },
             Filter::Expression(expression) => match target {
@@ -206,11 +236,17 @@ impl Test {
             (Test::Size(size), Some(Bson::Array(items))) => items.len() as i64 == *size,
             (Test::Size(_), _) => false,
             (Test::Bits(bits), Some(value)) => bits.matches(value),
+            (Test::Geo(test), Some(value)) => test.accepts(value),
             (Test::ElemMatchObject(_) | Test::ElemMatchValue(_), Some(_)) => {
                 self.accepts_whole(value, env)?.0
             }
         })
     }
+}
+
+/// The text score of a document; `None` if it does not match.
+fn score(text: &TextQuery, document: &Document, env: &Env) -> Result<Option<f64>> {
+    text.score(document, env.required_text_index()?)
 }
 
 fn accepts_regex(regex: &super::regex::Regex, value: &Bson) -> Result<bool> {

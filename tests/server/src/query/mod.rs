@@ -2,6 +2,7 @@
 
 pub(crate) mod bits;
 pub(crate) mod filter;
+pub(crate) mod geo;
 pub(crate) mod json_schema;
 pub(crate) mod matcher;
 pub(crate) mod parse;
@@ -12,9 +13,13 @@ pub(crate) mod sort;
 
 pub(crate) use filter::Filter;
 
+use crate::error::{Error, Result, code};
+use crate::storage::Collection;
+use crate::text::index::TextIndex;
 use crate::value::collation::Collation;
 use bson::{Bson, DateTime};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The context of the expressions and comparisons of one command.
 #[derive(Debug, Clone)]
@@ -25,6 +30,10 @@ pub(crate) struct Env {
     pub(crate) collation: Option<Collation>,
     /// `$$NOW`, constant within a command.
     pub(crate) now: DateTime,
+    /// The text index of the collection that is read.
+    pub(crate) text_index: Option<Arc<TextIndex>>,
+    /// Whether the stages of Atlas Search are enabled.
+    pub(crate) search: bool,
 }
 
 impl Default for Env {
@@ -33,11 +42,25 @@ impl Default for Env {
             variables: BTreeMap::new(),
             collation: None,
             now: DateTime::now(),
+            text_index: None,
+            search: false,
         }
     }
 }
 
 impl Env {
+    /// Sets the text index to that of a collection.
+    pub(crate) fn set_text_index(&mut self, collection: Option<&Collection>) {
+        self.text_index = collection.and_then(TextIndex::of).map(Arc::new);
+    }
+
+    /// The text index; fails if the collection has none.
+    pub(crate) fn required_text_index(&self) -> Result<&TextIndex> {
+        self.text_index
+            .as_deref()
+            .ok_or_else(|| Error::new(code::INDEX_NOT_FOUND, "text index required for $text query"))
+    }
+
     /// An environment without variables.
     pub(crate) fn with_collation(collation: Option<Collation>) -> Env {
         Env {

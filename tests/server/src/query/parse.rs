@@ -3,10 +3,12 @@
 use super::Env;
 use super::bits::Bits;
 use super::filter::{Comparison, Filter, Test, TypeTest};
+use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
 use crate::features::Feature;
+use crate::text::query::TextQuery;
 use crate::value::compare::compare;
 use crate::value::number::Number;
 use crate::value::{collation::Collation, format};
@@ -15,12 +17,14 @@ use bson::{Bson, Document};
 impl Filter {
     /// Parses a filter document. String comparisons use the collation of `env`.
     pub(crate) fn parse(filter: &Document, env: &Env) -> Result<Filter> {
-        Parser {
+        let parser = Parser {
             env,
             collation: env.collation.as_ref(),
             on_documents: true,
-        }
-        .document(filter)
+        };
+        let filter = parser.document(filter)?;
+        filter.check_placement()?;
+        Ok(filter)
     }
 
     /// Parses the operand of an `$elemMatch`, for [`Filter::matches_element`].
@@ -81,6 +85,7 @@ impl Parser<'_> {
             // meanwhile.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
             "sampleRate" => self.sample(value)?,
+            "text" => Filter::Text(Box::new(TextQuery::parse(value)?)),
             _ => {
                 return Err(Feature::QueryOperator.refuse(&format!("${operator}"), || {
                     Error::bad_value(format!(
@@ -200,6 +205,18 @@ impl Parser<'_> {
             "$elemMatch" => field(self.elem_match(value)?),
             "$bitsAllSet" | "$bitsAllClear" | "$bitsAnySet" | "$bitsAnyClear" => {
                 field(Test::Bits(Bits::parse(name, value)?))
+            }
+            "$geoWithin" | "$within" => field(Test::Geo(GeoTest::parse("$geoWithin", value)?)),
+            "$geoIntersects" => field(Test::Geo(GeoTest::parse(name, value)?)),
+            "$near" | "$nearSphere" | "$geoNear" => {
+                Filter::Near(Box::new(Near::parse(path, name, value, siblings)?))
+            }
+            "$minDistance" | "$maxDistance"
+                if ["$near", "$nearSphere", "$geoNear"]
+                    .iter()
+                    .any(|near| siblings.contains_key(near)) =>
+            {
+                return Ok(None);
             }
             "$comment" => return Ok(None),
             other => {

@@ -4,6 +4,7 @@
 use super::{Env, Filter};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
+use crate::value::metadata;
 use bson::{Bson, Document};
 use parse::Builder;
 
@@ -113,6 +114,7 @@ impl Projection {
             }
         }
         context.add_computed(&self.fields, &mut out)?;
+        metadata::carry(document, &mut out);
         Ok(out)
     }
 }

@@ -5,6 +5,7 @@ use super::path::{Part, Path, check_field_path};
 use crate::error::{Error, Result, code};
 use crate::storage::key::keys_of;
 use crate::value::compare::compare;
+use crate::value::metadata;
 use crate::value::number::Number;
 use bson::{Bson, Document};
 use std::borrow::Borrow;
@@ -42,7 +43,12 @@ impl Sort {
                     ));
                 }
                 None if matches!(direction, Bson::Document(_)) => {
-                    return Err(Error::not_served("a sort by $meta"));
+                    sort.paths.push(vec![
+                        Part::new(metadata::FIELD),
+                        Part::new(by_metadata(direction)?),
+                    ]);
+                    sort.ascending.push(false);
+                    continue;
                 }
                 None => {
                     return Err(Error::new(
@@ -91,6 +97,13 @@ impl Sort {
     /// pattern, the first in the order of the pattern. With a collation, strings are replaced by
     /// their collation keys.
     pub(crate) fn key(&self, document: &Document, env: &Env) -> Result<Vec<Bson>> {
+        for path in &self.paths {
+            if let [field, kind] = path.as_slice()
+                && field.name == metadata::FIELD
+            {
+                metadata::get(document, &kind.name)?;
+            }
+        }
         let keys = keys_of(document, &self.paths).map_err(|error| match error.code {
             code::CANNOT_INDEX_PARALLEL_ARRAYS => {
                 Error::bad_value("cannot sort with keys that are parallel arrays").executing()
@@ -122,6 +135,16 @@ impl Sort {
             .find(|order| *order != Ordering::Equal)
             .unwrap_or(Ordering::Equal)
     }
+}
+
+/// Parses `{$meta: …}` as the direction of a sort.
+fn by_metadata(direction: &Bson) -> Result<&'static str> {
+    let argument = direction
+        .as_document()
+        .filter(|fields| fields.len() == 1)
+        .and_then(|fields| fields.get("$meta"))
+        .ok_or_else(|| Error::new(17312, "$meta is the only expression supported by $sort right now"))?;
+    metadata::parse(argument)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::index::{Index, Kind};
 use super::key::Key;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::search::index::SearchIndex;
 use crate::value::collation::Collation;
 use crate::value::document_size;
 use bson::{Bson, Document, doc};
@@ -52,6 +53,7 @@ pub(crate) struct Collection {
     /// The `timeField` of a time series collection.
     pub(crate) time_field: Option<String>,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) search_indexes: Vec<SearchIndex>,
     records: BTreeMap<RecordId, Arc<Document>>,
     next: RecordId,
     bytes: usize,
@@ -93,6 +95,7 @@ impl Collection {
             view: None,
             time_field: None,
             indexes: vec![Index::on_id(collation.as_ref())],
+            search_indexes: Vec::new(),
             collation,
             records: BTreeMap::new(),
             next: 1,

@@ -3,7 +3,8 @@
 use super::RecordId;
 use super::key::{Key, keys_of};
 use crate::error::{Error, Result, code};
-use crate::query::path::{Part, Path};
+use crate::geo::parse;
+use crate::query::path::{Part, Path, walk};
 use crate::query::{Env, Filter};
 use crate::value::collation::Collation;
 use crate::value::format;
@@ -90,6 +91,7 @@ impl Index {
         }
         if self.kind == Kind::Listed {
             self.check_arrays(document)?;
+            self.check_locations(document)?;
             return Ok(BTreeSet::new());
         }
         let keys = keys_of(document, &self.paths).map_err(|error| self.name_arrays(error, document))?;
@@ -101,6 +103,26 @@ impl Index {
                 Key(values.collect())
             })
             .collect())
+    }
+
+    /// Fails if a field of a 2dsphere index has a value that is not a geometry.
+    fn check_locations(&self, document: &Document) -> Result<()> {
+        for (path, kind) in &self.key_pattern() {
+            if kind.as_str() != Some("2dsphere") {
+                continue;
+            }
+            walk(document, &Path::new(path).parts, None, &mut |value, _| {
+                match value {
+                    None | Some(Bson::Null | Bson::Undefined) => Ok(()),
+                    Some(value @ Bson::Array(items)) if parse::legacy(value).is_none() => {
+                        items.iter().try_for_each(|item| check_location(item, document))
+                    }
+                    Some(value) => check_location(value, document),
+                }
+                .map(|()| false)
+            })?;
+        }
+        Ok(())
     }
 
     /// The value of a field as part of a key: null if the field is missing, and with the collation
@@ -299,4 +321,24 @@ fn array_along<'p>(document: &Document, path: &'p str) -> Option<&'p str> {
     let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
     ends.map(|end| &path[..end])
         .find(|part| matches!(crate::query::path::get(document, part), Some(Bson::Array(_))))
+}
+
+fn check_location(value: &Bson, document: &Document) -> Result<()> {
+    let reason = match value {
+        Bson::Document(geometry) if geometry.contains_key("type") => {
+            parse::geometry(geometry).err().map(|error| error.message)
+        }
+        value => match parse::stored(value) {
+            Some(geometry) if !geometry.points.is_empty() => None,
+            Some(_) => Some("longitude/latitude is out of bounds".to_owned()),
+            None => Some("geo element must be an array or object".to_owned()),
+        },
+    };
+    match reason {
+        None => Ok(()),
+        Some(reason) => Err(Error::new(
+            16755,
+            format!("Can't extract geo keys: {} {reason}", format::document(document)),
+        )),
+    }
 }

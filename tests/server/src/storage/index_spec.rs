@@ -74,6 +74,11 @@ const LANGUAGES: [&str; 31] = [
     "turkish",
 ];
 
+/// Whether the name or code is one of a language of text indexes.
+pub(crate) fn is_language(name: &str) -> bool {
+    LANGUAGES.contains(&name)
+}
+
 /// Parses an index specification of a command. The index has no entries yet.
 pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> Result<Index> {
     let invalid = |message: String| Error::new(code::INVALID_INDEX_SPECIFICATION_OPTION, message);

@@ -247,6 +247,14 @@ fn class(c: char) -> char {
     }
 }
 
+/// Replaces letters with diacritics by their base letters.
+pub(crate) fn without_diacritics(text: &str) -> String {
+    text.chars()
+        .filter(|c| !('\u{300}'..='\u{36f}').contains(c))
+        .map(|c| decompose(c).0)
+        .collect()
+}
+
 /// Splits a Latin letter with diacritics into base letters and an accent mark.
 fn decompose(c: char) -> (String, Option<char>) {
     const TABLE: [(&str, &str); 30] = [

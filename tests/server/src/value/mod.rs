@@ -7,6 +7,7 @@ pub(crate) mod date;
 pub(crate) mod decimal;
 pub(crate) mod digits;
 pub(crate) mod format;
+pub(crate) mod metadata;
 pub(crate) mod number;
 pub(crate) mod sum;
 pub(crate) mod zone;

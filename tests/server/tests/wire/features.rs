@@ -86,7 +86,7 @@ async fn unimplemented_operators_are_not_unknown() {
         (17276, project(doc! { "$concat": ["$$nonsense"] })),
         (
             238,
-            doc! { "aggregate": "c", "pipeline": [{ "$graphLookup": {} }], "cursor": {} },
+            doc! { "aggregate": "c", "pipeline": [{ "$queryStats": {} }], "cursor": {} },
         ),
         (
             238,
@@ -97,10 +97,14 @@ async fn unimplemented_operators_are_not_unknown() {
             doc! { "aggregate": "c", "pipeline": [{ "$graphlookup": {} }], "cursor": {} },
         ),
         (
-            238,
+            27,
             doc! { "find": "c", "filter": { "$text": { "$search": "x" } } },
         ),
-        (238, doc! { "find": "c", "filter": { "a": { "$near": [1, 2] } } }),
+        (291, doc! { "find": "c", "filter": { "a": { "$near": [1, 2] } } }),
+        (
+            31082,
+            doc! { "aggregate": "c", "pipeline": [{ "$search": { "exists": { "path": "a" } } }], "cursor": {} },
+        ),
         (2, doc! { "find": "c", "filter": { "a": { "$nearby": [1, 2] } } }),
         (9, update("$sets")),
         (9, update("$pushAll")),

@@ -13,6 +13,7 @@ mod features;
 mod queries;
 mod rules;
 mod scram;
+mod search;
 mod sockets;
 mod statistics;
 mod system;

@@ -219,3 +219,26 @@ async fn an_abort_that_failed_can_be_repeated() {
     upload.abort().await.unwrap();
     assert_eq!(counts(&bucket).await, (0, 0));
 }
+
+/// The files collection document was inserted, although `close` failed.
+#[tokio::test]
+async fn an_abort_after_a_failed_close_deletes_the_file() {
+    let tested = recorded(standalone().await, "");
+    let bucket = tested.things().database().gridfs_bucket().with_chunk_size(4);
+    let admin = tested.deployment.client.database("admin");
+    for bytes in [&b"01234567"[..], b""] {
+        let mut upload = bucket.open_upload_stream("f").await.unwrap();
+        upload.write_all(bytes).await.unwrap();
+        upload.flush().await.unwrap();
+        let point = doc! {
+            "configureFailPoint": "failCommand",
+            "mode": { "times": 1 },
+            "data": { "failCommands": ["insert"], "writeConcernError": { "code": 64, "errmsg": "too slow" } },
+        };
+        admin.run_command(point).await.unwrap();
+        upload.close().await.unwrap_err();
+        assert_eq!(counts(&bucket).await, (1, bytes.len() as u64 / 4));
+        upload.abort().await.unwrap();
+        assert_eq!(counts(&bucket).await, (0, 0));
+    }
+}

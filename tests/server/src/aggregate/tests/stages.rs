@@ -31,7 +31,7 @@ fn buckets_of_about_the_same_size() {
     assert_eq!(code(doc! {"groupBy": "$n"}), 40246);
     assert_eq!(
         code(doc! {"groupBy": "$n", "buckets": 1, "granularity": "R5"}),
-        238
+        40258
     );
 }
 
@@ -150,4 +150,57 @@ fn output_to_capped_collections_is_rejected() {
         max: None,
     });
     assert_eq!(write(&mut catalog), Err(17152));
+}
+
+#[test]
+fn buckets_with_a_granularity() {
+    // The examples of the documentation: the numbers from 0 to 99 in five buckets.
+    let input: Vec<Document> = (0..100).map(|n| doc! { "n": n }).collect();
+    let buckets = |granularity: &str| {
+        let stage = doc! { "groupBy": "$n", "buckets": 5, "granularity": granularity };
+        let rows = run(vec![doc! { "$bucketAuto": stage }], input.clone());
+        let bounds = rows.iter().map(|row| {
+            let id = row.get_document("_id").unwrap();
+            let number = |name: &str| match id.get(name) {
+                Some(Bson::Int32(number)) => f64::from(*number),
+                other => other.and_then(Bson::as_f64).unwrap(),
+            };
+            (number("min"), number("max"), row.get_i32("count").unwrap())
+        });
+        bounds.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        buckets("R20"),
+        [
+            (0.0, 20.0, 20),
+            (20.0, 40.0, 20),
+            (40.0, 63.0, 23),
+            (63.0, 90.0, 27),
+            (90.0, 100.0, 10)
+        ]
+    );
+    assert_eq!(
+        buckets("E24"),
+        [
+            (0.0, 20.0, 20),
+            (20.0, 43.0, 23),
+            (43.0, 68.0, 25),
+            (68.0, 91.0, 23),
+            (91.0, 100.0, 9)
+        ]
+    );
+    assert_eq!(
+        buckets("1-2-5"),
+        [(0.0, 20.0, 20), (20.0, 50.0, 30), (50.0, 100.0, 50)]
+    );
+    assert_eq!(
+        buckets("POWERSOF2"),
+        [(0.0, 32.0, 32), (32.0, 64.0, 32), (64.0, 128.0, 36)]
+    );
+    assert_eq!(
+        error(vec![
+            doc! { "$bucketAuto": { "groupBy": "$n", "buckets": 1, "granularity": 1 } }
+        ]),
+        40261
+    );
 }

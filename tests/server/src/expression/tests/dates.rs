@@ -179,3 +179,26 @@ fn extreme_dates_do_not_overflow() {
     let days = doc! {"$dateFromParts": {"isoWeekYear": 2020, "isoDayOfWeek": i64::MAX}};
     assert_eq!(error(days), 31034);
 }
+
+#[test]
+fn parts_of_timestamps() {
+    let stamp = Bson::Timestamp(bson::Timestamp {
+        time: 1_622_731_060,
+        increment: 7,
+    });
+    let document = doc! { "t": stamp };
+    assert_eq!(
+        eval(doc! { "$tsSecond": "$t" }, document.clone()),
+        Bson::Int64(1_622_731_060)
+    );
+    assert_eq!(eval(doc! { "$tsIncrement": "$t" }, document), Bson::Int64(7));
+    assert_eq!(eval(doc! { "$tsSecond": null }, doc! {}), Bson::Null);
+    assert_eq!(error(doc! { "$tsSecond": 1 }), 5_687_301);
+    assert_eq!(error(doc! { "$tsIncrement": "x" }), 5_687_302);
+}
+
+#[test]
+fn sigmoids() {
+    assert_eq!(eval(doc! { "$sigmoid": 0 }, doc! {}), Bson::Double(0.5));
+    assert_eq!(eval(doc! { "$sigmoid": "$none" }, doc! {}), Bson::Null);
+}

@@ -2,9 +2,10 @@
 
 use super::super::path::check_field_path;
 use super::super::{Env, Filter};
-use super::{Dialect, Node, Projection, has_computed};
+use super::{Dialect, Node, Projection};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
+use crate::value::metadata;
 use crate::value::number::Number;
 use bson::{Bson, Document};
 
@@ -32,7 +33,7 @@ impl<'e> Builder<'e> {
         for (path, value) in spec {
             self.field(path, path, value)?;
         }
-        let computed_only = has_computed(&self.fields) && self.inclusive.is_none();
+        let computed_only = adds_fields(&self.fields) && self.inclusive.is_none();
         let inclusive = self.inclusive.unwrap_or(
             computed_only
                 || (self
@@ -41,7 +42,7 @@ impl<'e> Builder<'e> {
                     .any(|(_, node)| matches!(node, Node::ElemMatch(_) | Node::Positional)))
                 || (self.fields.is_empty() && self.keep_id == Some(true)),
         );
-        if !inclusive && has_computed(&self.fields) && self.inclusive == Some(false) {
+        if !inclusive && adds_fields(&self.fields) && self.inclusive == Some(false) {
             return Err(Error::new(
                 31252,
                 "Cannot use an expression in an exclusion projection",
@@ -197,7 +198,11 @@ impl<'e> Builder<'e> {
                         let filter = Filter::parse_element(condition, self.env)?;
                         return self.put(full, Node::ElemMatch(filter));
                     }
-                    "$meta" => return Err(Error::not_served("$meta in a projection")),
+                    // Unlike other expressions, `$meta` does not make the projection an inclusion.
+                    "$meta" => {
+                        let kind = metadata::parse(argument)?;
+                        return self.put(full, Node::Computed(Expression::Meta(kind)));
+                    }
                     _ => {}
                 }
             }
@@ -222,7 +227,7 @@ impl<'e> Builder<'e> {
                 format!("Cannot use an expression {path}: {value} in an exclusion projection"),
             ));
         }
-        if path != "_id" && !has_computed(&self.fields) {
+        if path != "_id" && !adds_fields(&self.fields) {
             self.inclusive = Some(true);
         }
         let expression = Expression::parse(value, self.env)?;
@@ -232,6 +237,16 @@ impl<'e> Builder<'e> {
     fn put(&mut self, path: &str, node: Node) -> Result<()> {
         put(&mut self.fields, path, path, node)
     }
+}
+
+/// Whether there are computed fields other than `$meta`.
+fn adds_fields(fields: &[(String, Node)]) -> bool {
+    fields.iter().any(|(_, node)| match node {
+        Node::Computed(Expression::Meta(_)) => false,
+        Node::Computed(_) => true,
+        Node::Inner(inner) => adds_fields(inner),
+        _ => false,
+    })
 }
 
 fn put(fields: &mut Vec<(String, Node)>, full: &str, path: &str, node: Node) -> Result<()> {

@@ -1,0 +1,375 @@
+//! `$search`, `$searchMeta`, `$vectorSearch` and `$listSearchIndexes`.
+
+use super::Source;
+use crate::error::{Error, Result, code};
+use crate::query::sort::Sort;
+use crate::query::{Env, Filter};
+use crate::search::index::{Kind, SearchIndex};
+use crate::search::operator::Operator;
+use crate::search::{invalid, ranked, vector};
+use crate::storage::Namespace;
+use crate::value::metadata;
+use crate::value::number::Number;
+use bson::{Bson, Document, doc};
+
+/// The options of `$search` besides the operator.
+const OPTIONS: [&str; 10] = [
+    "concurrent",
+    "count",
+    "highlight",
+    "index",
+    "returnStoredSource",
+    "scoreDetails",
+    "searchAfter",
+    "searchBefore",
+    "sort",
+    "tracking",
+];
+
+/// The error of a deployment without Atlas Search.
+fn check_enabled(env: &Env) -> Result<()> {
+    if env.search {
+        return Ok(());
+    }
+    Err(Error::new(
+        31082,
+        "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas or an \
+         AtlasCLI local deployment to enable. For more information on how to connect, see \
+         https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs.",
+    ))
+}
+
+/// The indexes of the collection that the pipeline reads.
+fn indexes<'s>(source: Source<'s>) -> Result<&'s [SearchIndex]> {
+    let Some(collection) = source.collection else {
+        return Ok(&[]);
+    };
+    let namespace = Namespace::new(source.database, collection)?;
+    Ok(source
+        .catalog
+        .get(&namespace)
+        .map_or(&[], |collection| collection.search_indexes.as_slice()))
+}
+
+/// The index of this name if it can be searched.
+fn ready<'s>(source: Source<'s>, name: &str) -> Result<Option<&'s SearchIndex>> {
+    let mut indexes = indexes(source)?.iter();
+    Ok(indexes.find(|index| index.name == name && index.search()))
+}
+
+/// A `$search` or `$searchMeta` stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Search {
+    index: String,
+    operator: Operator,
+    sort: Option<Sort>,
+    /// Whether the number of documents is exact.
+    total: bool,
+    /// `$searchMeta`
+    only_metadata: bool,
+}
+
+impl Search {
+    pub(super) fn parse(name: &str, spec: &Document, env: &Env) -> Result<Search> {
+        check_enabled(env)?;
+        for refused in [
+            "highlight",
+            "returnStoredSource",
+            "scoreDetails",
+            "searchAfter",
+            "searchBefore",
+        ] {
+            if spec
+                .get(refused)
+                .is_some_and(|value| *value != Bson::Boolean(false))
+            {
+                return Err(Error::not_served(format!("the option {refused} of {name}")));
+            }
+        }
+        let index = match spec.get("index") {
+            None => "default",
+            Some(Bson::String(index)) => index,
+            Some(_) => return Err(invalid("\"index\" must be a string")),
+        };
+        let sort = match spec.get("sort") {
+            None => None,
+            Some(Bson::Document(pattern)) if pattern.values().all(crate::value::is_number) => {
+                Some(Sort::parse(pattern)?)
+            }
+            Some(_) => return Err(Error::not_served(format!("this sort of {name}"))),
+        };
+        let total = match spec.get("count") {
+            None => false,
+            Some(Bson::Document(count)) => matches!(count.get_str("type"), Ok("total")),
+            Some(_) => return Err(invalid("\"count\" must be a document")),
+        };
+        Ok(Search {
+            index: index.to_owned(),
+            operator: Operator::of_stage(spec, &OPTIONS)?,
+            sort,
+            total,
+            only_metadata: name == "$searchMeta",
+        })
+    }
+
+    pub(super) fn run(
+        &self,
+        mut documents: Vec<Document>,
+        source: Source<'_>,
+        env: &Env,
+    ) -> Result<Vec<Document>> {
+        let found = match ready(source, &self.index)?.map(|index| &index.kind) {
+            None => Vec::new(),
+            Some(Kind::Vector(..)) => {
+                return Err(invalid(format!(
+                    "index '{}' is a vectorSearch index and cannot be used by $search",
+                    self.index
+                )));
+            }
+            Some(Kind::Search(mapping)) => ranked(&self.operator, &documents, mapping)?,
+        };
+        if self.only_metadata {
+            let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
+            let name = if self.total { "total" } else { "lowerBound" };
+            return Ok(vec![doc! { "count": { name: count } }]);
+        }
+        let mut rows: Vec<Document> = found
+            .into_iter()
+            .map(|(at, score)| scored(std::mem::take(&mut documents[at]), "searchScore", score))
+            .collect();
+        if let Some(sort) = &self.sort {
+            sort.sort(&mut rows, env)?;
+        }
+        Ok(rows)
+    }
+}
+
+fn scored(mut document: Document, kind: &str, score: f64) -> Document {
+    metadata::set(&mut document, kind, score.into());
+    document
+}
+
+/// A `$vectorSearch` stage. The search is always exact.
+#[derive(Debug, Clone)]
+pub(crate) struct VectorSearch {
+    index: String,
+    path: String,
+    vector: Vec<f64>,
+    filter: Filter,
+    /// The fields of the filter.
+    filtered: Vec<String>,
+    limit: usize,
+}
+
+impl VectorSearch {
+    pub(super) fn parse(spec: &Document, env: &Env) -> Result<VectorSearch> {
+        check_enabled(env)?;
+        let known = [
+            "index",
+            "path",
+            "queryVector",
+            "numCandidates",
+            "limit",
+            "filter",
+            "exact",
+        ];
+        if let Some(other) = spec.keys().find(|field| !known.contains(&field.as_str())) {
+            return Err(
+                if matches!(other.as_str(), "query" | "model" | "explainOptions") {
+                    Error::not_served(format!("the option {other} of $vectorSearch"))
+                } else {
+                    invalid(format!("unrecognized field \"{other}\""))
+                },
+            );
+        }
+        let text = |field: &str| match spec.get(field) {
+            Some(Bson::String(text)) => Ok(text.clone()),
+            Some(_) => Err(invalid(format!("\"{field}\" must be a string"))),
+            None => Err(invalid(format!("\"{field}\" is required"))),
+        };
+        let count = |field: &str| match spec.get(field) {
+            None => Ok(None),
+            Some(value) => Number::from_bson(value)
+                .and_then(Number::to_exact_i64)
+                .and_then(|count| usize::try_from(count).ok())
+                .filter(|count| *count > 0)
+                .map(Some)
+                .ok_or_else(|| invalid(format!("\"{field}\" must be a positive integer"))),
+        };
+        let limit = count("limit")?.ok_or_else(|| invalid("\"limit\" is required"))?;
+        let exact = matches!(spec.get("exact"), Some(Bson::Boolean(true)));
+        match count("numCandidates")? {
+            Some(_) if exact => {
+                return Err(invalid(
+                    "\"numCandidates\" must be omitted for exact vector search",
+                ));
+            }
+            Some(candidates) if candidates > 10_000 => {
+                return Err(invalid("\"numCandidates\" must be within bounds [1, 10000]"));
+            }
+            Some(candidates) if candidates < limit => {
+                return Err(invalid(
+                    "\"limit\" should be less than or equal to \"numCandidates\"",
+                ));
+            }
+            None if !exact => {
+                return Err(invalid(
+                    "\"numCandidates\" is required for approximate vector search",
+                ));
+            }
+            _ => {}
+        }
+        let vector = spec
+            .get("queryVector")
+            .ok_or_else(|| invalid("\"queryVector\" is required"))?;
+        let vector = vector::parse(vector)
+            .filter(|vector| !vector.is_empty())
+            .ok_or_else(|| invalid("\"queryVector\" must be an array of numbers or a vector"))?;
+        let mut filtered = Vec::new();
+        let filter = match spec.get("filter") {
+            None => Filter::Constant(true),
+            Some(Bson::Document(filter)) => {
+                check_filter(filter, &mut filtered)?;
+                Filter::parse(filter, env)?
+            }
+            Some(_) => return Err(invalid("\"filter\" must be a document")),
+        };
+        Ok(VectorSearch {
+            index: text("index")?,
+            path: text("path")?,
+            vector,
+            filter,
+            filtered,
+            limit,
+        })
+    }
+
+    pub(super) fn run(
+        &self,
+        documents: Vec<Document>,
+        source: Source<'_>,
+        env: &Env,
+    ) -> Result<Vec<Document>> {
+        let Some(index) = ready(source, &self.index)? else {
+            return Ok(Vec::new());
+        };
+        let Kind::Vector(vectors, filters) = &index.kind else {
+            return Err(Error::not_served("$vectorSearch with a search index"));
+        };
+        let Some(field) = vectors.iter().find(|field| field.path == self.path) else {
+            return Err(invalid(format!("{} is not indexed as vector", self.path)));
+        };
+        if field.dimensions != self.vector.len() {
+            return Err(invalid(format!(
+                "vector field is indexed with {} dimensions but queried with {}",
+                field.dimensions,
+                self.vector.len()
+            )));
+        }
+        if let Some(path) = self.filtered.iter().find(|path| !filters.contains(path)) {
+            return Err(invalid(format!("Path '{path}' needs to be indexed as filter")));
+        }
+        let mut found = Vec::new();
+        for document in documents {
+            let stored = crate::query::path::get(&document, &self.path).and_then(vector::parse);
+            let Some(stored) = stored.filter(|stored| stored.len() == field.dimensions) else {
+                continue;
+            };
+            if self.filter.matches(&document, env)? {
+                found.push((vector::score(field.similarity, &self.vector, &stored), document));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.truncate(self.limit);
+        let rows = found.into_iter();
+        Ok(rows
+            .map(|(score, document)| scored(document, "vectorSearchScore", score))
+            .collect())
+    }
+}
+
+/// Checks the operators of a filter of `$vectorSearch` and collects its fields.
+fn check_filter(filter: &Document, fields: &mut Vec<String>) -> Result<()> {
+    const OPERATORS: [&str; 10] = [
+        "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists", "$not",
+    ];
+    for (name, value) in filter {
+        match (name.as_str(), value) {
+            ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
+                for clause in clauses.iter().filter_map(Bson::as_document) {
+                    check_filter(clause, fields)?;
+                }
+            }
+            (operator, _) if operator.starts_with('$') => {
+                return Err(invalid(format!(
+                    "the operator {operator} is not supported in a filter of $vectorSearch"
+                )));
+            }
+            (path, Bson::Document(operators)) => {
+                if let Some(other) = operators
+                    .keys()
+                    .find(|operator| operator.starts_with('$') && !OPERATORS.contains(&operator.as_str()))
+                {
+                    return Err(invalid(format!(
+                        "the operator {other} is not supported in a filter of $vectorSearch"
+                    )));
+                }
+                fields.push(path.to_owned());
+            }
+            (path, _) => fields.push(path.to_owned()),
+        }
+    }
+    Ok(())
+}
+
+/// A `$listSearchIndexes` stage.
+#[derive(Debug, Clone)]
+pub(crate) struct ListSearchIndexes {
+    id: Option<String>,
+    name: Option<String>,
+}
+
+impl ListSearchIndexes {
+    pub(super) fn parse(spec: &Document, env: &Env) -> Result<ListSearchIndexes> {
+        if !env.search {
+            return Err(crate::command::search_index::atlas_only());
+        }
+        let mut stage = ListSearchIndexes { id: None, name: None };
+        for (field, value) in spec {
+            match (field.as_str(), value) {
+                ("id", Bson::String(id)) => stage.id = Some(id.clone()),
+                ("name", Bson::String(name)) => stage.name = Some(name.clone()),
+                ("id" | "name", _) => {
+                    return Err(Error::type_mismatch(format!(
+                        "BSON field '$listSearchIndexes.{field}' must be a string"
+                    )));
+                }
+                (other, _) => {
+                    return Err(Error::new(
+                        code::UNKNOWN_FIELD,
+                        format!("BSON field '$listSearchIndexes.{other}' is an unknown field."),
+                    ));
+                }
+            }
+        }
+        if stage.id.is_some() && stage.name.is_some() {
+            return Err(Error::new(
+                code::INVALID_OPTIONS,
+                "Cannot set both 'name' and 'id' for $listSearchIndexes.",
+            ));
+        }
+        Ok(stage)
+    }
+
+    pub(super) fn run(&self, source: Source<'_>) -> Result<Vec<Document>> {
+        let selected = |index: &&SearchIndex| {
+            self.id.as_ref().is_none_or(|id| *id == index.id.to_hex())
+                && self.name.as_ref().is_none_or(|name| *name == index.name)
+        };
+        Ok(indexes(source)?
+            .iter()
+            .filter(selected)
+            .map(SearchIndex::list)
+            .collect())
+    }
+}

@@ -1,0 +1,349 @@
+//! The operators of `$search`, parsed.
+
+use super::invalid;
+use super::tokens::Fuzzy;
+use crate::error::{Error, Result};
+use crate::value::number::Number;
+use bson::{Bson, Document};
+
+/// An operator with the modification of its score.
+#[derive(Debug, Clone)]
+pub(crate) struct Operator {
+    pub(super) test: Test,
+    pub(super) score: Score,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Score {
+    Boost(f64),
+    Constant(f64),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    /// Whether all terms must match.
+    Text(Vec<Path>, Vec<String>, Fuzzy, bool),
+    /// `slop`: the number of positions that words may be moved.
+    Phrase(Vec<Path>, Vec<String>, usize),
+    /// Whether the tokens must be in the order of the query.
+    Autocomplete(String, Vec<String>, Fuzzy, bool),
+    /// `allowAnalyzedField`
+    Wildcard(Vec<Path>, Vec<String>, bool),
+    Compound(Box<Compound>),
+    /// `equals` and `in`.
+    AnyOf(Vec<String>, Vec<Bson>),
+    /// Limits with the operator's name.
+    Range(Vec<String>, Vec<(String, Bson)>),
+    Exists(String),
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Compound {
+    pub(super) must: Vec<Operator>,
+    pub(super) must_not: Vec<Operator>,
+    pub(super) should: Vec<Operator>,
+    pub(super) filter: Vec<Operator>,
+    pub(super) minimum: usize,
+}
+
+/// A path of strings.
+#[derive(Debug, Clone)]
+pub(super) enum Path {
+    Field(String),
+    /// A pattern with `*`.
+    Pattern(String),
+}
+
+/// The operators of Atlas Search that are not implemented.
+const MISSING: [&str; 14] = [
+    "embeddedDocument",
+    "facet",
+    "geoShape",
+    "geoWithin",
+    "hasAncestor",
+    "hasRoot",
+    "knnBeta",
+    "moreLikeThis",
+    "near",
+    "queryString",
+    "regex",
+    "span",
+    "term",
+    "vectorSearch",
+];
+
+const NAMES: [&str; 9] = [
+    "autocomplete",
+    "compound",
+    "equals",
+    "exists",
+    "in",
+    "phrase",
+    "range",
+    "text",
+    "wildcard",
+];
+
+impl Operator {
+    /// Finds the operator in the specification of a stage. `options` are the other fields.
+    pub(crate) fn of_stage(spec: &Document, options: &[&str]) -> Result<Operator> {
+        let mut found = None;
+        for (name, argument) in spec {
+            if options.contains(&name.as_str()) {
+                continue;
+            }
+            if found.is_some() {
+                return Err(invalid("only one operator or collector may be present"));
+            }
+            found = Some(Operator::parse(name, argument)?);
+        }
+        found.ok_or_else(|| invalid("one of the operators or collectors must be present"))
+    }
+
+    /// Parses a clause of `compound`, which is a document with one operator.
+    fn parse_clause(clause: &Bson) -> Result<Operator> {
+        match clause {
+            Bson::Document(clause) => Operator::of_stage(clause, &[]),
+            _ => Err(invalid("a clause of \"compound\" must be a document")),
+        }
+    }
+
+    fn parse(name: &str, argument: &Bson) -> Result<Operator> {
+        if MISSING.contains(&name) {
+            return Err(Error::not_served(format!("the search operator {name}")));
+        }
+        if !NAMES.contains(&name) {
+            return Err(invalid(format!("Unrecognized field \"{name}\"")));
+        }
+        let Bson::Document(fields) = argument else {
+            return Err(invalid(format!("\"{name}\" must be a document")));
+        };
+        let reader = Reader { name, fields };
+        let known: &[&str] = match name {
+            "text" => &["query", "path", "fuzzy", "matchCriteria"],
+            "phrase" => &["query", "path", "slop"],
+            "autocomplete" => &["query", "path", "fuzzy", "tokenOrder"],
+            "wildcard" => &["query", "path", "allowAnalyzedField"],
+            "compound" => &["must", "mustNot", "should", "filter", "minimumShouldMatch"],
+            "equals" | "in" => &["path", "value"],
+            "range" => &["path", "gt", "gte", "lt", "lte"],
+            _ => &["path"],
+        };
+        reader.only(known)?;
+        let test = match name {
+            "text" => Test::Text(
+                reader.paths()?,
+                reader.queries()?,
+                reader.fuzzy()?,
+                match fields.get_str("matchCriteria") {
+                    Ok("all") => true,
+                    Ok("any") | Err(_) => false,
+                    Ok(_) => return Err(reader.invalid("matchCriteria", "must be one of [all, any]")),
+                },
+            ),
+            "phrase" => Test::Phrase(reader.paths()?, reader.queries()?, reader.count("slop", 0)?),
+            "autocomplete" => Test::Autocomplete(
+                reader.path()?,
+                reader.queries()?,
+                reader.fuzzy()?,
+                match fields.get_str("tokenOrder") {
+                    Ok("sequential") => true,
+                    Ok("any") | Err(_) => false,
+                    Ok(_) => return Err(reader.invalid("tokenOrder", "must be one of [any, sequential]")),
+                },
+            ),
+            "wildcard" => Test::Wildcard(
+                reader.paths()?,
+                reader.queries()?,
+                matches!(fields.get("allowAnalyzedField"), Some(Bson::Boolean(true))),
+            ),
+            "compound" => Test::Compound(Box::new(reader.compound()?)),
+            "equals" => Test::AnyOf(reader.plain_paths()?, vec![reader.required("value")?.clone()]),
+            "in" => Test::AnyOf(
+                reader.plain_paths()?,
+                match reader.required("value")? {
+                    Bson::Array(values) => values.clone(),
+                    value => vec![value.clone()],
+                },
+            ),
+            "range" => {
+                let limits = fields
+                    .iter()
+                    .filter(|(limit, _)| !matches!(limit.as_str(), "path" | "score"));
+                let limits: Vec<_> = limits
+                    .map(|(limit, value)| (limit.clone(), value.clone()))
+                    .collect();
+                if limits.is_empty() {
+                    return Err(invalid("\"range\" requires one of [gt, gte, lt, lte]"));
+                }
+                Test::Range(reader.plain_paths()?, limits)
+            }
+            _ => Test::Exists(reader.path()?),
+        };
+        Ok(Operator {
+            test,
+            score: reader.score()?,
+        })
+    }
+}
+
+/// The fields of an operator.
+struct Reader<'r> {
+    name: &'r str,
+    fields: &'r Document,
+}
+
+impl Reader<'_> {
+    fn invalid(&self, field: &str, reason: &str) -> Error {
+        invalid(format!("\"{}.{field}\" {reason}", self.name))
+    }
+
+    fn only(&self, known: &[&str]) -> Result<()> {
+        match self
+            .fields
+            .keys()
+            .find(|field| *field != "score" && !known.contains(&field.as_str()))
+        {
+            None => Ok(()),
+            Some(field) if matches!(field.as_str(), "synonyms" | "doesNotAffect") => {
+                Err(Error::not_served(format!("the option {field} of {}", self.name)))
+            }
+            Some(field) => Err(invalid(format!(
+                "\"{}\": unrecognized field \"{field}\"",
+                self.name
+            ))),
+        }
+    }
+
+    fn required(&self, field: &str) -> Result<&Bson> {
+        self.fields
+            .get(field)
+            .ok_or_else(|| self.invalid(field, "is required"))
+    }
+
+    fn path(&self) -> Result<String> {
+        match self.required("path")? {
+            Bson::String(path) => Ok(path.clone()),
+            _ => Err(self.invalid("path", "must be a string")),
+        }
+    }
+
+    fn plain_paths(&self) -> Result<Vec<String>> {
+        let paths = self.paths()?.into_iter().map(|path| match path {
+            Path::Field(path) => Ok(path),
+            Path::Pattern(_) => Err(self.invalid("path", "must be a string")),
+        });
+        paths.collect()
+    }
+
+    fn paths(&self) -> Result<Vec<Path>> {
+        let one = |value: &Bson| match value {
+            Bson::String(path) => Ok(Path::Field(path.clone())),
+            Bson::Document(spec) => match (spec.get("wildcard"), spec.get("value")) {
+                (Some(Bson::String(pattern)), None) => Ok(Path::Pattern(pattern.clone())),
+                (None, Some(Bson::String(_))) => Err(Error::not_served("multi analyzers of a search path")),
+                _ => Err(self.invalid("path", "must be a string or a document with \"wildcard\"")),
+            },
+            _ => Err(self.invalid("path", "must be a string, a document or an array")),
+        };
+        match self.required("path")? {
+            Bson::Array(paths) => paths.iter().map(one).collect(),
+            path => one(path).map(|path| vec![path]),
+        }
+    }
+
+    fn queries(&self) -> Result<Vec<String>> {
+        let one = |value: &Bson| match value {
+            Bson::String(text) if !text.is_empty() => Ok(text.clone()),
+            Bson::String(_) => Err(self.invalid("query", "cannot be empty")),
+            _ => Err(self.invalid("query", "must be a string or an array of strings")),
+        };
+        match self.required("query")? {
+            Bson::Array(queries) if queries.is_empty() => Err(self.invalid("query", "cannot be empty")),
+            Bson::Array(queries) => queries.iter().map(one).collect(),
+            query => one(query).map(|query| vec![query]),
+        }
+    }
+
+    fn count(&self, field: &str, default: usize) -> Result<usize> {
+        match self.fields.get(field) {
+            None => Ok(default),
+            Some(value) => Number::from_bson(value)
+                .and_then(Number::to_exact_i64)
+                .and_then(|count| usize::try_from(count).ok())
+                .ok_or_else(|| self.invalid(field, "must be a non-negative integer")),
+        }
+    }
+
+    fn fuzzy(&self) -> Result<Fuzzy> {
+        match self.fields.get("fuzzy") {
+            None => Ok(Fuzzy::default()),
+            Some(Bson::Document(fields)) => {
+                let reader = Reader {
+                    name: "fuzzy",
+                    fields,
+                };
+                reader.only(&["maxEdits", "prefixLength", "maxExpansions"])?;
+                let edits = reader.count("maxEdits", 2)?;
+                if !(1..=2).contains(&edits) {
+                    return Err(reader.invalid("maxEdits", "must be within bounds [1, 2]"));
+                }
+                Ok(Fuzzy {
+                    edits,
+                    prefix: reader.count("prefixLength", 0)?,
+                })
+            }
+            Some(_) => Err(self.invalid("fuzzy", "must be a document")),
+        }
+    }
+
+    fn compound(&self) -> Result<Compound> {
+        let clauses = |field: &str| match self.fields.get(field) {
+            None => Ok(Vec::new()),
+            Some(Bson::Array(clauses)) => clauses.iter().map(Operator::parse_clause).collect(),
+            Some(clause) => Operator::parse_clause(clause).map(|clause| vec![clause]),
+        };
+        let compound = Compound {
+            must: clauses("must")?,
+            must_not: clauses("mustNot")?,
+            should: clauses("should")?,
+            filter: clauses("filter")?,
+            minimum: self.count("minimumShouldMatch", 0)?,
+        };
+        if compound.minimum > compound.should.len() {
+            return Err(self.invalid(
+                "minimumShouldMatch",
+                "cannot be greater than the number of should clauses",
+            ));
+        }
+        let all = [
+            &compound.must,
+            &compound.must_not,
+            &compound.should,
+            &compound.filter,
+        ];
+        if all.iter().all(|clauses| clauses.is_empty()) {
+            return Err(invalid("\"compound\" must have at least one clause"));
+        }
+        Ok(compound)
+    }
+
+    fn score(&self) -> Result<Score> {
+        let fields = match self.fields.get("score") {
+            None => return Ok(Score::Boost(1.0)),
+            Some(Bson::Document(fields)) => fields,
+            Some(_) => return Err(self.invalid("score", "must be a document")),
+        };
+        let value = |name: &str| {
+            let value = fields.get_document(name).ok()?.get("value")?;
+            Number::from_bson(value).map(Number::to_f64)
+        };
+        match (value("boost"), value("constant")) {
+            (Some(boost), None) => Ok(Score::Boost(boost)),
+            (None, Some(constant)) => Ok(Score::Constant(constant)),
+            _ => Err(Error::not_served(
+                "a score other than boost and constant with a value",
+            )),
+        }
+    }
+}
