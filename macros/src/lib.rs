@@ -45,10 +45,11 @@ mod symbol;
 /// | `#[document(…)]` | meaning |
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
-/// | `index(…)` | an index, see below; may be repeated |
+/// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
 /// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
-/// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves; may be repeated |
+/// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
+/// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
 /// | `crate = path` | the path of `marula`, if imported under another name; default: `::marula` |
 ///
 /// # Attributes of fields
@@ -184,8 +185,8 @@ mod symbol;
 /// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
 /// of `_id`.
 ///
-/// The derives of the crates garde and validator are called by `validate = garde::Validate::validate`
-/// and `validate = validator::Validate::validate`.
+/// `validate = garde` and `validate = validator` call the derives of these crates (features `garde` and
+/// `validator` of marula). `Error::invalid_fields` then returns the paths of the invalid fields.
 ///
 /// # Indexes
 ///
@@ -222,6 +223,14 @@ mod symbol;
 /// `||`, and cannot be combined with `sparse`.
 ///
 /// Indexes are not created automatically; see `marula::schema`.
+///
+/// # Search indexes
+///
+/// `search_index(name = "titles", string(title, analyzer = "lucene.english"), number(year))` maps fields, and
+/// `search_index(dynamic)` all; see `marula::index::SearchIndex`. The mappings are `string`, `autocomplete`,
+/// `token`, `number`, `date`, `boolean`, `object_id`, `uuid`, `geo`, and `document` and `embedded_documents`
+/// with `dynamic`. `vector_search_index(name = "plots", vector(plot, dimensions = 1536, similarity = "cosine",
+/// quantization = "scalar"), filter(year))` has vectors and filters. The default name is `default`.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), true)

@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 12] = [
+pub(crate) const ROOT: [&str; 15] = [
     "collection",
     "index",
     "crate",
@@ -14,6 +14,9 @@ pub(crate) const ROOT: [&str; 12] = [
     "soft_delete",
     "validate",
     "hooks",
+    "schema_version",
+    "search_index",
+    "vector_search_index",
 ];
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
@@ -66,3 +69,49 @@ pub(crate) const ARRAYS: [&str; 6] = [
     "BTreeSet",
     "BinaryHeap",
 ];
+/// Fields of `search_index(…)`: the methods of `SearchMapping`, and two of `SearchIndex`.
+pub(crate) const SEARCH_FIELDS: [&str; 11] = [
+    "string",
+    "autocomplete",
+    "token",
+    "number",
+    "date",
+    "boolean",
+    "object_id",
+    "uuid",
+    "geo",
+    "document",
+    "embedded_documents",
+];
+/// Fields of `vector_search_index(…)`.
+pub(crate) const VECTOR_FIELDS: [&str; 2] = ["vector", "filter"];
+/// The texts of `similarity` and `quantization`, with the variants of the enums.
+pub(crate) const SIMILARITIES: [(&str, &str); 3] = [
+    ("cosine", "Cosine"),
+    ("euclidean", "Euclidean"),
+    ("dot_product", "DotProduct"),
+];
+pub(crate) const QUANTIZATIONS: [(&str, &str); 3] =
+    [("none", "None"), ("scalar", "Scalar"), ("binary", "Binary")];
+
+/// Options of a field of a search index with their names in definitions.
+pub(crate) fn search_options(kind: &str) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        "string" => &[("analyzer", "analyzer"), ("search_analyzer", "searchAnalyzer")],
+        "autocomplete" => &[
+            ("analyzer", "analyzer"),
+            ("tokenization", "tokenization"),
+            ("min_grams", "minGrams"),
+            ("max_grams", "maxGrams"),
+            ("fold_diacritics", "foldDiacritics"),
+        ],
+        "token" => &[("normalizer", "normalizer")],
+        "document" | "embedded_documents" => &[("dynamic", "dynamic")],
+        "vector" => &[
+            ("dimensions", "numDimensions"),
+            ("similarity", "similarity"),
+            ("quantization", "quantization"),
+        ],
+        _ => &[],
+    }
+}

@@ -26,7 +26,11 @@ pub use crate::form::{Form, FormCell, FormOf, WholeCell, of_generic};
 use crate::hooks::Hooks;
 pub use crate::hooks::SoftDelete;
 pub use crate::id::{Auto, IdSource, Manual, ObjectIds, UuidV4, UuidV7};
-pub use crate::index::IndexDeclaration;
+pub use crate::index::search_field::{Filters, SearchField, Strings};
+pub use crate::index::{
+    IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
+    VectorSearchIndex,
+};
 pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
@@ -42,7 +46,9 @@ pub use crate::path::marker::{
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::relation::{IdOf, KeyOf};
+pub use crate::schema_version::{SchemaVersion, Versioned};
 pub use crate::stored::{stored_by_parts, stored_value};
+pub use crate::validation::{validate_garde, validate_validator};
 pub use crate::value::{IntoValue, serialized};
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the

@@ -1,4 +1,5 @@
-//! The commands `plan`, `diff`, `verify` and `apply` for the schema of an application (feature `cli`).
+//! The commands `plan`, `diff`, `verify`, `apply` and `migrate` for the schema of an application
+//! (feature `cli`).
 //!
 //! An application mounts them in its own command line, with the models that it registers:
 //!
@@ -33,14 +34,16 @@
 //! ```
 //!
 //! `shop schema plan`, `shop schema apply --full --json` and so on. The exit code is 0 after success, 1
-//! if `diff` or `verify` find a difference, and 2 after an error.
+//! if `diff` or `verify` find a difference or `migrate` could not upgrade a document, and 2 after an
+//! error.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::bson::{Bson, Document, doc};
-use crate::error::{Applied, Result};
+use crate::collection::Migration;
+use crate::error::{Applied, Result, with_sources};
 use crate::json::relaxed;
 use crate::schema::{Apply, Plan, Schema, Step};
 
@@ -56,6 +59,9 @@ pub enum SchemaCommand {
     Verify,
     /// Creates missing collections and indexes, and changes others as far as the options permit.
     Apply(ApplyArguments),
+    /// Upgrades stored documents of older versions; exits with 1 if a document cannot be upgraded. Prints a line after
+    /// each batch. After an interruption, run it again.
+    Migrate(MigrateArguments),
 }
 
 /// The options of `plan` and `diff`.
@@ -87,9 +93,54 @@ pub struct ApplyArguments {
     /// Leaves collections and indexes that differ as they are, and takes the other steps.
     #[arg(long)]
     pub allow_conflicts: bool,
+    /// Waits up to this number of seconds until queries can use all declared search indexes.
+    #[arg(long, value_name = "SECONDS")]
+    pub wait_for_search: Option<u32>,
     /// Prints JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// The options of `migrate`. See [`Collection::migrate`](crate::Collection::migrate).
+#[derive(Clone, Debug, clap::Args)]
+#[non_exhaustive]
+pub struct MigrateArguments {
+    /// Upgrades and checks the documents without writing them.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Maximum number of documents that are read and written together.
+    #[arg(long, value_name = "DOCUMENTS", default_value_t = 100)]
+    pub batch_size: u32,
+    /// Prints JSON, and no lines after batches.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl MigrateArguments {
+    async fn write(&self, schema: Schema, output: &mut (dyn Write + Send)) -> Result<bool> {
+        let migrating = schema.migrate().dry_run(self.dry_run).batch_size(self.batch_size);
+        if self.json {
+            let migrations = migrating.await?;
+            let _ = output.write_all(line(&migrations_document(&migrations)).as_bytes());
+            return Ok(migrations.iter().all(|(_, migration)| migration.is_complete()));
+        }
+        let printed = &mut *output;
+        let migrations = migrating
+            .on_progress(move |namespace, progress| {
+                // Reported by the exit code of the reader, as below.
+                let _ = writeln!(printed, "{namespace}: {progress}");
+            })
+            .await?;
+        for (namespace, migration) in &migrations {
+            if migration.examined == 0 {
+                let _ = writeln!(output, "{namespace}: nothing to do");
+            }
+            for failure in &migration.failures {
+                let _ = writeln!(output, "{namespace}: {failure}");
+            }
+        }
+        Ok(migrations.iter().all(|(_, migration)| migration.is_complete()))
+    }
 }
 
 impl ApplyArguments {
@@ -102,6 +153,9 @@ impl ApplyArguments {
         if let Some(days) = self.drop_obsolete {
             apply = apply.drop_obsolete(Duration::from_secs(86_400 * u64::from(days)));
         }
+        if let Some(seconds) = self.wait_for_search {
+            apply = apply.wait_for_search(Duration::from_secs(u64::from(seconds)));
+        }
         apply.allow_conflicts(self.allow_conflicts)
     }
 }
@@ -112,31 +166,38 @@ impl SchemaCommand {
     ///
     /// If the future is dropped: see [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply).
     pub async fn run(self, schema: Schema) -> ExitCode {
-        let mut text = Vec::new();
-        let outcome = self.write(schema, &mut text).await;
         // An output that was closed is not an error of the command.
-        let _ = io::stdout().write_all(&text);
-        match outcome {
+        match self.write(schema, &mut io::stdout()).await {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(1),
             Err(error) => {
-                let _ = writeln!(io::stderr(), "error: {}", with_sources(&error));
+                let mut text = String::new();
+                let _ = with_sources(&mut text, &error);
+                let _ = writeln!(io::stderr(), "error: {text}");
                 ExitCode::from(2)
             }
         }
     }
 
     /// As [`run`](Self::run), to another output. Returns `false` if `diff` or `verify` find a
-    /// difference.
+    /// difference, or if `migrate` could not upgrade a document.
     ///
     /// # Errors
-    /// Those of [`Schema::plan`] and [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply).
+    /// Those of [`Schema::plan`], [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply) and
+    /// [`Schema::migrate`].
     pub async fn write(self, schema: Schema, output: &mut (dyn Write + Send)) -> Result<bool> {
-        let plan = schema.plan().await?;
         let (text, is_success) = match self {
-            SchemaCommand::Plan(PlanArguments { json: false }) => (plan.to_string(), true),
-            SchemaCommand::Plan(PlanArguments { json: true }) => (line(&plan_document(&plan)), true),
+            SchemaCommand::Plan(arguments) => {
+                let plan = schema.plan().await?;
+                let text = if arguments.json {
+                    line(&plan_document(&plan))
+                } else {
+                    plan.to_string()
+                };
+                (text, true)
+            }
             SchemaCommand::Diff(arguments) => {
+                let plan = schema.plan().await?;
                 let differences = differences(&plan);
                 let text = if arguments.json {
                     line(&plan_document(&differences))
@@ -145,9 +206,9 @@ impl SchemaCommand {
                 };
                 (text, plan.is_empty())
             }
-            SchemaCommand::Verify => (String::new(), plan.is_empty()),
+            SchemaCommand::Verify => (String::new(), schema.plan().await?.is_empty()),
             SchemaCommand::Apply(arguments) => {
-                let applied = plan.apply(arguments.apply()).await?;
+                let applied = schema.plan().await?.apply(arguments.apply()).await?;
                 let text = if arguments.json {
                     line(&applied_document(&applied))
                 } else {
@@ -155,22 +216,12 @@ impl SchemaCommand {
                 };
                 (text, true)
             }
+            SchemaCommand::Migrate(arguments) => return arguments.write(schema, output).await,
         };
         // Reported by the exit code of the reader.
         let _ = output.write_all(text.as_bytes());
         Ok(is_success)
     }
-}
-
-/// The error and its sources, each once.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text = format!("{text}: {source}");
-        next = source.source();
-    }
-    text
 }
 
 fn line(document: &Document) -> String {
@@ -184,7 +235,12 @@ fn differences(plan: &Plan) -> Plan {
         collection.steps.retain(|step| {
             !matches!(
                 step,
-                Step::KeepCollection | Step::Keep { .. } | Step::Unknown { .. }
+                Step::KeepCollection
+                    | Step::Keep { .. }
+                    | Step::Unknown { .. }
+                    | Step::KeepSearchIndex { .. }
+                    | Step::UnknownSearchIndex { .. }
+                    | Step::SkipSearchIndex { .. }
             )
         });
     }
@@ -265,6 +321,47 @@ fn step_document(step: &Step) -> Document {
         Step::Unknown { name, specification } => {
             doc! { "step": "unknown", "index": name, "existing": specification.clone() }
         }
+        Step::CreateSearchIndex {
+            name,
+            kind,
+            definition,
+        } => doc! {
+            "step": "createSearchIndex", "index": name, "type": kind.as_str(), "declared": definition.clone(),
+        },
+        Step::KeepSearchIndex {
+            name,
+            status,
+            queryable,
+        } => doc! { "step": "keepSearchIndex", "index": name, "status": status, "queryable": *queryable },
+        Step::UpdateSearchIndex {
+            name,
+            existing,
+            declared,
+        } => doc! {
+            "step": "updateSearchIndex", "index": name, "existing": existing.clone(), "declared": declared.clone(),
+        },
+        Step::SearchIndexConflict {
+            name,
+            existing_kind,
+            kind,
+            existing,
+            declared,
+        } => doc! {
+            "step": "searchIndexConflict", "index": name, "existingType": existing_kind, "type": kind.as_str(),
+            "existing": existing.clone(), "declared": declared.clone(),
+        },
+        Step::ObsoleteSearchIndex {
+            name,
+            definition,
+            undeclared_since,
+        } => doc! {
+            "step": "obsoleteSearchIndex", "index": name, "existing": definition.clone(),
+            "undeclaredSince": undeclared_since.map_or(Bson::Null, Bson::from),
+        },
+        Step::UnknownSearchIndex { name, definition } => {
+            doc! { "step": "unknownSearchIndex", "index": name, "existing": definition.clone() }
+        }
+        Step::SkipSearchIndex { name } => doc! { "step": "skipSearchIndex", "index": name },
     }
 }
 
@@ -283,5 +380,34 @@ fn applied_document(applied: &Applied) -> Document {
         "rebuilt": indexes(&applied.rebuilt),
         "hidden": indexes(&applied.hidden),
         "dropped": indexes(&applied.dropped),
+        "createdSearch": indexes(&applied.created_search),
+        "updatedSearch": indexes(&applied.updated_search),
+        "droppedSearch": indexes(&applied.dropped_search),
     }
+}
+
+fn migrations_document(migrations: &[(String, Migration)]) -> Document {
+    let migrations: Vec<Document> = migrations
+        .iter()
+        .map(|(namespace, migration)| {
+            let failures: Vec<Document> = migration
+                .failures
+                .iter()
+                .map(|failure| doc! { "id": failure.id.clone(), "error": failure.to_string() })
+                .collect();
+            doc! {
+                "namespace": namespace,
+                "examined": count(migration.examined),
+                "upgraded": count(migration.upgraded),
+                "superseded": count(migration.superseded),
+                "failed": count(migration.failed),
+                "failures": failures,
+            }
+        })
+        .collect();
+    doc! { "migrations": migrations }
+}
+
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

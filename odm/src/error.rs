@@ -11,11 +11,13 @@ use crate::managed::BoxedError;
 mod applied;
 mod bulk;
 mod convert;
+mod invalid;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey};
 pub use bulk::{BulkOperation, FailedWrite};
+pub use invalid::{InvalidField, InvalidFields};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -91,7 +93,37 @@ pub enum Error {
         /// The `_id` of the document.
         id: Option<Box<Bson>>,
     },
-    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent.
+    /// A stored document has a newer version than the model, see [`Versioned`](crate::Versioned): a newer
+    /// release of the application has written it. Deploy a release whose model has that version.
+    NewerSchema {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document, if it has one.
+        id: Option<Box<Bson>>,
+        /// The version of the document.
+        stored: i64,
+        /// The version of the model.
+        supported: u32,
+    },
+    /// A stored document of an older version could not be upgraded, see
+    /// [`Versioned`](crate::Versioned). Nothing was written.
+    Upgrade {
+        /// The name of the model's struct.
+        model: &'static str,
+        /// `database.collection`.
+        collection: String,
+        /// The `_id` of the document, if it has one.
+        id: Option<Box<Bson>>,
+        /// The version from which the upgrade failed.
+        from: u32,
+        /// The error of the function.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// A document is invalid by the functions of `#[document(validate = …)]`. Nothing was sent. With
+    /// `validate = garde` and `validate = validator`, [`invalid_fields`](Error::invalid_fields) names the
+    /// fields.
     Validation {
         /// The name of the model's struct.
         model: &'static str,
@@ -247,6 +279,7 @@ impl Error {
             | Error::BulkWrite { source: e, .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
+                | SchemaError::SearchUnsupported { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
             ) => Some(e),
             Error::Schema(SchemaError::PartlyApplied { source, .. }) => source.driver(),
@@ -294,13 +327,10 @@ impl fmt::Display for Error {
                 path,
                 source,
             } => {
-                let id = id.as_ref().map_or_else(
-                    || "unknown".to_owned(),
-                    |id| crate::json::relaxed(&**id).to_string(),
-                );
                 write!(
                     f,
-                    "document {id} of {collection} cannot be read at {}: ",
+                    "document {} of {collection} cannot be read at {}: ",
+                    Id(id.as_deref(), "unknown"),
                     Location(path, "its top level")
                 )?;
                 f.write_str(source.message())
@@ -309,12 +339,32 @@ impl fmt::Display for Error {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
             }
             Error::VersionConflict { collection, id } => {
-                let id = id.as_ref().map_or_else(
-                    || "with the id of the struct".to_owned(),
-                    |id| crate::json::relaxed(&**id).to_string(),
-                );
+                let id = Id(id.as_deref(), "with the id of the struct");
                 write!(f, "document {id} of {collection} was changed since it was read")
             }
+            Error::NewerSchema {
+                model,
+                collection,
+                id,
+                stored,
+                supported,
+            } => write!(
+                f,
+                "document {} of {collection} has the schema version {stored}, and the model `{model}` supports versions up to \
+                 {supported}; deploy a release of the application whose model has version {stored}",
+                Id(id.as_deref(), "unknown")
+            ),
+            Error::Upgrade {
+                model,
+                collection,
+                id,
+                from,
+                ..
+            } => write!(
+                f,
+                "document {} of {collection} cannot be upgraded from version {from} by the model `{model}`",
+                Id(id.as_deref(), "unknown")
+            ),
             Error::Validation { model, .. } => write!(f, "the document of {model} is invalid"),
             Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
             Error::UnknownSort { name, allowed } => {
@@ -367,7 +417,9 @@ impl std::error::Error for Error {
             Error::Driver(e) => e.source(),
             Error::Duplicate { source, .. } | Error::BulkWrite { source, .. } => Some(source),
             Error::InvalidBulkWrite { source, .. } => Some(source),
-            Error::Validation { source, .. } | Error::Hook { source, .. } => Some(&**source),
+            Error::Validation { source, .. } | Error::Hook { source, .. } | Error::Upgrade { source, .. } => {
+                Some(&**source)
+            }
             Error::Decode { source, .. } => source.source(),
             Error::Encode { source, .. } => source.source(),
             Error::Schema(e) => e.source(),
@@ -379,6 +431,29 @@ impl std::error::Error for Error {
 impl From<SchemaError> for Error {
     fn from(e: SchemaError) -> Self {
         Error::Schema(e)
+    }
+}
+
+/// Writes an error and its sources, each once.
+pub(crate) fn with_sources(f: &mut impl fmt::Write, error: &dyn std::error::Error) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut next = error.source();
+    while let Some(source) = next {
+        write!(f, ": {source}")?;
+        next = source.source();
+    }
+    Ok(())
+}
+
+/// The `_id` of a document, or a phrase if it is not known.
+struct Id<'a>(Option<&'a Bson>, &'static str);
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(id) => crate::json::relaxed(id).fmt(f),
+            None => f.write_str(self.1),
+        }
     }
 }
 

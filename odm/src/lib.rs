@@ -83,14 +83,16 @@
 //! | watch changes | [`Collection::watch`] |
 //! | versions, timestamps, soft deletion, validation | [maintained fields](derive@Document#maintained-fields), [`SoftDelete`], [`Hooks`] |
 //! | create and change indexes | [`schema`], [`Schema::sync`](schema::Schema::sync) |
-//! | change indexes by commands | `cli` (feature `cli`) |
+//! | versions of documents, migrations | [`Versioned`], [`Collection::migrate`] |
+//! | change indexes and migrate by commands | `cli` (feature `cli`) |
 //! | stored forms of further types | [`codec`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
 //!
 //! # Features
 //!
-//! `cli` adds the commands of the module `cli`, with the crate clap. `metrics` records counts and
+//! `cli` adds the commands of the module `cli`, with the crate clap. `garde` and `validator` add
+//! [`validate = garde`](derive@Document#maintained-fields) and `validate = validator`. `metrics` records counts and
 //! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. All other features
 //! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
 //! them, too. The client runs on tokio.
@@ -125,9 +127,11 @@ pub mod prelude;
 pub mod projection;
 pub mod relation;
 pub mod schema;
+mod schema_version;
 pub mod sort;
 mod stored;
 pub mod update;
+mod validation;
 pub mod value;
 
 #[doc(hidden)]
@@ -149,6 +153,7 @@ pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
 pub use relation::{KeyOf, Ref};
+pub use schema_version::Versioned;
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use crate::bson::{Bson, DateTime};
+use crate::schema_version::SchemaVersion;
 
 /// The error of a validation or a hook.
 pub type BoxedError = Box<dyn StdError + Send + Sync>;
@@ -21,6 +22,8 @@ pub struct Behavior {
     pub soft_delete: Option<&'static str>,
     /// Whether the model implements [`Hooks`](crate::Hooks).
     pub hooks: bool,
+    /// The version of the documents.
+    pub schema: Option<SchemaVersion>,
 }
 
 impl Behavior {
@@ -31,12 +34,17 @@ impl Behavior {
         updated_at: None,
         soft_delete: None,
         hooks: false,
+        schema: None,
     };
 
     /// Whether the stored form of a document can differ from that of its struct.
     #[must_use]
     pub(crate) const fn changes_documents(&self) -> bool {
-        self.version.is_some() || self.created_at.is_some() || self.updated_at.is_some() || self.hooks
+        self.version.is_some()
+            || self.created_at.is_some()
+            || self.updated_at.is_some()
+            || self.hooks
+            || self.schema.is_some()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::bson::{Bson, Document};
 use crate::declaration::CollectionDeclaration;
 use crate::error::ValueError;
 use crate::id::IdSource;
-use crate::index::IndexDeclaration;
+use crate::index::{IndexDeclaration, SearchIndexDeclaration};
 use crate::json_schema::OuterTypes;
 use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::path::field::{Embedded, Field};
@@ -124,6 +124,12 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// assert_eq!(names, ["customer_1_created_at_-1"]);
     /// ```
     fn indexes() -> Vec<IndexDeclaration>;
+
+    /// The search indexes and vector search indexes that the model declares, for [`schema`](crate::schema).
+    /// Default: none.
+    fn search_indexes() -> Vec<SearchIndexDeclaration> {
+        Vec::new()
+    }
 
     /// The `$jsonSchema` that documents of the model satisfy, made from the types of the fields: BSON
     /// types, required fields, names of enums, limits of integers. Other fields are permitted. A field

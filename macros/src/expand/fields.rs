@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered, json_schema, parts};
+use crate::expand::{at, buffered, json_schema, managed, parts};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The type of a struct's accessors, and its traits.
@@ -73,6 +73,7 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
     } = model;
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     let ty = generics.of(ident);
+    let schema_version = managed::schema_version(model.root.as_ref());
     quote! {
         impl<__R, __M: __m::Mode, #params> __m::AsPath for #fields_ident<__R, __M, #names> #clause {
             type Root = __R;
@@ -88,6 +89,7 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
                 #fields_ident(path)
             }
             #items
+            #schema_version
         }
     }
 }

@@ -125,7 +125,7 @@ fn filter(partial: &Partial) -> TokenStream {
     }
 }
 
-fn bson(value: &Lit) -> TokenStream {
+pub(super) fn bson(value: &Lit) -> TokenStream {
     match value {
         Lit::Int(v) => quote!(__m::Bson::Int32(#v)),
         Lit::Bool(v) => quote!(__m::Bson::Boolean(#v)),

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::at;
-use crate::model::{Managed, ManagedColumn, Model, Root};
+use crate::model::{Managed, ManagedColumn, Model, Root, SchemaVersion};
 
 /// The constants and methods within `impl Model`.
 pub(super) fn items(root: &Root) -> TokenStream {
@@ -14,7 +14,9 @@ pub(super) fn items(root: &Root) -> TokenStream {
         created_at,
         updated_at,
         soft_delete,
+        schema_version,
     } = &root.managed;
+    let schema = schema(schema_version.as_ref());
     let name = |column: &Option<ManagedColumn>| match column {
         Some(ManagedColumn { name, .. }) => quote!(::core::option::Option::Some(#name)),
         None => quote!(::core::option::Option::None),
@@ -54,10 +56,14 @@ pub(super) fn items(root: &Root) -> TokenStream {
         })
     });
     let validate = (!root.validate.is_empty()).then(|| {
-        let checks = root
-            .validate
-            .iter()
-            .map(|function| quote_spanned!(at(function.span())=> __m::validated(#function(self))?;));
+        let checks = root.validate.iter().map(|function| {
+            let span = at(function.span());
+            match function.get_ident().map(ToString::to_string).as_deref() {
+                Some("garde") => quote_spanned!(span=> __m::validate_garde(self)?;),
+                Some("validator") => quote_spanned!(span=> __m::validate_validator(self)?;),
+                _ => quote_spanned!(span=> __m::validated(#function(self))?;),
+            }
+        });
         quote! {
             fn validate_document(&self) -> ::core::result::Result<(), __m::BoxedError> {
                 #(#checks)*
@@ -85,6 +91,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
             updated_at: #updated,
             soft_delete: #deleted,
             hooks: #hooked,
+            schema: #schema,
         };
         fn write_back(
             &mut self,
@@ -100,14 +107,59 @@ pub(super) fn items(root: &Root) -> TokenStream {
     }
 }
 
-/// The checks of the types, and the trait of models with soft deletion.
+/// The version of the documents, as an `Option`.
+fn schema(version: Option<&SchemaVersion>) -> TokenStream {
+    let Some(SchemaVersion {
+        version,
+        field,
+        upgrade,
+    }) = version
+    else {
+        return quote!(::core::option::Option::None);
+    };
+    let upgrade = match upgrade {
+        Some(function) => quote_spanned! {at(function.span())=>
+            |__from, __document| __m::validated(#function(__from, __document))
+        },
+        None => quote!(|_, _| ::core::result::Result::Ok(())),
+    };
+    quote! {
+        ::core::option::Option::Some(__m::SchemaVersion {
+            model: <Self as __m::Model>::NAME,
+            version: #version,
+            field: #field,
+            upgrade: #upgrade,
+        })
+    }
+}
+
+/// The method of `Field` for the version of the documents.
+pub(super) fn schema_version(root: Option<&Root>) -> Option<TokenStream> {
+    root?.managed.schema_version.as_ref()?;
+    Some(quote! {
+        #[inline]
+        fn schema_version() -> ::core::option::Option<__m::SchemaVersion> {
+            <Self as __m::Model>::BEHAVIOR.schema
+        }
+    })
+}
+
+/// The checks of the types, and the traits of models with soft deletion and with a version.
 pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
     let Managed {
         version,
         created_at,
         updated_at,
         soft_delete,
+        schema_version,
     } = &root.managed;
+    let (params, clause) = (model.generics.params(), model.generics.clause());
+    let owner = model.generics.of(&model.ident);
+    let versioned = schema_version.iter().map(|_| {
+        quote! {
+            impl<#params> __m::Versioned for #owner #clause {}
+        }
+    });
     let version = version.iter().map(|column| {
         let ty = &column.ty;
         quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_version::<#ty>;)
@@ -117,13 +169,12 @@ pub(super) fn checks(model: &Model, root: &Root) -> TokenStream {
         quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_managed_date::<#ty>;)
     });
     let deleted = soft_delete.iter().map(|column| {
-        let (owner, ty) = (model.generics.of(&model.ident), &column.stored);
-        let (params, clause) = (model.generics.params(), model.generics.clause());
+        let ty = &column.stored;
         let check = quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_soft_delete::<#ty>;);
         quote! {
             #check
             impl<#params> __m::SoftDelete for #owner #clause {}
         }
     });
-    quote!(#(#version)* #(#dates)* #(#deleted)*)
+    quote!(#(#version)* #(#dates)* #(#deleted)* #(#versioned)*)
 }

@@ -16,6 +16,7 @@ mod managed;
 mod parts;
 mod projection;
 mod root;
+mod search;
 mod shape;
 mod values;
 
@@ -52,8 +53,18 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     let field = match &model.body {
         Body::Struct(accessors) => fields::structure(model, accessors),
         Body::Newtype(newtype) => values::newtype(ident, newtype),
-        Body::Plain => values::plain(ident, &TokenStream::new()),
-        Body::Names(names) => values::plain(ident, &json_schema::names(names)),
+        Body::Plain => {
+            let plain = values::plain(ident, &TokenStream::new());
+            quote!(#plain impl<__K> __m::SearchField<__K> for #ident {})
+        }
+        Body::Names(names) => {
+            let plain = values::plain(ident, &json_schema::names(names));
+            quote! {
+                #plain
+                impl __m::SearchField<__m::Strings> for #ident {}
+                impl __m::SearchField<__m::Filters> for #ident {}
+            }
+        }
         Body::Enum(variants) => enums::enumeration(model, variants),
     };
     let contains_uuid = buffered::contains_uuid(model);

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, collection as declared, index, managed};
+use crate::expand::{at, collection as declared, index, managed, search};
 use crate::model::{Generics, Id, Model, Root};
 use crate::parse::IdSource;
 
@@ -20,9 +20,11 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
         collection,
         id,
         indexes,
+        search_indexes,
         options,
         ..
     } = root;
+    let search_indexes = search::declarations(search_indexes);
     let options = declared::declaration(options);
     let indexes = indexes.iter().map(index::declaration);
     let (id_type, source, id_body, check) = match id {
@@ -48,6 +50,7 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
             #id_methods
             #options
             #managed_items
+            #search_indexes
             fn indexes() -> ::std::vec::Vec<__m::IndexDeclaration> {
                 let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
                 ::std::vec![#(#indexes),*]

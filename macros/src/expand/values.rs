@@ -44,6 +44,9 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
             #schema
         }
         #(#forwarded)*
+        impl<__K> __m::SearchField<__K> for #ident where for<'__a> #inner: __m::SearchField<__K> {
+            const LENGTH: ::core::option::Option<usize> = <#inner as __m::SearchField<__K>>::LENGTH;
+        }
         #values
         #ids
         impl<__D: __m::Model<Id: __m::IdOf<#ident>>> __m::KeyOf<__D> for #ident {

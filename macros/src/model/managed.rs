@@ -14,6 +14,15 @@ pub(crate) struct Managed {
     pub(crate) created_at: Option<ManagedColumn>,
     pub(crate) updated_at: Option<ManagedColumn>,
     pub(crate) soft_delete: Option<ManagedColumn>,
+    pub(crate) schema_version: Option<SchemaVersion>,
+}
+
+/// The version of the documents.
+pub(crate) struct SchemaVersion {
+    pub(crate) version: u32,
+    /// The stored name of the field with the version.
+    pub(crate) field: String,
+    pub(crate) upgrade: Option<syn::Path>,
 }
 
 /// A maintained field.
@@ -63,7 +72,62 @@ pub(super) fn resolve(parsed: &Parsed, named: &[parse::Field], sink: &Sink) -> M
     if let Some(given) = &parsed.attributes.soft_delete {
         managed.soft_delete = soft_delete(parsed, named, given, sink);
     }
+    if let Some(given) = &parsed.attributes.schema_version {
+        managed.schema_version = Some(schema_version(parsed, named, given, sink));
+    }
     managed
+}
+
+/// The version of the documents, which no field of the struct stores.
+fn schema_version(
+    parsed: &Parsed,
+    named: &[parse::Field],
+    given: &parse::SchemaVersion,
+    sink: &Sink,
+) -> SchemaVersion {
+    let span = given.field.as_ref().map_or(given.span, syn::LitStr::span);
+    let field = given
+        .field
+        .as_ref()
+        .map_or_else(|| "schema_version".to_owned(), syn::LitStr::value);
+    let stores = |f: &&parse::Field| {
+        fields::stored_name(f, parsed.serde.rename_all).as_deref() == Some(field.as_str())
+    };
+    if field.is_empty() || field.starts_with('$') || field.contains(['.', '\0']) || field == "_id" {
+        sink.at(
+            span,
+            format!("`{field}` cannot be the name of the field with the version; it is the name of one field other than `_id`"),
+        );
+    } else if let Some(other) = named.iter().find(stores).and_then(|f| f.ident.as_ref()) {
+        sink.at(
+            span,
+            format!(
+                "the version is stored as `{field}`, which is the stored name of the field `{other}`; choose another name with \
+                 `schema_version({}, field = \"…\")`",
+                given.version
+            ),
+        );
+    }
+    if let Some(span) = parsed.serde.deny_unknown {
+        sink.at(
+            span,
+            format!("`deny_unknown_fields` rejects the field `{field}`, in which `schema_version` stores the version"),
+        );
+    }
+    if given.version > 1 && given.upgrade.is_none() {
+        sink.at(
+            given.span,
+            format!(
+                "`schema_version({0})` needs `upgrade = function`, which upgrades documents of the versions before {0}",
+                given.version
+            ),
+        );
+    }
+    SchemaVersion {
+        version: given.version,
+        field,
+        upgrade: given.upgrade.clone(),
+    }
 }
 
 fn soft_delete(parsed: &Parsed, named: &[parse::Field], given: &Ident, sink: &Sink) -> Option<ManagedColumn> {

@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use syn::{Ident, Member, Type};
 
 use crate::diagnostics::Sink;
+use crate::parse::search::SearchAttribute;
 use crate::parse::{self, IdSource, Parsed};
 
 mod collection;
@@ -15,11 +16,12 @@ mod index;
 mod managed;
 mod partial;
 mod root;
+mod search;
 
 pub(crate) use collection::CollectionOption;
 pub(crate) use generics::Generics;
 pub(crate) use index::Index;
-pub(crate) use managed::{Managed, ManagedColumn};
+pub(crate) use managed::{Managed, ManagedColumn, SchemaVersion};
 pub(crate) use partial::{Comparison, Partial};
 
 /// The input of `expand`.
@@ -178,6 +180,8 @@ pub(crate) struct Root {
     /// The id. `None` after an error.
     pub(crate) id: Option<Id>,
     pub(crate) indexes: Vec<Index>,
+    /// The search indexes, by name.
+    pub(crate) search_indexes: Vec<(String, SearchAttribute)>,
     /// The options of the collection.
     pub(crate) options: Vec<CollectionOption>,
     pub(crate) managed: Managed,

@@ -4,7 +4,7 @@ use syn::Ident;
 
 use crate::diagnostics::Sink;
 use crate::model::index::{self, Index};
-use crate::model::{Accessor, Id, Managed, Root, collection, fields, managed};
+use crate::model::{Accessor, Id, Managed, Root, collection, fields, managed, search};
 use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
@@ -28,12 +28,14 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
         .collection
         .as_ref()
         .map_or_else(String::new, syn::LitStr::value);
+    let mut search_indexes = Vec::new();
     let (accessors, id, indexes, options, managed) = match &parsed.body {
         parse::Body::Named(named) => {
             fields::check_unwritten(named, parsed.serde.default, sink);
             let accessors = fields::resolve(named, &parsed.serde, parsed.serde.rename_all, sink);
             let id = id(named, &parsed.ident, parsed, sink);
             let indexes = index::resolve(parsed, named, sink);
+            search_indexes = search::resolve(parsed, named, sink);
             let options = collection::resolve(parsed, named, sink);
             let managed = managed::resolve(parsed, named, sink);
             (accessors, id, indexes, options, managed)
@@ -59,6 +61,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
             collection: name,
             id,
             indexes,
+            search_indexes,
             options,
             managed,
             validate: parsed.attributes.validate.clone(),

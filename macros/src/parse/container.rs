@@ -3,7 +3,9 @@
 use syn::Attribute;
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{ContainerAttributes, collection, document_items, index, key, skip_value};
+use crate::parse::{
+    ContainerAttributes, collection, document_items, index, key, schema_version, search, skip_value,
+};
 use crate::symbol;
 
 pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> ContainerAttributes {
@@ -27,6 +29,13 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
                     out.indexes.push(index);
                 }
             }
+            "search_index" | "vector_search_index" if root => {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                let is_vector = name == "vector_search_index";
+                out.search_indexes
+                    .push(search::parse(&content, span, is_vector, sink)?);
+            }
             name if root && collection::parse(name, meta, span, &mut out.options, sink)? => {}
             "soft_delete" if root => {
                 if out.soft_delete.is_some() {
@@ -36,8 +45,14 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             }
             "validate" if root => out.validate.push(meta.value()?.parse()?),
             "hooks" if root => out.hooks = Some(span),
+            "schema_version" if root => {
+                if out.schema_version.is_some() {
+                    sink.at(span, "`schema_version` is given twice");
+                }
+                out.schema_version = schema_version::parse(meta, span, sink)?;
+            }
             "crate" => out.krate = Some(meta.value()?.call(syn::Path::parse_mod_style)?),
-            "soft_delete" | "validate" | "hooks" => {
+            "soft_delete" | "validate" | "hooks" | "schema_version" => {
                 sink.at(
                     span,
                     format!("`{name}` is for `Document`: an `Embedded` type is written with its document"),
@@ -46,6 +61,8 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             }
             "collection"
             | "index"
+            | "search_index"
+            | "vector_search_index"
             | "capped"
             | "timeseries"
             | "clustered"

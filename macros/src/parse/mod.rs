@@ -10,9 +10,12 @@ mod container;
 mod field;
 pub(crate) mod index;
 pub(crate) mod projection;
+mod schema_version;
+pub(crate) mod search;
 mod serde;
 
 pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
+pub(crate) use schema_version::SchemaVersion;
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
 
 /// A type as written.
@@ -72,6 +75,7 @@ pub(crate) enum Shape {
 pub(crate) struct ContainerAttributes {
     pub(crate) collection: Option<LitStr>,
     pub(crate) indexes: Vec<index::IndexAttribute>,
+    pub(crate) search_indexes: Vec<search::SearchAttribute>,
     pub(crate) options: collection::OptionAttributes,
     pub(crate) krate: Option<Path>,
     /// The field of `soft_delete`.
@@ -80,6 +84,7 @@ pub(crate) struct ContainerAttributes {
     pub(crate) validate: Vec<Path>,
     /// The span of `hooks`.
     pub(crate) hooks: Option<Span>,
+    pub(crate) schema_version: Option<SchemaVersion>,
     /// Whether an error was reported, so that missing items are not.
     pub(crate) broken: bool,
 }

@@ -30,6 +30,8 @@ pub(crate) struct SerdeContainer {
     pub(crate) conversion: Option<(String, Span)>,
     /// The type of `from` or `try_from`, which is read in place of this one.
     pub(crate) read_as: Option<Type>,
+    /// The span of `deny_unknown_fields`.
+    pub(crate) deny_unknown: Option<Span>,
 }
 
 /// Serde's attributes of a field or a variant.
@@ -80,6 +82,7 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
             "content" => out.content = Some(literal(meta)?),
             "untagged" => out.untagged = true,
             "transparent" => out.transparent = true,
+            "deny_unknown_fields" => out.deny_unknown = Some(span),
             "default" => {
                 skip_value(meta)?;
                 out.default = true;

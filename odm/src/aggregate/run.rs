@@ -119,7 +119,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
         } = self.on;
         let stages = self.stages.into_documents();
         let call = Call::new::<In>(collection.namespace(), "aggregate").stages(&stages);
-        let documents = Documents::of(collection.namespace().clone(), ReadAs::value(), call.clone());
+        let documents = Documents::of(collection.namespace().clone(), ReadAs::result(), call.clone());
         Box::pin(call.observe(async move {
             let driver = collection.driver();
             let stages = collection.scoped_stages(stages?);
@@ -127,6 +127,36 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
             Ok(documents(running.await?))
         }))
+    }
+
+    /// How the server would run the pipeline, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```no_run
+    /// # use marula::{Collection, Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "orders")]
+    /// # struct Order { _id: i64, total: i64 }
+    /// # async fn run(orders: Collection<Order>) -> marula::Result<()> {
+    /// let reply = orders.aggregate().match_(|o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidPipeline`](crate::Error::InvalidPipeline),
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid pipeline.
+    pub fn explain(self) -> Result<crate::driver::action::Explain<'a>> {
+        let On {
+            collection,
+            options,
+            session,
+        } = self.on;
+        let stages = collection.scoped_stages(self.stages.into_documents()?);
+        let running = collection.raw().aggregate(stages).with_options(options);
+        Ok(in_session!(session, running).explain())
     }
 
     /// Runs the pipeline and reads all documents into memory.

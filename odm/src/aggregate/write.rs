@@ -192,7 +192,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn merge_into(self, merge: Merge) -> Pipeline<In, Written, C> {
-        self.stage("$merge", Ok(merge.into_document(S::COLLECTION).into()))
+        self.with_version()
+            .stage("$merge", Ok(merge.into_document(S::COLLECTION).into()))
             .then()
     }
 
@@ -222,6 +223,20 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// assert_eq!(copy.to_string(), r#"[{"$out": "copies"}]"#);
     /// ```
     pub fn out_to(self, collection: &str) -> Pipeline<In, Written, C> {
-        self.stage("$out", Ok(Bson::from(collection))).then()
+        self.with_version()
+            .stage("$out", Ok(Bson::from(collection)))
+            .then()
+    }
+
+    /// Sets the version of documents without one, if the documents of the model have a version; see
+    /// [`Versioned`](crate::Versioned).
+    fn with_version(self) -> Self {
+        match S::BEHAVIOR.schema {
+            None => self,
+            Some(schema) => {
+                let version = doc! { "$ifNull": [format!("${}", schema.field), schema.stored()] };
+                self.stage("$set", Ok(doc! { schema.field: version }.into()))
+            }
+        }
     }
 }

@@ -7,17 +7,59 @@ use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::bson::raw_ids::DOCUMENT_BYTES;
-use crate::bson::{Bson, RawDocument};
+use crate::bson::{Bson, RawDocument, RawDocumentBuf};
 use crate::driver::Namespace;
 use crate::error::{Error, Result};
 use crate::form::decode::Undecodable;
 use crate::model::Model;
 use crate::path::field::Field;
+use crate::schema_version::{Outdated, SchemaVersion, WithoutField};
 use crate::stored::{decode_bytes, decode_raw, decode_value};
 
-/// Decodes a document. The error contains the collection, the `_id` and the path of the field.
-fn decode<T: Field + DeserializeOwned>(namespace: &Namespace, raw: &RawDocument) -> Result<T> {
-    decode_raw(raw).map_err(|error| Undecoded::new(raw, error).in_collection(namespace))
+/// Decodes a document of the present version, or of any version that can be upgraded to it. The error
+/// contains the collection, the `_id` and the path of the field.
+fn decode<T: Field + DeserializeOwned>(
+    namespace: &Namespace,
+    raw: &RawDocument,
+    without_field: WithoutField,
+) -> Result<T> {
+    let decoded = match T::schema_version() {
+        None => decode_raw(raw).map_err(Failure::from),
+        Some(version) => decode_version(version, raw, without_field),
+    };
+    decoded.map_err(|error| Undecoded::new(raw, error).in_collection(namespace))
+}
+
+/// Decodes a document of a model whose documents have a version.
+fn decode_version<T: Field + DeserializeOwned>(
+    version: SchemaVersion,
+    raw: &RawDocument,
+    without_field: WithoutField,
+) -> std::result::Result<T, Failure> {
+    let failed = |outdated| Failure::Outdated { version, outdated };
+    match version.upgraded(raw, without_field).map_err(failed)? {
+        None => Ok(decode_raw(raw)?),
+        Some(upgraded) => Ok(decode_raw(&upgraded)?),
+    }
+}
+
+/// A document of an older version in its present form, which can be decoded as the model.
+///
+/// # Errors
+/// Those of reading the document.
+pub(super) fn upgraded<D: Model>(
+    namespace: &Namespace,
+    raw: &RawDocument,
+    version: SchemaVersion,
+) -> Result<RawDocumentBuf> {
+    let upgraded = match version.upgraded(raw, WithoutField::Old) {
+        Ok(Some(upgraded)) => decode_raw::<D>(&upgraded)
+            .map(|_| upgraded)
+            .map_err(Failure::from),
+        Ok(None) => Ok(raw.to_owned()),
+        Err(outdated) => Err(Failure::Outdated { version, outdated }),
+    };
+    upgraded.map_err(|error| Undecoded::new(raw, error).in_collection(namespace))
 }
 
 /// Decodes a value at a path.
@@ -43,7 +85,10 @@ pub(crate) fn value_at<T: Field + DeserializeOwned>(
 /// another type.
 ///
 /// The hook takes a reference, so that a document is not moved once more for it.
-pub(crate) struct ReadAs<T>(Option<fn(&mut T) -> Result<()>>);
+pub(crate) struct ReadAs<T> {
+    hook: Option<fn(&mut T) -> Result<()>>,
+    without_field: WithoutField,
+}
 
 impl<T> Clone for ReadAs<T> {
     fn clone(&self) -> Self {
@@ -56,26 +101,40 @@ impl<T> Copy for ReadAs<T> {}
 impl<D: Model> ReadAs<D> {
     /// Documents of the collection.
     pub(crate) fn model() -> Self {
-        ReadAs(Some(loaded))
+        ReadAs {
+            hook: Some(loaded),
+            without_field: WithoutField::Old,
+        }
     }
 }
 
 impl<T: Field + DeserializeOwned> ReadAs<T> {
-    /// A projection, or the result of a pipeline.
+    /// A projection.
     pub(crate) fn value() -> Self {
-        ReadAs(None)
+        ReadAs {
+            hook: None,
+            without_field: WithoutField::Old,
+        }
+    }
+
+    /// The result of a pipeline.
+    pub(crate) fn result() -> Self {
+        ReadAs {
+            hook: None,
+            without_field: WithoutField::Present,
+        }
     }
 
     /// Decodes a document.
     #[inline]
     pub(crate) fn decode(self, namespace: &Namespace, raw: &RawDocument) -> Result<T> {
-        self.loaded(decode(namespace, raw)?)
+        self.loaded(decode(namespace, raw, self.without_field)?)
     }
 
     /// Runs the hook of a document that was decoded.
     #[inline]
     fn loaded(self, mut document: T) -> Result<T> {
-        if let Some(hook) = self.0 {
+        if let Some(hook) = self.hook {
             hook(&mut document)?;
         }
         Ok(document)
@@ -96,7 +155,24 @@ pub(super) struct Found<D>(std::result::Result<D, Box<Undecoded>>);
 /// A decode error, with the `_id` of the document.
 pub(super) struct Undecoded {
     id: Option<Box<Bson>>,
-    error: Undecodable,
+    error: Failure,
+}
+
+/// Why a document cannot be decoded.
+enum Failure {
+    /// It does not have the form of its type.
+    Form(Undecodable),
+    /// It cannot be upgraded to the present version.
+    Outdated {
+        version: SchemaVersion,
+        outdated: Outdated,
+    },
+}
+
+impl From<Undecodable> for Failure {
+    fn from(error: Undecodable) -> Self {
+        Failure::Form(error)
+    }
 }
 
 impl<'de, D: Field + DeserializeOwned> Deserialize<'de> for Found<D> {
@@ -117,14 +193,28 @@ impl<'de, D: Field + DeserializeOwned> Visitor<'de> for FromBytes<D> {
 
     #[inline]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> std::result::Result<Found<D>, E> {
-        Ok(Found(
-            decode_bytes(bytes).map_err(|error| undecoded(bytes, error)),
-        ))
+        let decoded = match D::schema_version() {
+            None => decode_bytes(bytes).map_err(Failure::from),
+            Some(version) => versioned(version, bytes),
+        };
+        Ok(Found(decoded.map_err(|error| undecoded(bytes, error))))
+    }
+}
+
+/// As [`decode_version`], from bytes.
+fn versioned<D: Field + DeserializeOwned>(
+    version: SchemaVersion,
+    bytes: &[u8],
+) -> std::result::Result<D, Failure> {
+    match RawDocument::from_bytes(bytes) {
+        Ok(raw) => decode_version(version, raw, WithoutField::Old),
+        // The decoder reports what is malformed.
+        Err(_) => Ok(decode_bytes(bytes)?),
     }
 }
 
 #[cold]
-fn undecoded(bytes: &[u8], error: Undecodable) -> Box<Undecoded> {
+fn undecoded(bytes: &[u8], error: Failure) -> Box<Undecoded> {
     Box::new(match RawDocument::from_bytes(bytes) {
         Ok(raw) => Undecoded::new(raw, error),
         Err(_) => Undecoded { id: None, error },
@@ -140,7 +230,8 @@ impl<T: Field + DeserializeOwned> Found<T> {
 }
 
 impl Undecoded {
-    fn new(raw: &RawDocument, error: Undecodable) -> Self {
+    #[cold]
+    fn new(raw: &RawDocument, error: Failure) -> Self {
         let id = raw.get("_id").ok().flatten();
         Self {
             id: id.and_then(|id| Bson::try_from(id).ok()).map(Box::new),
@@ -149,11 +240,38 @@ impl Undecoded {
     }
 
     fn in_collection(self, namespace: &Namespace) -> Error {
-        Error::Decode {
-            collection: namespace.to_string(),
-            id: self.id,
-            path: self.error.path,
-            source: self.error.source,
+        let (collection, id) = (namespace.to_string(), self.id);
+        match self.error {
+            Failure::Form(Undecodable { path, source })
+            | Failure::Outdated {
+                outdated: Outdated::Invalid(Undecodable { path, source }),
+                ..
+            } => Error::Decode {
+                collection,
+                id,
+                path,
+                source,
+            },
+            Failure::Outdated {
+                version,
+                outdated: Outdated::Newer { stored },
+            } => Error::NewerSchema {
+                model: version.model,
+                collection,
+                id,
+                stored,
+                supported: version.version,
+            },
+            Failure::Outdated {
+                version,
+                outdated: Outdated::Upgrade { from, source },
+            } => Error::Upgrade {
+                model: version.model,
+                collection,
+                id,
+                from,
+                source: source.into(),
+            },
         }
     }
 }

@@ -74,10 +74,13 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     };
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];
-    if dates == [None, None] {
+    if dates == [None, None] && behavior.schema.is_none() {
         return Ok(raw);
     }
     let mut stored = decoded(&raw)?;
+    if let Some(schema) = behavior.schema {
+        schema.mark(&mut stored);
+    }
     let now = DateTime::now();
     for field in dates.into_iter().flatten() {
         stored.insert(field, now);
@@ -94,7 +97,8 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
         return replacing::<D>(without_id(document)?);
     }
     let raw = to_raw(&Stored::new(document))?;
-    if D::BEHAVIOR.version.is_none() && D::BEHAVIOR.updated_at.is_none() {
+    let behavior = D::BEHAVIOR;
+    if behavior.version.is_none() && behavior.updated_at.is_none() && behavior.schema.is_none() {
         return Ok(Encoded {
             raw,
             written: Written::default(),
@@ -129,6 +133,9 @@ fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
 fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
     let mut written = Written::default();
     let mut version = None;
+    if let Some(schema) = D::BEHAVIOR.schema {
+        schema.mark(&mut document);
+    }
     if let Some(field) = D::BEHAVIOR.version {
         let old = document.get(field).cloned().unwrap_or(Bson::Null);
         let new = match &old {

@@ -155,6 +155,31 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
         Ok(in_session!(self.session, finding.with_options(options)))
     }
 
+    /// How the server would run the query, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```no_run
+    /// # use marula::{Document, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, age: i32 }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// use marula::driver::options::ExplainVerbosity;
+    ///
+    /// let query = people.find(|p| p.age().gte(18)).sort(|p| p.age().desc());
+    /// let reply = query.explain()?.verbosity(ExplainVerbosity::ExecutionStats).await?;
+    /// println!("{reply}");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.into_driver()?.explain())
+    }
+
     /// Sends the query and returns a stream of the documents, which requests further batches as it
     /// is read.
     ///

@@ -42,6 +42,11 @@ impl<D> Collection<D> {
         self.inner.clone_with_type()
     }
 
+    /// The driver's collection of raw documents.
+    pub(crate) fn raw(&self) -> &driver::Collection<RawDocumentBuf> {
+        &self.inner
+    }
+
     /// The name of the collection.
     ///
     /// ```

@@ -1,20 +1,31 @@
 //! The maintained fields in updates: the version is incremented, and the times are set.
 
 use crate::bson::{Bson, DateTime, Document, doc};
+use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::schema_version::SchemaVersion;
 use crate::update::Compiled;
 
 /// Adds the changes of the maintained fields to an update, except for those that it changes itself.
-pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) {
+///
+/// # Errors
+/// [`Error::InvalidUpdate`] for an upsert that cannot store the version of the document that it inserts.
+pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) -> Result<()> {
     let behavior = D::BEHAVIOR;
     let now = DateTime::now();
     match compiled {
         Compiled::Operators { update, .. } => {
             let created = behavior.created_at.filter(|_| upsert);
-            let changes: [(Option<&str>, &str, Bson); 3] = [
+            let schema = behavior.schema.filter(|_| upsert);
+            let changes: [(Option<&str>, &str, Bson); 4] = [
                 (behavior.version, "$inc", Bson::Int32(1)),
                 (behavior.updated_at, "$set", Bson::DateTime(now)),
                 (created, "$setOnInsert", Bson::DateTime(now)),
+                (
+                    schema.map(|schema| schema.field),
+                    "$setOnInsert",
+                    schema.map_or(Bson::Null, SchemaVersion::stored),
+                ),
             ];
             for (field, operator, value) in changes {
                 if let Some(field) = field.filter(|field| !changes_field(update, field)) {
@@ -23,6 +34,15 @@ pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) {
             }
         }
         Compiled::Pipeline(stages) => {
+            // Without the field, an inserted document has version 1.
+            let lost = behavior.schema.filter(|schema| upsert && schema.version > 1);
+            if let Some(schema) = lost.filter(|schema| !stages.iter().any(|s| sets_field(s, schema.field))) {
+                return Err(Error::update(
+                    schema.field,
+                    "an upsert by a pipeline does not show whether it inserts a document, so that it cannot store the version of \
+                     one; use operators, or set the field in the pipeline",
+                ));
+            }
             let mut fields = Document::new();
             if let Some(field) = behavior.version {
                 let old = doc! { "$ifNull": [format!("${field}"), 0] };
@@ -39,6 +59,16 @@ pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) {
             }
         }
     }
+    Ok(())
+}
+
+/// Whether a stage sets a field.
+fn sets_field(stage: &Document, field: &str) -> bool {
+    ["$set", "$addFields"].iter().any(|name| {
+        stage
+            .get_document(name)
+            .is_ok_and(|fields| fields.contains_key(field))
+    })
 }
 
 /// Whether an update changes a field.

@@ -27,6 +27,7 @@ mod handle;
 mod insert;
 mod keyset;
 mod maintained;
+pub(crate) mod migrate;
 mod page;
 mod pipeline;
 mod read;
@@ -48,6 +49,7 @@ pub use find_and_modify::{FindOneAndDelete, FindOneAndReplace, FindOneAndUpdate}
 pub use insert::{InsertMany, InsertOne, Insertable};
 pub use keyset::KeysetPage;
 pub(crate) use keyset::lookup;
+pub use migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason};
 pub use page::Page;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use save::{Save, Saved};

@@ -156,6 +156,17 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
         self
     }
 
+    /// How the server would run the query, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action?.explain())
+    }
+
     /// Runs the action. Output: the document as stored, not decoded; `None` if no document matches.
     ///
     /// ```
@@ -297,6 +308,17 @@ impl<'a, D: Model> Count<'a, D> {
 
     crate::driver::__count_documents_options! { forward_options { action: CountDocumentsOptions } }
 
+    /// How the server would run the count, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action?.explain())
+    }
+
     fn call(&self) -> Call {
         self.call.clone()
     }
@@ -387,6 +409,17 @@ impl<'a, D: Model, T> Distinct<'a, D, T> {
     }
 
     crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
+
+    /// How the server would run the query, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action?.explain())
+    }
 
     fn call(&self) -> Call {
         self.call.clone()

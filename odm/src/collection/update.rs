@@ -138,6 +138,18 @@ macro_rules! updates {
                 /// variant.
             }
 
+            /// How the server would run the update, instead of running it: awaiting the returned action
+            /// returns the reply to `explain`. Nothing is written. For its options see
+            /// [`Explain`](crate::driver::action::Explain).
+            ///
+            /// # Errors
+            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) and
+            /// [`Error::Encode`](crate::Error::Encode) for an invalid filter or update.
+            pub fn explain(self) -> Result<action::Explain<'a>> {
+                Ok(self.action()?.explain())
+            }
+
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let mut options = self.options;

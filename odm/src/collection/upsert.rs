@@ -114,7 +114,8 @@ fn on_insert<D: Model>(
     }
     // These are maintained by the update itself.
     let behavior = D::BEHAVIOR;
-    for field in [behavior.version, behavior.created_at, behavior.updated_at] {
+    let schema = behavior.schema.map(|schema| schema.field);
+    for field in [behavior.version, behavior.created_at, behavior.updated_at, schema] {
         field.map(|field| fields.remove(field));
     }
     let changed = changed_paths(update)?;

@@ -46,7 +46,7 @@ pub(super) fn prepare<D: Model>(
         reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }
-    maintained::add::<D>(&mut compiled, upsert);
+    maintained::add::<D>(&mut compiled, upsert)?;
     let filter = scope.of::<D>(filter);
     let filter = if variants.is_empty() {
         filter

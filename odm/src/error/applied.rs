@@ -25,16 +25,26 @@ pub struct Applied {
     pub hidden: Vec<(String, String)>,
     /// The dropped indexes: obsolete ones, and, after an error, those that were not built again.
     pub dropped: Vec<(String, String)>,
+    /// The created search indexes. They include those that another client created after the plan was
+    /// made.
+    pub created_search: Vec<(String, String)>,
+    /// The search indexes whose definitions were replaced.
+    pub updated_search: Vec<(String, String)>,
+    /// The dropped search indexes: obsolete ones, and those that were created again with another type.
+    pub dropped_search: Vec<(String, String)>,
 }
 
 impl Applied {
-    fn all(&self) -> [(&'static str, &Vec<(String, String)>); 5] {
+    fn all(&self) -> [(&'static str, &Vec<(String, String)>); 8] {
         [
             ("created", &self.created),
             ("modified", &self.modified),
             ("rebuilt", &self.rebuilt),
             ("hidden", &self.hidden),
             ("dropped", &self.dropped),
+            ("dropped search index", &self.dropped_search),
+            ("created search index", &self.created_search),
+            ("updated search index", &self.updated_search),
         ]
     }
 

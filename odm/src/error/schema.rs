@@ -1,6 +1,7 @@
 //! Errors of index declarations and of their comparison with existing indexes.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::bson::{DateTime, Document};
 use crate::driver;
@@ -120,6 +121,48 @@ pub enum SchemaError {
         namespace: String,
         /// The error of the driver, with the server's reply.
         source: driver::Error,
+    },
+    /// Search indexes are declared, and the deployment has no search: it is neither Atlas nor has `mongot`.
+    /// Nothing was done. [`SearchMode`](crate::schema::SearchMode) permits such deployments.
+    SearchUnsupported {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The names of the declared search indexes.
+        indexes: Vec<String>,
+        /// The error of the driver, with the server's reply.
+        source: driver::Error,
+    },
+    /// A search index exists with another definition or another type.
+    SearchIndexConflict {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The name of the index.
+        index: String,
+        /// Whether the definition can be replaced; otherwise the type differs, and the index must be
+        /// dropped.
+        can_change: bool,
+        /// The existing definition.
+        existing: Box<Document>,
+        /// The declared definition.
+        declared: Box<Document>,
+    },
+    /// The server could not build a search index.
+    SearchIndexFailed {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The name of the index.
+        index: String,
+        /// The reason, as `$listSearchIndexes` returns it.
+        message: String,
+    },
+    /// Queries cannot use declared search indexes after the time of
+    /// [`Apply::wait_for_search`](crate::schema::Apply::wait_for_search). The server may still build them.
+    SearchIndexTimeout {
+        /// The collection, the name and the status of each, such as `BUILDING`; `MISSING` if it does not
+        /// exist.
+        pending: Vec<(String, String, String)>,
+        /// How long they were waited for.
+        waited: Duration,
     },
     /// A declaration that the server would reject: without keys, with keys in two arrays, with an
     /// invalid partial filter, or of the index on `_id`.
@@ -244,6 +287,47 @@ impl fmt::Display for SchemaError {
                     "{namespace} or a conflicting index of it was created after the plan was made: {source}"
                 )
             }
+            SchemaError::SearchUnsupported {
+                namespace, indexes, ..
+            } => write!(
+                f,
+                "{namespace} declares the search indexes {}, and the deployment has no search; use Atlas or a deployment with \
+                 mongot, or permit this with `Schema::search(SearchMode::Optional)`",
+                indexes.join(", ")
+            ),
+            SchemaError::SearchIndexConflict {
+                namespace,
+                index,
+                can_change,
+                existing,
+                declared,
+            } => write!(
+                f,
+                "search index `{index}` of {namespace} differs: existing {}, declared {}; {}",
+                relaxed(&**existing),
+                relaxed(&**declared),
+                if *can_change {
+                    "change the declaration, or allow the update with `Apply::coll_mod`"
+                } else {
+                    "its type cannot change: give the declared index another name, or allow to drop it with `Apply::rebuild`"
+                }
+            ),
+            SchemaError::SearchIndexFailed {
+                namespace,
+                index,
+                message,
+            } => write!(
+                f,
+                "search index `{index}` of {namespace} could not be built: {message}"
+            ),
+            SchemaError::SearchIndexTimeout { pending, waited } => {
+                write!(f, "search indexes cannot be used by queries after {waited:?}: ")?;
+                let pending: Vec<String> = pending
+                    .iter()
+                    .map(|(namespace, index, status)| format!("`{index}` of {namespace} ({status})"))
+                    .collect();
+                f.write_str(&pending.join(", "))
+            }
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")
             }
@@ -257,6 +341,7 @@ impl std::error::Error for SchemaError {
             // `Display` contains the text of the source.
             SchemaError::ConcurrentChange { source, .. } => source.source(),
             SchemaError::Duplicates { source, .. } => source.as_ref().map(|e| e as _),
+            SchemaError::SearchUnsupported { source, .. } => Some(source),
             SchemaError::PartlyApplied { source, .. } => Some(&**source),
             _ => None,
         }

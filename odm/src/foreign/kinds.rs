@@ -111,6 +111,8 @@ macro_rules! date_type {
     ($t:ty, [$($marker:ident)*]) => {
         $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, "date", [$($marker)*]);
         impl $crate::path::marker::TtlKey for $t {}
+        impl $crate::index::search_field::SearchField<$crate::index::search_field::Dates> for $t {}
+        impl $crate::index::search_field::SearchField<$crate::index::search_field::Filters> for $t {}
         impl $crate::path::marker::TtlKey for Vec<$t> {}
         impl $crate::expr::DatePart for $t {
             type With<T> = T;

@@ -8,6 +8,12 @@ use crate::path::AsPath;
 use crate::path::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 
 pub(crate) mod normal;
+mod search;
+pub mod search_field;
+mod vector_search;
+
+pub use search::{SearchIndex, SearchIndexDeclaration, SearchIndexKind, SearchMapping};
+pub use vector_search::{Quantization, Similarity, VectorSearchIndex};
 
 /// The kind of an index key.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,6 +10,8 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Decode { .. } => "decode",
         Error::MissingId { .. } => "missing_id",
         Error::VersionConflict { .. } => "version_conflict",
+        Error::NewerSchema { .. } => "newer_schema",
+        Error::Upgrade { .. } => "upgrade",
         Error::Validation { .. } => "validation",
         Error::Hook { .. } => "hook",
         Error::NotFound { .. } => "not_found",

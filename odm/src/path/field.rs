@@ -62,6 +62,7 @@ use crate::error::ValueError;
 use crate::form::Form;
 use crate::json_schema::{self, OuterTypes};
 use crate::path::{AsPath, Mode, Path, Wrapped};
+use crate::schema_version::SchemaVersion;
 
 /// A type of fields with typed paths. The [module](self) lists the implementations; for your own
 /// types derive [`Embedded`](derive@crate::Embedded).
@@ -115,6 +116,13 @@ pub trait Field: Sized {
     #[doc(hidden)]
     #[inline]
     fn stored(&self) -> Option<Result<Bson, ValueError>> {
+        None
+    }
+    /// The version of the stored documents of a model.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    fn schema_version() -> Option<SchemaVersion> {
         None
     }
     /// Visits the parts of a value that is not sent as a whole.

@@ -20,6 +20,7 @@ pub struct Apply {
     record: bool,
     lease: Duration,
     lease_wait: Duration,
+    pub(super) search_wait: Option<Duration>,
 }
 
 impl Apply {
@@ -43,6 +44,7 @@ impl Apply {
             record: true,
             lease: Duration::from_secs(30),
             lease_wait: Duration::from_secs(120),
+            search_wait: None,
         }
     }
 
@@ -67,7 +69,8 @@ impl Apply {
     /// Whether to change options of existing indexes that the server can change without building them
     /// again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing collections:
     /// validators, pre- and post-images, expiration, a coarser granularity of a time series, the size of
-    /// a capped collection, the pipeline of a view. Default: `false`.
+    /// a capped collection, the pipeline of a view; and the definitions of search indexes, which the
+    /// server builds again in the background. Default: `false`.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -175,12 +178,25 @@ impl Apply {
         self
     }
 
+    /// How long to wait until queries can use all declared search indexes, with their declared
+    /// definitions. Default: no wait.
+    pub fn wait_for_search(mut self, limit: Duration) -> Self {
+        self.search_wait = Some(limit);
+        self
+    }
+
     /// Whether the step is taken, and is not a creation. Only one instance at a time takes such steps.
-    fn changes(&self, step: &Step) -> bool {
+    pub(super) fn changes(&self, step: &Step) -> bool {
         match step {
-            Step::Modify { .. } | Step::ModifyCollection { .. } => self.coll_mod,
-            Step::Conflict { .. } => self.rebuild,
-            Step::Obsolete { hidden_at, .. } => match (self.drop_obsolete, hidden_at) {
+            Step::Modify { .. } | Step::ModifyCollection { .. } | Step::UpdateSearchIndex { .. } => {
+                self.coll_mod
+            }
+            Step::Conflict { .. } | Step::SearchIndexConflict { .. } => self.rebuild,
+            Step::Obsolete { hidden_at: since, .. }
+            | Step::ObsoleteSearchIndex {
+                undeclared_since: since,
+                ..
+            } => match (self.drop_obsolete, since) {
                 (None, _) => false,
                 (Some(Duration::ZERO), _) | (_, None) => true,
                 (Some(after), Some(since)) => has_passed(after, *since),
@@ -190,7 +206,11 @@ impl Apply {
             | Step::CollectionConflict { .. }
             | Step::Create { .. }
             | Step::Keep { .. }
-            | Step::Unknown { .. } => false,
+            | Step::Unknown { .. }
+            | Step::CreateSearchIndex { .. }
+            | Step::KeepSearchIndex { .. }
+            | Step::UnknownSearchIndex { .. }
+            | Step::SkipSearchIndex { .. } => false,
         }
     }
 
@@ -241,6 +261,9 @@ impl SchemaPlan {
     ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
     ///   differs and may not be changed: nothing was done;
     /// - [`Duplicates`](SchemaError::Duplicates) if existing documents violate a unique index;
+    /// - [`SearchIndexFailed`](SchemaError::SearchIndexFailed) and
+    ///   [`SearchIndexTimeout`](SchemaError::SearchIndexTimeout) for search indexes that queries cannot use
+    ///   after [`Apply::wait_for_search`];
     /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
     /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
     ///   was done, and its source is one of the other errors;
@@ -249,8 +272,23 @@ impl SchemaPlan {
         if let Some(refused) = apply.refused(self) {
             return Err(refused.into());
         }
+        let applied = self.apply_steps(&apply).await?;
+        let Some(limit) = apply.search_wait else {
+            return Ok(applied);
+        };
+        match self.wait_for_search(&apply, limit).await {
+            Ok(()) => Ok(applied),
+            Err(error) if applied.is_empty() => Err(error),
+            Err(error) => {
+                let (applied, source) = (Box::new(applied), Box::new(error));
+                Err(SchemaError::PartlyApplied { applied, source }.into())
+            }
+        }
+    }
+
+    async fn apply_steps(&self, apply: &Apply) -> Result<Applied> {
         if !self.steps().any(|(_, step)| apply.changes(step)) {
-            return self.run(&apply).await;
+            return self.run(apply).await;
         }
         let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
         lease
@@ -259,7 +297,7 @@ impl SchemaPlan {
                 let plan = self.schema.clone().plan().await?;
                 match apply.refused(&plan) {
                     Some(refused) => Err(refused.into()),
-                    None => plan.run(&apply).await,
+                    None => plan.run(apply).await,
                 }
             })
             .await
@@ -332,22 +370,18 @@ impl SchemaPlan {
                     ..
                 } if apply.drop_obsolete != Some(Duration::ZERO) => {
                     target.coll_mod(name, doc! { "hidden": true }).await?;
-                    record::hidden(target.database, &plan.collection, name).await?;
+                    record::hidden(target.database, &plan.collection, record::Kind::Index, name).await?;
                     applied.hidden.push(target.index(name));
                 }
                 Step::Obsolete { name, .. } => {
                     target.drop(name).await?;
                     applied.dropped.push(target.index(name));
-                    record::dropped(target.database, &plan.collection, name).await?;
+                    record::dropped(target.database, &plan.collection, record::Kind::Index, name).await?;
                 }
-                Step::CreateCollection { .. }
-                | Step::KeepCollection
-                | Step::CollectionConflict { .. }
-                | Step::Create { .. }
-                | Step::Keep { .. }
-                | Step::Unknown { .. } => {}
+                // Search indexes follow.
+                _ => {}
             }
         }
-        Ok(())
+        target.apply_search(apply, applied).await
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::bson::Document;
 use crate::declaration::CollectionDeclaration;
 use crate::error::SchemaError;
-use crate::index::IndexDeclaration;
 use crate::index::normal::{NormalIndex, normalize};
+use crate::index::{IndexDeclaration, SearchIndexDeclaration};
 use crate::model::Model;
 
 /// One declared index, with its normal form for the comparison.
@@ -28,12 +28,19 @@ pub(crate) struct DeclaredCollection {
     /// The options, and the name of the model that declares them.
     options: Option<(&'static str, Document)>,
     pub(crate) indexes: Vec<Declared>,
+    /// The search indexes, and the names of the models that declare them.
+    search: Vec<(&'static str, SearchIndexDeclaration)>,
 }
 
 impl DeclaredCollection {
     /// The declared options, if there are any.
     pub(crate) fn options(&self) -> Option<&Document> {
         self.options.as_ref().map(|(_, options)| options)
+    }
+
+    /// The declared search indexes.
+    pub(crate) fn search_indexes(&self) -> Vec<SearchIndexDeclaration> {
+        self.search.iter().map(|(_, index)| index.clone()).collect()
     }
 }
 
@@ -51,6 +58,42 @@ impl Declarations {
         let namespace = format!("{database}.{collection}");
         self.add_options(D::NAME, &namespace, collection, &D::collection());
         self.add_indexes(D::NAME, &namespace, collection, D::indexes());
+        for index in D::search_indexes() {
+            self.add_search_index(D::NAME, &namespace, collection, index);
+        }
+    }
+
+    /// Adds a search index unless an equal one is present.
+    fn add_search_index(
+        &mut self,
+        model: &'static str,
+        namespace: &str,
+        collection: &str,
+        index: SearchIndexDeclaration,
+    ) {
+        let declared = &mut self.collections.entry(collection.to_owned()).or_default().search;
+        let name = index.index_name();
+        let known = declared.iter().find(|(_, known)| known.index_name() == name);
+        let error = match (index.check(), known) {
+            (Err(reason), _) => SchemaError::InvalidIndex {
+                model,
+                index: name.to_owned(),
+                reason,
+            },
+            (Ok(()), None) => {
+                declared.push((model, index));
+                return;
+            }
+            (Ok(()), Some((_, known))) if *known == index => return,
+            (Ok(()), Some((first_model, known))) => SchemaError::ConflictingDeclarations {
+                namespace: namespace.to_owned(),
+                index: name.to_owned(),
+                models: [*first_model, model],
+                first: Box::new(known.definition().clone()),
+                second: Box::new(index.definition().clone()),
+            },
+        };
+        self.error.get_or_insert(error);
     }
 
     /// Adds the options that a model declares for a collection.

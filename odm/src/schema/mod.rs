@@ -33,6 +33,13 @@
 //! [`Model::json_schema`]. Options that are not declared are not compared. A view is added with
 //! [`Schema::register_view`].
 //!
+//! # Search indexes
+//!
+//! A model declares search indexes by `search_index(…)`, vector search indexes by
+//! `vector_search_index(…)`; see [`Document`](derive@crate::Document#search-indexes). They need Atlas or a
+//! deployment with `mongot`: [`Schema::search`] says what happens elsewhere. The server builds them in
+//! the background; [`Apply::wait_for_search`] waits until queries can use them.
+//!
 //! # The collection `marula_schema`
 //!
 //! Which indexes were created from declarations is recorded in the collection `marula_schema` of the
@@ -54,10 +61,14 @@ mod change;
 mod declared;
 mod duplicates;
 mod lease;
+mod migrate;
 mod options;
 mod plan;
 mod print;
 mod record;
+mod search;
+mod search_plan;
+mod step;
 mod target;
 
 pub use crate::declaration::{
@@ -66,7 +77,11 @@ pub use crate::declaration::{
 pub use apply::Apply;
 pub use change::IndexChange;
 use declared::Declarations;
-pub use plan::{CollectionPlan, Plan, Step};
+pub use migrate::MigrateSchema;
+use migrate::Versions;
+pub use plan::{CollectionPlan, Plan};
+pub use search::SearchMode;
+pub use step::Step;
 
 /// The registered models of a database.
 #[derive(Clone, Debug)]
@@ -74,6 +89,9 @@ pub use plan::{CollectionPlan, Plan, Step};
 pub struct Schema {
     database: driver::Database,
     declarations: Declarations,
+    /// The models whose documents have a version.
+    versions: Vec<Versions>,
+    search: SearchMode,
 }
 
 impl Schema {
@@ -81,6 +99,8 @@ impl Schema {
         Schema {
             database,
             declarations: Declarations::default(),
+            versions: Vec::new(),
+            search: SearchMode::default(),
         }
     }
 
@@ -110,6 +130,7 @@ impl Schema {
     /// ```
     pub fn register_named<D: Model>(mut self, collection: &str) -> Self {
         self.declarations.add::<D>(self.database.name(), collection);
+        self.versions.extend(Versions::of::<D>(collection));
         self
     }
 
@@ -133,9 +154,16 @@ impl Schema {
         self
     }
 
+    /// What to do about declared search indexes. Default: [`SearchMode::Required`].
+    pub fn search(mut self, mode: SearchMode) -> Self {
+        self.search = mode;
+        self
+    }
+
     /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
-    /// in `marula_schema`, and one `listCollections` if options are declared. Writes nothing. A collection
-    /// that does not exist has no indexes.
+    /// in `marula_schema`, one `listCollections` if options are declared, and one `$listSearchIndexes` for
+    /// each collection with search indexes. Writes nothing. A collection that does not exist has no
+    /// indexes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -147,12 +175,14 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another;
+    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another,
+    /// and with [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
+    /// deployment has no search;
     /// [`Error::Driver`](crate::Error::Driver) for errors of the driver. A conflict with an existing index is not an
     /// error here, see [`Plan::conflict`].
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
-        let none = record::Recorded::new();
+        let none = record::Records::default();
         let declarations = self.declarations.collections()?;
         let recorded = record::read(&self.database).await?;
         let with_options: Vec<&String> = declarations
@@ -186,8 +216,19 @@ impl Schema {
                 .try_collect()
                 .await?;
             let recorded = recorded.get(collection).unwrap_or(&none);
-            let mut compared = plan::compare(&namespace, collection, &declared.indexes, &listed, recorded);
+            let mut compared = plan::compare(
+                &namespace,
+                collection,
+                &declared.indexes,
+                &listed,
+                &recorded.indexes,
+            );
             compared.steps.splice(0..0, options);
+            let search = declared.search_indexes();
+            let search = self
+                .search_steps(&handle, &search, &recorded.search_indexes)
+                .await?;
+            compared.steps.extend(search);
             plan.collections.push(compared);
         }
         Ok(SchemaPlan { plan, schema: self })

@@ -1,98 +1,12 @@
 //! Plans: the comparison of declared indexes with those that the server lists. No I/O.
 
-use crate::bson::{DateTime, Document};
+use crate::bson::Document;
 use crate::error::SchemaError;
 use crate::index::normal::{NormalIndex, normalize};
-use crate::schema::change::{IndexChange, changes};
+use crate::schema::Step;
+use crate::schema::change::changes;
 use crate::schema::declared::Declared;
 use crate::schema::record::Recorded;
-
-/// One step of a plan: what to do about the options of a collection, or about one index.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Step {
-    /// The collection has declared options and does not exist. It will be created.
-    CreateCollection {
-        /// The declared options.
-        options: Document,
-    },
-    /// The collection exists with the declared options.
-    KeepCollection,
-    /// The collection differs from the declared one in options that the server can change (`collMod`).
-    /// It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
-    ModifyCollection {
-        /// The existing options.
-        existing: Document,
-        /// The declared options.
-        declared: Document,
-        /// The names of the options that differ.
-        differences: Vec<String>,
-    },
-    /// The collection differs in options that only a new collection can have. It is never changed.
-    CollectionConflict {
-        /// The existing options.
-        existing: Document,
-        /// The declared options.
-        declared: Document,
-        /// The names of the options that differ.
-        differences: Vec<String>,
-    },
-    /// The index is declared and does not exist. It will be created.
-    Create {
-        /// The name of the index.
-        name: String,
-        /// The declared specification.
-        specification: Document,
-    },
-    /// The index is declared, and exists with the same keys and options.
-    Keep {
-        /// The name of the index on the server.
-        name: String,
-        /// The declared name, if it differs.
-        declared_as: Option<String>,
-    },
-    /// An existing index differs from the declared one in options that the server can change
-    /// (`collMod`). It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
-    Modify {
-        /// The name of the index on the server.
-        name: String,
-        /// The existing specification.
-        existing: Document,
-        /// The declared specification.
-        declared: Document,
-        /// What changes.
-        changes: Vec<IndexChange>,
-    },
-    /// An existing index conflicts with the declared one. It is dropped and built again if
-    /// [`Apply::rebuild`](super::Apply::rebuild) is set.
-    Conflict {
-        /// The declared name.
-        name: String,
-        /// The existing specification.
-        existing: Document,
-        /// The declared specification.
-        declared: Document,
-        /// The options that differ; `key` for the keys, `name` for the name.
-        differences: Vec<String>,
-    },
-    /// The index was created from a declaration, and no registered model declares it any more. It is
-    /// hidden, and dropped later, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
-    Obsolete {
-        /// The name of the index.
-        name: String,
-        /// The existing specification.
-        specification: Document,
-        /// Since when it is hidden for this reason.
-        hidden_at: Option<DateTime>,
-    },
-    /// The index exists, and no registered model declares it. It is never dropped.
-    Unknown {
-        /// The name of the index.
-        name: String,
-        /// The existing specification.
-        specification: Document,
-    },
-}
 
 /// The steps of one collection.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +47,14 @@ impl Plan {
         self.steps().all(|(_, step)| {
             matches!(
                 step,
-                Step::KeepCollection | Step::Keep { .. } | Step::Obsolete { .. } | Step::Unknown { .. }
+                Step::KeepCollection
+                    | Step::Keep { .. }
+                    | Step::Obsolete { .. }
+                    | Step::Unknown { .. }
+                    | Step::KeepSearchIndex { .. }
+                    | Step::ObsoleteSearchIndex { .. }
+                    | Step::UnknownSearchIndex { .. }
+                    | Step::SkipSearchIndex { .. }
             )
         })
     }
@@ -155,8 +76,8 @@ impl Plan {
             .flat_map(|c| c.steps.iter().map(move |s| (c, s)))
     }
 
-    /// The first conflict as an error, if the plan contains one. [`Step::Modify`] and
-    /// [`Step::ModifyCollection`] are none.
+    /// The first conflict as an error, if the plan contains one. [`Step::Modify`],
+    /// [`Step::ModifyCollection`] and [`Step::UpdateSearchIndex`] are none.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -168,67 +89,15 @@ impl Plan {
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
         self.steps()
-            .find(|(_, step)| matches!(step, Step::Conflict { .. } | Step::CollectionConflict { .. }))
+            .find(|(_, step)| {
+                matches!(
+                    step,
+                    Step::Conflict { .. }
+                        | Step::CollectionConflict { .. }
+                        | Step::SearchIndexConflict { .. }
+                )
+            })
             .and_then(|(collection, step)| step.difference(collection))
-    }
-}
-
-impl Step {
-    /// The difference between what exists and what is declared as an error.
-    pub(super) fn difference(&self, collection: &CollectionPlan) -> Option<SchemaError> {
-        if let Step::ModifyCollection {
-            existing,
-            declared,
-            differences,
-        }
-        | Step::CollectionConflict {
-            existing,
-            declared,
-            differences,
-        } = self
-        {
-            return Some(SchemaError::CollectionConflict {
-                namespace: collection.namespace.clone(),
-                differences: differences.clone(),
-                can_change: matches!(self, Step::ModifyCollection { .. }),
-                existing: Box::new(existing.clone()),
-                declared: Box::new(declared.clone()),
-            });
-        }
-        let (Step::Modify {
-            name,
-            existing,
-            declared,
-            ..
-        }
-        | Step::Conflict {
-            name,
-            existing,
-            declared,
-            ..
-        }) = self
-        else {
-            return None;
-        };
-        let has_other_keys =
-            matches!(self, Step::Conflict { differences, .. } if differences.iter().any(|d| d == "key"));
-        let (namespace, index) = (collection.namespace.clone(), name.clone());
-        let (existing, declared) = (Box::new(existing.clone()), Box::new(declared.clone()));
-        Some(if has_other_keys {
-            SchemaError::KeySpecsConflict {
-                namespace,
-                index,
-                existing,
-                declared,
-            }
-        } else {
-            SchemaError::OptionsConflict {
-                namespace,
-                index,
-                existing,
-                declared,
-            }
-        })
     }
 }
 

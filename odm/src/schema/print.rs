@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bson::Document;
 use crate::json::relaxed;
-use crate::schema::plan::{Plan, Step};
+use crate::schema::{Plan, Step};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,6 +100,75 @@ impl fmt::Display for Step {
                     ),
                     None => Ok(()),
                 }
+            }
+            Step::CreateSearchIndex {
+                name,
+                kind,
+                definition,
+            } => {
+                write!(
+                    f,
+                    "+ create   {} index {name} {}",
+                    kind.as_str(),
+                    relaxed(definition)
+                )
+            }
+            Step::KeepSearchIndex {
+                name,
+                status,
+                queryable,
+            } => {
+                write!(f, "= keep     search index {name}")?;
+                if *queryable && status == "READY" {
+                    Ok(())
+                } else if *queryable {
+                    write!(f, " ({status}, queryable)")
+                } else {
+                    write!(f, " ({status}, not queryable)")
+                }
+            }
+            Step::UpdateSearchIndex {
+                name,
+                existing,
+                declared,
+            } => write!(
+                f,
+                "~ update   search index {name}: {} → {}",
+                relaxed(existing),
+                relaxed(declared)
+            ),
+            Step::SearchIndexConflict {
+                name,
+                existing_kind,
+                kind,
+                ..
+            } => write!(
+                f,
+                "! conflict search index {name}: its type is {existing_kind}, declared {}; must be dropped and created again",
+                kind.as_str()
+            ),
+            Step::ObsoleteSearchIndex {
+                name,
+                undeclared_since,
+                ..
+            } => {
+                write!(
+                    f,
+                    "- obsolete search index {name}: no longer declared by a registered model"
+                )?;
+                match undeclared_since {
+                    Some(since) => write!(f, "; since {}", since.try_to_rfc3339_string().unwrap_or_default()),
+                    None => Ok(()),
+                }
+            }
+            Step::UnknownSearchIndex { name, .. } => {
+                write!(
+                    f,
+                    "? unknown  search index {name}: not declared by a registered model; kept"
+                )
+            }
+            Step::SkipSearchIndex { name } => {
+                write!(f, "= skip     search index {name}: the deployment has no search")
             }
             Step::Unknown { specification, .. } => {
                 write!(

@@ -57,7 +57,7 @@ impl Target<'_> {
         let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
         if self.record {
             // Before, because the record of an index that does not exist has no effect.
-            record::created(self.database, &self.plan.collection, &names).await?;
+            record::created(self.database, &self.plan.collection, record::Kind::Index, &names).await?;
         }
         match self.collection().create_indexes(models).await {
             Ok(_) => Ok(names.iter().map(|name| self.index(name)).collect()),

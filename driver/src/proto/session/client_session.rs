@@ -9,9 +9,7 @@
 //! [Snapshot Reads]:
 //! https://github.com/mongodb/specifications/blob/master/source/sessions/snapshot-sessions.md
 
-use std::fmt;
-
-use super::{ClusterTime, ServerSession, Transaction, TransactionError, TransactionState};
+use super::{ClusterTime, ServerSession, SessionOptions, Transaction, TransactionError, TransactionState};
 use crate::{
     bson::{RawDocument, Timestamp},
     types::{
@@ -19,59 +17,6 @@ use crate::{
         transaction_options::TransactionOptions,
     },
 };
-
-/// `SessionOptions`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SessionOptions {
-    /// `causalConsistency`. Default: true, but false in a snapshot session.
-    pub causal_consistency: Option<bool>,
-    /// `snapshot`: all reads are at the same `atClusterTime`.
-    pub snapshot: bool,
-    /// `snapshotTime`: the `atClusterTime`. Default: that of the first read.
-    pub snapshot_time: Option<Timestamp>,
-    /// `defaultTimeoutMS`: the time limit of `commitTransaction`, `abortTransaction`,
-    /// `withTransaction` and the end of the session. Default: that of the client.
-    pub default_timeout: Option<TimeLimit>,
-}
-
-impl SessionOptions {
-    /// Rejects options that contradict each other.
-    pub fn validate(&self) -> Result<(), InvalidSessionOptions> {
-        if self.snapshot && self.causal_consistency == Some(true) {
-            return Err(InvalidSessionOptions::CausalSnapshot);
-        }
-        if self.snapshot_time.is_some() && !self.snapshot {
-            return Err(InvalidSessionOptions::SnapshotTimeAlone);
-        }
-        Ok(())
-    }
-
-    fn is_causal(&self) -> bool {
-        self.causal_consistency.unwrap_or(!self.snapshot)
-    }
-}
-
-/// Options of a session that contradict each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidSessionOptions {
-    /// `causalConsistency` with `snapshot`.
-    CausalSnapshot,
-    /// `snapshotTime` without `snapshot`.
-    SnapshotTimeAlone,
-}
-
-impl fmt::Display for InvalidSessionOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CausalSnapshot => {
-                f.write_str("a session cannot be causally consistent and read from a snapshot")
-            }
-            Self::SnapshotTimeAlone => {
-                f.write_str("snapshot_time needs a snapshot session; set snapshot(true) as well")
-            }
-        }
-    }
-}
 
 /// Which time the read concern of a command may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -337,7 +282,7 @@ impl SessionState {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::options::InvalidSessionOptions, *};
     use crate::{bson::rawdoc, types::concern::WriteConcern};
     use std::time::Instant;
 

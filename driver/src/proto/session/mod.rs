@@ -10,12 +10,14 @@
 
 mod client_session;
 mod cluster_time;
+mod options;
 mod server_session;
 mod transaction;
 mod transaction_run;
 
-pub use client_session::{ReadTime, ReadTimeRule, RunTimeout, SessionOptions, SessionState};
+pub use client_session::{ReadTime, ReadTimeRule, RunTimeout, SessionState};
 pub use cluster_time::ClusterTime;
+pub use options::SessionOptions;
 pub use server_session::{ServerSession, SessionStack};
 pub use transaction::{
     OperationOverrides, Pin, Transaction, TransactionCommand, TransactionError, TransactionState,

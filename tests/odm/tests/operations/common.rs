@@ -43,6 +43,14 @@ impl Env {
         None
     }
 
+    /// As [`start`](Env::start), with search indexes.
+    ///
+    /// # Panics
+    /// If the server cannot be started or reached.
+    pub(crate) async fn start_with_search() -> Env {
+        Env::start_with(TestServer::builder().replica_set().search(true)).await
+    }
+
     async fn start_with(builder: TestServerBuilder) -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,

@@ -28,6 +28,7 @@ struct Line {
     soft_delete = removed_at,
     validate = Order::check,
     hooks,
+    schema_version(2, upgrade = upgrade, field = "v"),
     index(customer_id, -created_at),
     index(lines.sku, lines.size, sparse),
     index(email, unique, collation(locale = "en", strength = 2)),
@@ -75,6 +76,11 @@ impl Order {
         }
         Ok(())
     }
+}
+
+fn upgrade(_: u32, document: &mut marula::bson::Document) -> Result<(), marula::ValueError> {
+    document.insert("tags", Vec::<String>::new());
+    Ok(())
 }
 
 impl marula::Hooks for Order {}

@@ -1,0 +1,73 @@
+//! `schema_version(2, upgrade = function, field = "name")`.
+
+use proc_macro2::Span;
+use syn::meta::ParseNestedMeta;
+use syn::{LitInt, LitStr, Path, Token, token};
+
+use crate::diagnostics::{Sink, did_you_mean};
+
+const FORM: &str = "write `schema_version(2, upgrade = function)`, with the present version of the documents";
+
+/// The attribute, as written.
+pub(crate) struct SchemaVersion {
+    pub(crate) span: Span,
+    pub(crate) version: u32,
+    pub(crate) upgrade: Option<Path>,
+    pub(crate) field: Option<LitStr>,
+}
+
+/// Parses the attribute. `None` after an error that was reported.
+pub(super) fn parse(
+    meta: &ParseNestedMeta<'_>,
+    span: Span,
+    sink: &Sink,
+) -> syn::Result<Option<SchemaVersion>> {
+    if !meta.input.peek(token::Paren) {
+        sink.at(span, FORM);
+        super::skip_value(meta)?;
+        return Ok(None);
+    }
+    let content;
+    syn::parenthesized!(content in meta.input);
+    if !content.peek(LitInt) {
+        sink.at(span, FORM);
+        content.parse::<proc_macro2::TokenStream>()?;
+        return Ok(None);
+    }
+    let number: LitInt = content.parse()?;
+    let version = match number
+        .base10_parse::<i32>()
+        .ok()
+        .and_then(|n| u32::try_from(n).ok())
+    {
+        Some(version) if version > 0 => Some(version),
+        _ => {
+            sink.on(&number, "the version is an integer from 1 to 2147483647");
+            None
+        }
+    };
+    let (mut upgrade, mut field) = (None, None);
+    while content.peek(Token![,]) {
+        content.parse::<Token![,]>()?;
+        if content.is_empty() {
+            break;
+        }
+        let name: syn::Ident = content.parse()?;
+        content.parse::<Token![=]>()?;
+        match name.to_string().as_str() {
+            "upgrade" => upgrade = Some(content.call(Path::parse_mod_style)?),
+            "field" => field = Some(content.parse::<LitStr>()?),
+            other => {
+                let hint = did_you_mean(other, ["upgrade", "field"]);
+                sink.on(&name, format!("unknown option `{other}`{hint}"));
+                content.parse::<syn::Expr>()?;
+            }
+        }
+    }
+    Ok(version.map(|version| SchemaVersion {
+        span,
+        version,
+        upgrade,
+        field,
+    }))
+}

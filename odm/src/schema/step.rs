@@ -1,0 +1,239 @@
+//! The steps of a plan.
+
+use crate::bson::{DateTime, Document};
+use crate::error::SchemaError;
+use crate::index::SearchIndexKind;
+use crate::schema::CollectionPlan;
+use crate::schema::change::IndexChange;
+
+/// One step of a plan: what to do about the options of a collection, or about one index.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// The collection has declared options and does not exist. It will be created.
+    CreateCollection {
+        /// The declared options.
+        options: Document,
+    },
+    /// The collection exists with the declared options.
+    KeepCollection,
+    /// The collection differs from the declared one in options that the server can change (`collMod`).
+    /// It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    ModifyCollection {
+        /// The existing options.
+        existing: Document,
+        /// The declared options.
+        declared: Document,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+    },
+    /// The collection differs in options that only a new collection can have. It is never changed.
+    CollectionConflict {
+        /// The existing options.
+        existing: Document,
+        /// The declared options.
+        declared: Document,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+    },
+    /// The index is declared and does not exist. It will be created.
+    Create {
+        /// The name of the index.
+        name: String,
+        /// The declared specification.
+        specification: Document,
+    },
+    /// The index is declared, and exists with the same keys and options.
+    Keep {
+        /// The name of the index on the server.
+        name: String,
+        /// The declared name, if it differs.
+        declared_as: Option<String>,
+    },
+    /// An existing index differs from the declared one in options that the server can change
+    /// (`collMod`). It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    Modify {
+        /// The name of the index on the server.
+        name: String,
+        /// The existing specification.
+        existing: Document,
+        /// The declared specification.
+        declared: Document,
+        /// What changes.
+        changes: Vec<IndexChange>,
+    },
+    /// An existing index conflicts with the declared one. It is dropped and built again if
+    /// [`Apply::rebuild`](super::Apply::rebuild) is set.
+    Conflict {
+        /// The declared name.
+        name: String,
+        /// The existing specification.
+        existing: Document,
+        /// The declared specification.
+        declared: Document,
+        /// The options that differ; `key` for the keys, `name` for the name.
+        differences: Vec<String>,
+    },
+    /// The index was created from a declaration, and no registered model declares it any more. It is
+    /// hidden, and dropped later, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
+    Obsolete {
+        /// The name of the index.
+        name: String,
+        /// The existing specification.
+        specification: Document,
+        /// Since when it is hidden for this reason.
+        hidden_at: Option<DateTime>,
+    },
+    /// The index exists, and no registered model declares it. It is never dropped.
+    Unknown {
+        /// The name of the index.
+        name: String,
+        /// The existing specification.
+        specification: Document,
+    },
+    /// The search index is declared and does not exist. It will be created, and built in the background.
+    CreateSearchIndex {
+        /// The name of the index.
+        name: String,
+        /// The type of the index.
+        kind: SearchIndexKind,
+        /// The declared definition.
+        definition: Document,
+    },
+    /// The search index exists with the declared definition.
+    KeepSearchIndex {
+        /// The name of the index.
+        name: String,
+        /// The status of the index, such as `READY` or `BUILDING`.
+        status: String,
+        /// Whether queries can use the index.
+        queryable: bool,
+    },
+    /// The search index has another definition. It is updated if
+    /// [`Apply::coll_mod`](super::Apply::coll_mod) is set: the server builds the new index in the background
+    /// and uses the old one until then.
+    UpdateSearchIndex {
+        /// The name of the index.
+        name: String,
+        /// The existing definition.
+        existing: Document,
+        /// The declared definition.
+        declared: Document,
+    },
+    /// The search index has another type. It is dropped and created again if
+    /// [`Apply::rebuild`](super::Apply::rebuild) is set.
+    SearchIndexConflict {
+        /// The name of the index.
+        name: String,
+        /// The existing type.
+        existing_kind: String,
+        /// The declared type.
+        kind: SearchIndexKind,
+        /// The existing definition.
+        existing: Document,
+        /// The declared definition.
+        declared: Document,
+    },
+    /// The search index was created from a declaration, and no registered model declares it any more. It is
+    /// dropped some time after it was found, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
+    ObsoleteSearchIndex {
+        /// The name of the index.
+        name: String,
+        /// The existing definition.
+        definition: Document,
+        /// When an apply with `drop_obsolete` found it.
+        undeclared_since: Option<DateTime>,
+    },
+    /// The search index exists, and no registered model declares it. It is never dropped.
+    UnknownSearchIndex {
+        /// The name of the index.
+        name: String,
+        /// The existing definition.
+        definition: Document,
+    },
+    /// The deployment has no search, and the schema permits that; see
+    /// [`SearchMode::Optional`](super::SearchMode::Optional).
+    SkipSearchIndex {
+        /// The name of the index.
+        name: String,
+    },
+}
+
+impl Step {
+    /// The difference between what exists and what is declared as an error.
+    pub(super) fn difference(&self, collection: &CollectionPlan) -> Option<SchemaError> {
+        if let Step::ModifyCollection {
+            existing,
+            declared,
+            differences,
+        }
+        | Step::CollectionConflict {
+            existing,
+            declared,
+            differences,
+        } = self
+        {
+            return Some(SchemaError::CollectionConflict {
+                namespace: collection.namespace.clone(),
+                differences: differences.clone(),
+                can_change: matches!(self, Step::ModifyCollection { .. }),
+                existing: Box::new(existing.clone()),
+                declared: Box::new(declared.clone()),
+            });
+        }
+        if let Step::UpdateSearchIndex {
+            name,
+            existing,
+            declared,
+        }
+        | Step::SearchIndexConflict {
+            name,
+            existing,
+            declared,
+            ..
+        } = self
+        {
+            return Some(SchemaError::SearchIndexConflict {
+                namespace: collection.namespace.clone(),
+                index: name.clone(),
+                can_change: matches!(self, Step::UpdateSearchIndex { .. }),
+                existing: Box::new(existing.clone()),
+                declared: Box::new(declared.clone()),
+            });
+        }
+        let (Step::Modify {
+            name,
+            existing,
+            declared,
+            ..
+        }
+        | Step::Conflict {
+            name,
+            existing,
+            declared,
+            ..
+        }) = self
+        else {
+            return None;
+        };
+        let has_other_keys =
+            matches!(self, Step::Conflict { differences, .. } if differences.iter().any(|d| d == "key"));
+        let (namespace, index) = (collection.namespace.clone(), name.clone());
+        let (existing, declared) = (Box::new(existing.clone()), Box::new(declared.clone()));
+        Some(if has_other_keys {
+            SchemaError::KeySpecsConflict {
+                namespace,
+                index,
+                existing,
+                declared,
+            }
+        } else {
+            SchemaError::OptionsConflict {
+                namespace,
+                index,
+                existing,
+                declared,
+            }
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Instances that end while they apply a plan, and indexes that get another name.
+
+use std::time::Duration;
+
+use crate::common::Env;
+use marula::bson::{self, doc};
+use marula::driver::IndexModel;
+use marula::driver::event::{CommandEvent, EventListener};
+use marula::driver::options::ClientOptions;
+use marula::schema::{Apply, Step, SyncMode};
+use marula::{Client, Document, Error, SchemaError};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(
+    collection = "visits",
+    index(at, ttl = "1h"),
+    index(email, unique),
+    index(page, hidden)
+)]
+struct Visit {
+    _id: i64,
+    at: bson::DateTime,
+    email: String,
+    page: String,
+}
+
+/// An earlier version of the model.
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(at, ttl = "2h"), index(email), index(page))]
+struct OldVisit {
+    _id: i64,
+    at: bson::DateTime,
+    email: String,
+    page: String,
+}
+
+/// The change of an index to unique has two commands; the instance ends during the second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_that_ends_between_two_commands_is_continued_by_the_next() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        // The command is blocked by a fail point of the server.
+        return env.stop().await;
+    }
+    let old = env.db.schema().register::<OldVisit>();
+    old.sync(SyncMode::Additive).await.unwrap();
+    // The third change is blocked, and fails afterwards.
+    let block = doc! {
+        "configureFailPoint": "failCommand", "mode": { "skip": 2 },
+        "data": { "failCommands": ["collMod"], "blockConnection": true, "blockTimeMS": 600_000, "errorCode": 11_601 },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(block).await.unwrap();
+
+    let (began, mut commands) = tokio::sync::mpsc::unbounded_channel();
+    let mut options = ClientOptions::parse(&env.uri()).expect("a valid connection string");
+    options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+        if matches!(event, CommandEvent::Started(_)) && event.command_name() == "collMod" {
+            let _ = began.send(());
+        }
+    }));
+    let client = Client::with_options(options).expect("a client");
+    let schema = client.database(env.db.name()).schema().register::<Visit>();
+    let lease = Duration::from_secs(2);
+    let instance = tokio::spawn(async move {
+        let plan = schema.plan().await?;
+        plan.apply(Apply::full().lease(lease)).await
+    });
+    for _ in 0..3 {
+        commands.recv().await.expect("three changes");
+    }
+    instance.abort();
+    assert!(instance.await.unwrap_err().is_cancelled());
+    let unblock = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    admin.run_command(unblock).await.unwrap();
+
+    // What is left is in a new plan, and the lease still prevents others.
+    let schema = || env.db.schema().register::<Visit>();
+    let plan = schema().plan().await.unwrap();
+    let left: Vec<&str> = plan
+        .steps()
+        .filter_map(|(_, step)| match step {
+            Step::Modify { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    // The command of the ended instance can reach the server after its fail point is off.
+    let is_rest = |names: &[&str]| names == ["email_1", "page_1"] || names == ["page_1"];
+    assert!(is_rest(&left), "{plan}");
+    let verified = schema().sync(SyncMode::Verify).await.unwrap_err();
+    assert!(
+        matches!(verified, Error::Schema(SchemaError::NotInSync { .. })),
+        "{verified}"
+    );
+    let early = plan
+        .apply(Apply::full().lease_wait(Duration::ZERO))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(early, Error::Schema(SchemaError::LeaseTimeout { .. })),
+        "{early}"
+    );
+
+    let applied = plan.apply(Apply::full().lease(lease)).await.unwrap();
+    let modified: Vec<&str> = applied.modified.iter().map(|(_, name)| &**name).collect();
+    assert!(is_rest(&modified), "{applied}");
+    assert!(schema().sync(SyncMode::Verify).await.unwrap().is_empty());
+    client.shutdown().await;
+    env.stop().await;
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(
+    collection = "parcels",
+    index(code, name = "by_code", renamed_from = "legacy_code")
+)]
+struct Parcel {
+    _id: i64,
+    code: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "parcels", index(code, name = "by_code"))]
+struct OtherParcel {
+    _id: i64,
+    code: String,
+}
+
+#[tokio::test]
+async fn an_index_with_another_name_is_kept_if_that_is_declared() {
+    let env = Env::start().await;
+    let parcels = env.db.driver().collection::<bson::Document>("parcels");
+    let legacy = {
+        let mut index = IndexModel::new(doc! { "code": 1 });
+        index.options.name = Some("legacy_code".to_owned());
+        index
+    };
+    parcels.create_index(legacy).await.unwrap();
+    let plan = env.db.schema().register::<Parcel>().plan().await.unwrap();
+    assert!(plan.is_empty(), "{plan}");
+    assert!(
+        plan.to_string()
+            .contains("= keep     legacy_code, declared as by_code"),
+        "{plan}"
+    );
+    assert!(plan.apply(Apply::full()).await.unwrap().is_empty());
+    // Without the former name it is another index on the same keys.
+    let other = || env.db.schema().register::<OtherParcel>();
+    let error = other().sync(SyncMode::Additive).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Schema(SchemaError::OptionsConflict { index, .. }) if index == "by_code"),
+        "{error}"
+    );
+    let applied = other().sync(SyncMode::Full).await.unwrap();
+    assert_eq!(
+        applied.rebuilt,
+        [(format!("{}.parcels", env.db.name()), "by_code".to_owned())]
+    );
+    assert!(other().sync(SyncMode::Verify).await.unwrap().is_empty());
+    env.stop().await;
+}
