@@ -9,6 +9,14 @@ use crate::schema::Schema;
 
 /// Creates a client from a connection string; the same as [`Client::connect`].
 ///
+/// ```no_run
+/// # use marula_guide::*;
+/// # async fn run() -> Result<()> {
+/// let client = marula::connect("mongodb://localhost/?timeoutMS=10000").await?;
+/// # drop(client);
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
 /// Those of [`Client::connect`].
 pub async fn connect(uri: impl AsRef<str>) -> Result<Client> {
@@ -34,6 +42,14 @@ impl Client {
     /// operation waits up to `serverSelectionTimeoutMS` (default 30 s) for a suitable server. For
     /// `mongodb+srv`, the DNS records are queried first.
     ///
+    /// ```no_run
+    /// # use marula_guide::*;
+    /// # async fn run() -> Result<()> {
+    /// let client = Client::connect("mongodb://a,b,c/shop?replicaSet=rs0").await?;
+    /// assert_eq!(client.default_database().unwrap().name(), "shop");
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if the connection string is malformed, an option is
     /// not supported by this version or by the enabled features, a file of a `tls…` option cannot
@@ -44,6 +60,17 @@ impl Client {
 
     /// Creates a client from options. Must be called within a tokio runtime.
     ///
+    /// ```no_run
+    /// # use marula_guide::*;
+    /// # async fn run() -> Result<()> {
+    /// use marula::driver::options::ClientOptions;
+    /// let mut options = ClientOptions::parse("mongodb://localhost")?.resolve().await?;
+    /// options.app_name = Some("shop".to_owned());
+    /// let client = Client::with_options(options)?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) for invalid, conflicting and unsupported options.
     pub fn with_options(options: ClientOptions) -> Result<Self> {
@@ -51,6 +78,15 @@ impl Client {
     }
 
     /// Wraps a client of the driver, with which it shares the connection pools.
+    ///
+    /// ```no_run
+    /// # use marula_guide::*;
+    /// # async fn run() -> Result<()> {
+    /// let driver = marula::driver::Client::connect("mongodb://localhost").await?;
+    /// let client = Client::new(driver);
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn new(client: driver::Client) -> Self {
         Client { inner: client }
@@ -58,6 +94,13 @@ impl Client {
 
     /// The client of the driver, for operations that the ODM does not have, such as
     /// [`list_database_names`](driver::Client::list_database_names).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let names = client.driver().list_database_names().await?;
+    /// assert!(names.contains(&"shop".to_owned()));
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn driver(&self) -> &driver::Client {
         &self.inner
@@ -83,12 +126,28 @@ impl Client {
 
     /// A handle to a database. Nothing is sent, and the name is not checked: an invalid name is an
     /// error of the operations.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let orders = client.database("shop").collection::<Order>();
+    /// assert_eq!(orders.estimated_count().await?, 3);
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn database(&self, name: &str) -> Database {
         Database::new(self.inner.database(name))
     }
 
     /// The default database of the connection string (`mongodb://host/database`), if it has one.
+    ///
+    /// ```no_run
+    /// # use marula_guide::*;
+    /// # async fn run() -> Result<()> {
+    /// let client = Client::connect("mongodb://localhost/shop").await?;
+    /// let db = client.default_database().expect("the connection string names a database");
+    /// assert_eq!(db.name(), "shop");
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn default_database(&self) -> Option<Database> {
         self.inner.default_database().map(Database::new)
@@ -243,6 +302,13 @@ pub struct Database {
 
 impl Database {
     /// Wraps a database of the driver, with its concerns and its read preference.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let db = Database::new(client.driver().database("shop"));
+    /// assert_eq!(db.collection::<Order>().estimated_count().await?, 3);
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn new(database: driver::Database) -> Self {
         Database { inner: database }
@@ -250,12 +316,25 @@ impl Database {
 
     /// The database of the driver, for operations that the ODM does not have, such as
     /// [`run_command`](driver::Database::run_command) and [`drop`](driver::Database::drop()).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// db.driver().run_command(doc! { "ping": 1 }).await?;
+    /// db.driver().drop().await?;
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn driver(&self) -> &driver::Database {
         &self.inner
     }
 
     /// The name of the database.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(db.name(), "shop");
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn name(&self) -> &str {
         self.inner.name()
@@ -263,6 +342,13 @@ impl Database {
 
     /// The database with this name, with the same concerns and read preference: for example one
     /// database for each tenant.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let tenant = db.in_db("shop_acme").collection::<Order>();
+    /// assert_eq!(tenant.namespace().to_string(), "shop_acme.orders");
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn in_db(&self, name: &str) -> Self {
         Database::new(self.inner.with_name(name))
@@ -271,6 +357,13 @@ impl Database {
     /// A handle to the collection of a model, with the concerns and the read preference of the
     /// database. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
     /// Nothing is sent.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let orders: Collection<Order> = db.collection();
+    /// assert_eq!(orders.name(), "orders");
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn collection<D: Model>(&self) -> Collection<D> {
         Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))
@@ -278,6 +371,12 @@ impl Database {
 
     /// A schema without models: [register](Schema::register) models, [make a plan](Schema::plan),
     /// and [apply](crate::schema::SchemaPlan::apply) it. Nothing is sent before the plan is made.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// println!("{}", db.schema().register::<Order>().plan().await?);
+    /// # Ok(()) });
+    /// ```
     pub fn schema(&self) -> Schema {
         Schema::new(self.inner.clone())
     }

@@ -34,6 +34,12 @@ pub struct CollectionDeclaration {
 
 impl CollectionDeclaration {
     /// No options: the collection is created by its first insert or index.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new();
+    /// assert_eq!(declared.to_string(), r#"{}"#);
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,21 +50,49 @@ impl CollectionDeclaration {
     }
 
     /// A capped collection: if it is larger than `size` bytes, the oldest documents are removed.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().capped(1_048_576);
+    /// assert_eq!(declared.to_string(), r#"{"capped": true, "size": 1048576}"#);
+    /// ```
     pub fn capped(self, size: u64) -> Self {
         self.option("capped", true).option("size", integer(size))
     }
 
     /// The largest number of documents of a capped collection.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().capped(1_048_576).max_documents(100);
+    /// assert_eq!(declared.to_string(), r#"{"capped": true, "size": 1048576, "max": 100}"#);
+    /// ```
     pub fn max_documents(self, max: u64) -> Self {
         self.option("max", integer(max))
     }
 
     /// A time series collection (MongoDB 5.0+).
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new()
+    ///     .time_series(TimeSeries::new(&Order::fields().created_at()));
+    /// assert_eq!(declared.to_string(), r#"{"timeseries": {"timeField": "created_at"}}"#);
+    /// ```
     pub fn time_series(self, series: TimeSeries) -> Self {
         self.option("timeseries", series.options)
     }
 
     /// A collection whose documents are stored in the order of `_id` (MongoDB 5.3+).
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().clustered();
+    /// assert_eq!(
+    ///     declared.to_string(),
+    ///     r#"{"clusteredIndex": {"key": {"_id": 1}, "unique": true, "name": "_id_"}}"#
+    /// );
+    /// ```
     pub fn clustered(self) -> Self {
         self.option(
             "clusteredIndex",
@@ -68,49 +102,104 @@ impl CollectionDeclaration {
 
     /// The documents of a time series expire this number of seconds after their time, those of a
     /// clustered collection after the date in `_id`. For other collections declare an index with `ttl`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().clustered().expire_after(3600);
+    /// assert!(declared.to_string().ends_with(r#""expireAfterSeconds": 3600}"#));
+    /// ```
     pub fn expire_after(self, seconds: u32) -> Self {
         self.option("expireAfterSeconds", i64::from(seconds))
     }
 
     /// The collation of the queries and indexes that have none of their own, in the form of the server's
     /// command.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().collation(doc! { "locale": "en" });
+    /// assert_eq!(declared.to_string(), r#"{"collation": {"locale": "en"}}"#);
+    /// ```
     pub fn collation(self, collation: Document) -> Self {
         self.option("collation", collation)
     }
 
     /// Whether change streams can contain the document before and after a change (MongoDB 6.0+).
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().pre_and_post_images(true);
+    /// assert_eq!(declared.to_string(), r#"{"changeStreamPreAndPostImages": {"enabled": true}}"#);
+    /// ```
     pub fn pre_and_post_images(self, yes: bool) -> Self {
         self.option("changeStreamPreAndPostImages", doc! { "enabled": yes })
     }
 
     /// The conditions that written documents must satisfy: a filter, usually
     /// `{$jsonSchema: Model::json_schema()}`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().validator(doc! { "total": { "$gte": 0 } });
+    /// assert_eq!(declared.to_string(), r#"{"validator": {"total": {"$gte": 0}}}"#);
+    /// ```
     pub fn validator(self, validator: Document) -> Self {
         self.option("validator", validator)
     }
 
     /// Which writes are validated. Default: [`ValidationLevel::Strict`].
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().validation_level(ValidationLevel::Moderate);
+    /// assert_eq!(declared.to_string(), r#"{"validationLevel": "moderate"}"#);
+    /// ```
     pub fn validation_level(self, level: ValidationLevel) -> Self {
         self.option("validationLevel", level.name())
     }
 
     /// What happens to a document that is not valid. Default: [`ValidationAction::Error`].
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().validation_action(ValidationAction::Warn);
+    /// assert_eq!(declared.to_string(), r#"{"validationAction": "warn"}"#);
+    /// ```
     pub fn validation_action(self, action: ValidationAction) -> Self {
         self.option("validationAction", action.name())
     }
 
     /// A view: the documents that a pipeline returns for another collection. It cannot be written.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().view("orders", [doc! { "$limit": 5 }]);
+    /// assert_eq!(declared.to_string(), r#"{"viewOn": "orders", "pipeline": [{"$limit": 5}]}"#);
+    /// ```
     pub fn view(self, on: &str, pipeline: impl IntoIterator<Item = Document>) -> Self {
         let pipeline: Vec<Bson> = pipeline.into_iter().map(Bson::Document).collect();
         self.option("viewOn", on).option("pipeline", pipeline)
     }
 
     /// Another option of the command `create`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().raw("comment", "x");
+    /// assert_eq!(declared.to_string(), r#"{"comment": "x"}"#);
+    /// ```
     pub fn raw(self, name: &str, value: impl Into<Bson>) -> Self {
         self.option(name, value)
     }
 
     /// The options, as the command `create` has them.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let declared = CollectionDeclaration::new().capped(1_048_576);
+    /// assert!(declared.options().get_bool("capped")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn options(&self) -> &Document {
         &self.options
@@ -139,6 +228,16 @@ pub struct TimeSeries {
 
 impl TimeSeries {
     /// A time series by the date in a field. It must not be in an array.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let o = Order::fields();
+    /// let series = TimeSeries::new(&o.created_at());
+    /// assert_eq!(
+    ///     CollectionDeclaration::new().time_series(series).to_string(),
+    ///     r#"{"timeseries": {"timeField": "created_at"}}"#
+    /// );
+    /// ```
     pub fn new<A: AsPath<Mode: Readable, Value: SeriesTime>>(time: &A) -> Self {
         TimeSeries {
             options: doc! { "timeField": time.raw().dotted() },
@@ -146,6 +245,16 @@ impl TimeSeries {
     }
 
     /// The field that names the source of a measurement, and seldom changes.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let o = Order::fields();
+    /// let series = TimeSeries::new(&o.created_at()).meta(&o.customer());
+    /// assert_eq!(
+    ///     CollectionDeclaration::new().time_series(series).to_string(),
+    ///     r#"{"timeseries": {"timeField": "created_at", "metaField": "customer"}}"#
+    /// );
+    /// ```
     pub fn meta<A: AsPath<Mode: Readable, Value: IndexKey>>(mut self, field: &A) -> Self {
         self.options.insert("metaField", field.raw().dotted());
         self
@@ -153,6 +262,16 @@ impl TimeSeries {
 
     /// The usual time between two measurements of one source. Default: seconds. It can be increased
     /// later.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::schema::*;
+    /// let o = Order::fields();
+    /// let series = TimeSeries::new(&o.created_at()).granularity(Granularity::Hours);
+    /// assert_eq!(
+    ///     CollectionDeclaration::new().time_series(series).to_string(),
+    ///     r#"{"timeseries": {"timeField": "created_at", "granularity": "hours"}}"#
+    /// );
+    /// ```
     pub fn granularity(mut self, granularity: Granularity) -> Self {
         self.options.insert("granularity", granularity.name());
         self

@@ -264,6 +264,13 @@ impl Error {
 
     /// The error of the driver that caused this one, with its code, labels and server reply. `None`
     /// for an error of the ODM itself.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let error = orders.find(|_| Filter::raw(doc! { "$no": 1 })).await.unwrap_err();
+    /// assert_eq!(error.driver().and_then(|e| e.code()), Some(2)); // BadValue
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn driver(&self) -> Option<&driver::Error> {
         match self {
@@ -282,6 +289,14 @@ impl Error {
 
     /// Whether the deployment is temporarily unavailable, so that the same call can succeed later;
     /// see [`driver::Error::is_unavailable`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// fn status(error: &Error) -> u16 {
+    ///     if error.is_unavailable() { 503 } else { 500 }
+    /// }
+    /// # drop(status);
+    /// ```
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         self.driver().is_some_and(driver::Error::is_unavailable)

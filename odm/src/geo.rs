@@ -47,6 +47,13 @@ macro_rules! shapes {
 
             impl $name {
                 /// A shape from its coordinates, which are not checked.
+                ///
+                /// ```
+                /// # use marula_guide::*;
+                /// let zurich = geo::Point::new([8.54, 47.37]); // longitude, latitude
+                /// let filter = Store::fields().place().near(zurich, Some(500.0));
+                /// # drop(filter);
+                /// ```
                 #[must_use]
                 pub fn new(coordinates: $coordinates) -> Self {
                     $name { coordinates }
@@ -71,6 +78,12 @@ macro_rules! shapes {
 
         impl Geometry {
             /// The geometry as a GeoJSON document.
+            ///
+            /// ```
+            /// # use marula_guide::*;
+            /// let point = geo::Geometry::Point(geo::Point::new([8.5, 47.3]));
+            /// assert_eq!(point.into_document(), doc! { "type": "Point", "coordinates": [8.5, 47.3] });
+            /// ```
             #[must_use]
             pub fn into_document(self) -> Document {
                 match self {

@@ -53,6 +53,23 @@ pub trait SoftDelete: Model {}
 pub trait Hooks: Model + Clone {
     /// Runs before a document is inserted by an insert. Default: nothing is changed.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[document(collection = "people", hooks)]
+    /// struct Person {
+    ///     _id: i64,
+    ///     name: String,
+    /// }
+    ///
+    /// impl Hooks for Person {
+    ///     fn before_insert(&mut self) -> Result<(), managed::BoxedError> {
+    ///         self.name = self.name.trim().to_owned();
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// The document must not be inserted.
     fn before_insert(&mut self) -> Result<(), BoxedError> {
@@ -62,6 +79,23 @@ pub trait Hooks: Model + Clone {
     /// Runs before a document replaces the stored one, and before a save, which may insert it.
     /// Default: nothing is changed.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[document(collection = "people", hooks)]
+    /// struct Person {
+    ///     _id: i64,
+    ///     name: String,
+    /// }
+    ///
+    /// impl Hooks for Person {
+    ///     fn before_replace(&mut self) -> Result<(), managed::BoxedError> {
+    ///         self.name = self.name.trim().to_owned();
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// The document must not be stored.
     fn before_replace(&mut self) -> Result<(), BoxedError> {
@@ -69,6 +103,23 @@ pub trait Hooks: Model + Clone {
     }
 
     /// Runs after a document was decoded. Default: nothing is changed.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Clone, Serialize, Deserialize, Document)]
+    /// #[document(collection = "people", hooks)]
+    /// struct Person {
+    ///     _id: i64,
+    ///     name: String,
+    /// }
+    ///
+    /// impl Hooks for Person {
+    ///     fn after_load(&mut self) -> Result<(), managed::BoxedError> {
+    ///         self.name = self.name.trim().to_owned();
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
     ///
     /// # Errors
     /// The document must not be used.

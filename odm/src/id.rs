@@ -22,6 +22,21 @@ use crate::bson::{ObjectId, Uuid as BsonUuid};
 )]
 pub trait IdSource<I> {
     /// Generates an id that no other call returns.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::id::IdSource;
+    ///
+    /// struct Random; // a source of the application
+    ///
+    /// impl IdSource<u64> for Random {
+    ///     fn new_id() -> u64 {
+    ///         4 // by a die
+    ///     }
+    /// }
+    /// let id: u64 = Random::new_id();
+    /// assert_eq!(id, 4);
+    /// ```
     fn new_id() -> I;
 }
 

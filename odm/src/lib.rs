@@ -60,6 +60,9 @@
 //! that has no typed form there are [`Filter::raw`], [`Update::raw`], [`Collection::driver`], and
 //! the [`driver`] crate.
 //!
+//! The [guide] has a page for each subject, a cookbook, and tables for users of the crate `mongodb` and
+//! of Mongoose.
+//!
 //! # Where to find what
 //!
 //! | task | documentation |
@@ -108,6 +111,9 @@ pub mod filter;
 mod foreign;
 mod form;
 pub mod geo;
+// Pages of the documentation, which a build does not contain.
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod hooks;
 pub mod id;
 pub mod index;

@@ -36,6 +36,11 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     const COLLECTION: &'static str;
 
     /// The id of this document.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(order(7).id(), &7);
+    /// ```
     fn id(&self) -> &Self::Id;
 
     /// Generates an id as BSON for an upsert or an insert without an id. `None` if
@@ -55,6 +60,16 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// The options that the model declares for its collection, for [`schema`](crate::schema). Default:
     /// none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "log", capped(size = 1_048_576))]
+    /// struct Entry {
+    ///     _id: i64,
+    /// }
+    /// assert_eq!(Entry::collection().to_string(), r#"{"capped": true, "size": 1048576}"#);
+    /// ```
     fn collection() -> CollectionDeclaration {
         CollectionDeclaration::new()
     }
@@ -102,6 +117,12 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     }
 
     /// The indexes that the model declares, for [`schema`](crate::schema).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let names: Vec<String> = Order::indexes().iter().map(|index| index.index_name()).collect();
+    /// assert_eq!(names, ["customer_1_created_at_-1"]);
+    /// ```
     fn indexes() -> Vec<IndexDeclaration>;
 
     /// The search indexes and vector search indexes that the model declares, for [`schema`](crate::schema).
@@ -143,6 +164,12 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// The accessors of the fields, for filters that are built outside of a closure:
     /// `Order::fields().lines().sku().eq("tea")`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().lines().sku().eq("tea");
+    /// assert_eq!(filter.to_string(), r#"{"lines.sku": {"$eq": "tea"}}"#);
+    /// ```
     #[must_use]
     fn fields() -> Fields<Self> {
         Self::nav(Path::root())
@@ -193,6 +220,16 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// Generates an id for a new document, by the source that the model declares; see
     /// [`id`](crate::id). A compile error if the source does not generate ids of the type.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "events")]
+    /// struct Event {
+    ///     _id: bson::ObjectId,
+    /// }
+    /// assert_ne!(Event::new_id(), Event::new_id());
+    /// ```
     #[must_use]
     fn new_id() -> Self::Id
     where

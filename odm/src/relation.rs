@@ -105,12 +105,23 @@ impl<D: Model> Ref<D> {
     }
 
     /// The id of the document.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let reference = Ref::<Customer>::new(7);
+    /// assert_eq!(reference.id(), &7);
+    /// ```
     #[must_use]
     pub fn id(&self) -> &D::Id {
         &self.id
     }
 
     /// The id of the document, by value.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(Ref::to(&customer(7)).into_id(), 7);
+    /// ```
     #[must_use]
     pub fn into_id(self) -> D::Id {
         self.id
@@ -203,6 +214,14 @@ values! {
 )]
 pub trait KeyOf<D: Model> {
     /// The id as BSON.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// // Ids, references, `Option`s and borrows of these are keys.
+    /// let found = customers.load([Some(Ref::new(1)), None]).await?;
+    /// assert_eq!(found.len(), 1);
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// The id has no BSON form.

@@ -56,6 +56,17 @@ impl<R, T, M> SortKey<R, T, M> {
 impl<R, T: KeysetKey> SortKey<R, T, Read> {
     /// Erases the type of the field, for a key of a [keyset](crate::collection::Find::keyset) page.
     /// It does not compile for a field that can be absent or null, or is inside an array.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let key: KeysetSort<Order> = if cfg!(unix) {
+    ///     o.total().desc().erased_keyset()
+    /// } else {
+    ///     o.created_at().desc().erased_keyset()
+    /// };
+    /// # drop(key);
+    /// ```
     #[must_use]
     pub fn erased_keyset(self) -> KeysetSort<R> {
         KeysetSort(self.erased())
@@ -140,6 +151,13 @@ impl From<Direction> for Bson {
 pub trait ErasedKey: Clone + sealed::Sealed {
     /// The same key in another direction. A sort by [`text_score`](SortKey::text_score) has one
     /// direction only and is returned unchanged.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::sort::ErasedKey;
+    /// let newest: Sort<Order> = Order::fields().created_at().asc().erased().by(Direction::Descending);
+    /// assert_eq!(newest.into_sort(), doc! { "created_at": -1 });
+    /// ```
     #[must_use]
     fn by(self, direction: Direction) -> Self;
 }
@@ -196,6 +214,12 @@ impl<K> Default for SortNames<K> {
 
 impl<K: ErasedKey> SortNames<K> {
     /// An empty list.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let names = SortNames::<Sort<Order>>::new().allow("total", Order::fields().total().asc());
+    /// assert!(names.parse("total").is_ok());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -203,6 +227,14 @@ impl<K: ErasedKey> SortNames<K> {
 
     /// Allows a name for a key. The direction of the key is ignored. If a name is added twice, the
     /// first key applies.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let names = SortNames::<KeysetSort<Order>>::new().allow("total", o.total().asc());
+    /// assert_eq!(names.parse("-total")?.into_sort(), doc! { "total": -1 });
+    /// # Ok::<(), Error>(())
+    /// ```
     #[must_use]
     pub fn allow(mut self, name: impl Into<String>, key: impl Into<K>) -> Self {
         self.names.push((name.into(), key.into()));
@@ -210,6 +242,13 @@ impl<K: ErasedKey> SortNames<K> {
     }
 
     /// The key of a name, with a direction.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let names = SortNames::<Sort<Order>>::new().allow("total", Order::fields().total().asc());
+    /// assert_eq!(names.by("total", Direction::Descending)?.into_sort(), doc! { "total": -1 });
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for a name that is not allowed.
@@ -225,6 +264,19 @@ impl<K: ErasedKey> SortNames<K> {
 
     /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means
     /// descending. An empty string gives no keys.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let names = SortNames::<Sort<Order>>::new()
+    ///     .allow("created", o.created_at().asc())
+    ///     .allow("total", o.total().asc());
+    /// assert_eq!(
+    ///     names.parse("-created,total")?.into_sort(),
+    ///     doc! { "created_at": -1, "total": 1 }
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::UnknownSort`] for the first name that is not allowed.
@@ -242,6 +294,13 @@ impl<K: ErasedKey> SortNames<K> {
 impl<R> SortKey<R, f64> {
     /// The score of a [`$text` search](crate::Filter::text), highest first. An error of the server
     /// if the filter contains no `$text`.
+    ///
+    /// ```no_run
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let found = orders.find(|_| Filter::text("copper")).sort(|_| SortKey::text_score()).await?;
+    /// # drop(found);
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn text_score() -> Self {
         Self::new("score", doc! { "$meta": "textScore" })
@@ -253,6 +312,13 @@ pub trait SortOps: AsPath {
     /// Smallest value first; documents without the field come before all others.
     /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
     /// `Vec`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let sort = IntoSort::<Order>::into_sort((o.customer().asc(), o.total().desc()));
+    /// assert_eq!(sort, doc! { "customer": 1, "total": -1 });
+    /// ```
     fn asc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -263,6 +329,14 @@ pub trait SortOps: AsPath {
     /// Greatest value first; documents without the field come after all others.
     /// [`erased`](SortKey::erased) gives keys of different fields one type, for a `match` or a
     /// `Vec`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(
+    ///     IntoSort::<Order>::into_sort(Order::fields().total().desc()),
+    ///     doc! { "total": -1 }
+    /// );
+    /// ```
     fn desc(&self) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -271,6 +345,12 @@ pub trait SortOps: AsPath {
     }
 
     /// In a direction that is chosen at run time.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let key = Order::fields().total().by(Direction::Descending);
+    /// assert_eq!(IntoSort::<Order>::into_sort(key), doc! { "total": -1 });
+    /// ```
     fn by(&self, direction: Direction) -> SortKey<Self::Root, Self::Value, Self::Mode>
     where
         Self::Mode: Readable,
@@ -289,6 +369,13 @@ impl<A: AsPath> SortOps for A {}
 )]
 pub trait IntoSort<R> {
     /// The sort document. If a key occurs twice, the first one applies.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let keys: Vec<Sort<Order>> = vec![o.total().desc().erased(), o.customer().asc().erased()];
+    /// assert_eq!(keys.into_sort(), doc! { "total": -1, "customer": 1 });
+    /// ```
     fn into_sort(self) -> Document;
 }
 

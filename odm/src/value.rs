@@ -36,6 +36,14 @@ use crate::path::field::Opaque;
 pub trait IntoValue<T> {
     /// The value as BSON.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// fn total(value: impl IntoValue<i64>) -> Filter<Order> {
+    ///     Order::fields().total().eq(value)
+    /// }
+    /// assert_eq!(total(5).to_string(), total(&5).to_string());
+    /// ```
+    ///
     /// # Errors
     /// The value has no BSON form, such as a `u64` above `i64::MAX`.
     fn into_value(self) -> Result<Bson, ValueError>;

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::expand::fields::{accessor, accessors_type, field_traits, typed};
+use crate::expand::fields::{accessor, accessors_type, documented, field_traits, typed};
 use crate::expand::{at, buffered, json_schema, parts};
 use crate::model::{Content, Model, Place, Variant};
 
@@ -83,9 +83,12 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
         ),
         Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
+    let docs = documented(
+        &variant.docs,
+        "The content of this variant. Filters on it match this variant only, and updates change only values of this variant.",
+    );
     quote_spanned! {at(method.span())=>
-        /// The content of this variant. Filters on it match this variant only, and updates change
-        /// only values of this variant.
+        #docs
         pub fn #method(&self) -> #output {
             #body
         }
@@ -103,8 +106,9 @@ fn is(variant: &Variant) -> TokenStream {
         }
         (Place::Untagged, _) => return TokenStream::new(),
     };
+    let docs = documented(&variant.docs, "Whether the value is this variant.");
     quote_spanned! {at(method.span())=>
-        /// Whether the value is this variant.
+        #docs
         pub fn #method(&self) -> __m::Filter<__R>
         where
             __M: __m::Readable,

@@ -98,6 +98,7 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
 pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     let Accessor {
         ident,
+        docs,
         name,
         ty,
         kind,
@@ -117,13 +118,20 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0)), &mode),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
+    let docs = documented(docs, &doc);
     quote_spanned! {at(ident.span())=>
-        #[doc = #doc]
+        #docs
         #[inline]
         pub fn #ident(&self) -> #output {
             #body
         }
     }
+}
+
+/// The documentation of an item: that of its source, and a paragraph of its own.
+pub(super) fn documented(source: &[syn::Attribute], own: &str) -> TokenStream {
+    let blank = (!source.is_empty()).then(|| quote!(#[doc = ""]));
+    quote!(#(#source)* #blank #[doc = #own])
 }
 
 /// Type and expression of the accessors of a type at a path, with the span of the type.
@@ -133,4 +141,59 @@ pub(super) fn typed(ty: &syn::Type, path: &TokenStream, mode: &TokenStream) -> (
         output,
         quote_spanned!(at(ty.span())=> <#ty as __m::Field>::nav(#path)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostics::Sink;
+
+    /// The doc comments of the methods in the generated code, by the name of the method.
+    fn docs_of(input: &syn::DeriveInput, root: bool, method: &str) -> Vec<String> {
+        let sink = Sink::new();
+        let parsed = crate::parse::parse(input, root, &sink);
+        let model = crate::model::resolve(&parsed, &sink);
+        assert!(sink.finish().is_empty());
+        let code = crate::expand::expand(&model).to_string();
+        let before = code
+            .split(&format!("pub fn {method} ("))
+            .next()
+            .unwrap_or_default();
+        let item = before.rsplit('}').next().unwrap_or_default();
+        let docs = item.split("doc = ").skip(1);
+        docs.filter_map(|d| d.split('"').nth(1))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn accessors_have_the_documentation_of_their_fields() {
+        let input = syn::parse_quote! {
+            #[document(collection = "orders")]
+            struct Order {
+                _id: i64,
+                /// The price in cents.
+                #[serde(rename = "t")]
+                total: i64,
+            }
+        };
+        let expected = [" The price in cents.", "", "The field stored as `t`."];
+        assert_eq!(docs_of(&input, true, "total"), expected);
+        assert_eq!(docs_of(&input, true, "_id"), ["The field stored as `_id`."]);
+    }
+
+    #[test]
+    fn accessors_have_the_documentation_of_their_variants() {
+        let input = syn::parse_quote! {
+            #[serde(tag = "kind")]
+            enum Payment {
+                /// Paid by card.
+                Card {
+                    /// The last digits.
+                    last4: String,
+                },
+            }
+        };
+        assert_eq!(docs_of(&input, false, "card")[0], " Paid by card.");
+        assert_eq!(docs_of(&input, false, "last4")[0], " The last digits.");
+    }
 }

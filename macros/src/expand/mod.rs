@@ -33,7 +33,8 @@ fn allowed() -> TokenStream {
     quote! {
         #[allow(
             unused_imports, unreachable_patterns, unreachable_pub, private_interfaces, dead_code, non_snake_case, non_camel_case_types,
-            missing_docs, missing_debug_implementations, single_use_lifetimes, clippy::all, clippy::pedantic
+            missing_docs, missing_debug_implementations, single_use_lifetimes, rustdoc::broken_intra_doc_links, clippy::all,
+            clippy::pedantic
         )]
     }
 }

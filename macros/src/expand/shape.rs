@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{Attribute, Data, DataStruct, DeriveInput, Fields, GenericArgument, PathArguments, Type};
 
 use crate::diagnostics::Sink;
-use crate::expand::allowed;
+use crate::expand::{allowed, fields::documented};
 use crate::model::{Accessor, AccessorKind, Body, Model};
 
 pub(crate) fn shape(model: &Model, input: &DeriveInput, sink: &Sink) -> TokenStream {
@@ -140,14 +140,14 @@ fn declaration(
     let idents = fields.iter().map(|a| &a.ident);
     let docs = fields
         .iter()
-        .map(|a| format!("The field stored as `{}`.", a.name));
+        .map(|a| documented(&a.docs, &format!("The field stored as `{}`.", a.name)));
     let allowed = allowed();
     let root = root(fields);
     let code = quote! {
         #[doc = #doc]
         #allowed
         #vis struct #name<#root> {
-            #( #[doc = #docs] #vis #idents: #types, )*
+            #( #docs #vis #idents: #types, )*
         }
     };
     (name, code)

@@ -114,6 +114,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         ident: variant.ident.clone(),
         parts: parts(variant, &content),
         is_tuple: matches!(&variant.shape, Shape::Tuple(fields) if fields.len() != 1),
+        docs: variant.docs.clone(),
         accessor: method(&name, variant.ident.span()),
         is: Ident::new(&format!("is_{name}"), variant.ident.span()),
         buffered: is_buffered(parsed),

@@ -78,6 +78,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
     let read = !field.serde.unread && !is_flat(field);
     Some(Accessor {
         ident,
+        docs: field.docs.clone(),
         name,
         ty: field.ty.clone(),
         kind,

@@ -27,6 +27,7 @@ pub(crate) struct Index {
 
 /// All indexes of the type: the `index(…)` attributes, then the shorthands on fields.
 pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Index> {
+    let owner = parsed.ident.to_string();
     let mut seen = Seen::default();
     let mut indexes = Vec::new();
     for attribute in &parsed.attributes.indexes {
@@ -34,7 +35,7 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
         check(attribute, fields, sink);
         seen.check(attribute, sink);
         if known {
-            indexes.push(index(attribute, fields, sink));
+            indexes.push(index(attribute, fields, &owner, sink));
         }
     }
     for field in fields {
@@ -62,12 +63,12 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
         });
         attribute.unique = unique;
         seen.check(&attribute, sink);
-        indexes.push(index(&attribute, fields, sink));
+        indexes.push(index(&attribute, fields, &owner, sink));
     }
     indexes
 }
 
-fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
+fn index(attribute: &IndexAttribute, fields: &[Field], owner: &str, sink: &Sink) -> Index {
     let keys = attribute.keys.iter().map(|k| Key {
         path: k.path.clone(),
         kind: match &k.kind {
@@ -106,7 +107,7 @@ fn index(attribute: &IndexAttribute, fields: &[Field], sink: &Sink) -> Index {
         partial: attribute
             .partial
             .as_ref()
-            .and_then(|(e, _)| partial::resolve(e, fields, sink)),
+            .and_then(|(e, _)| partial::resolve(e, fields, owner, sink)),
     }
 }
 
@@ -153,12 +154,7 @@ pub(super) fn check_first(
                 .collect();
             let flags = flags.iter().copied().filter(|_| path.segments.len() == 1);
             let hint = did_you_mean(&first.to_string(), names.iter().map(String::as_str).chain(flags));
-            let of = if owner.is_empty() {
-                String::new()
-            } else {
-                format!(" of `{owner}`")
-            };
-            sink.on(first, format!("no field `{first}`{of}{hint}"));
+            sink.on(first, format!("no field `{first}` of `{owner}`{hint}"));
             false
         }
     }

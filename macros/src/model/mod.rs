@@ -62,6 +62,8 @@ pub(crate) enum Body {
 /// One field.
 pub(crate) struct Accessor {
     pub(crate) ident: Ident,
+    /// The documentation of the field.
+    pub(crate) docs: Vec<syn::Attribute>,
     /// The stored name.
     pub(crate) name: String,
     pub(crate) ty: Type,
@@ -130,6 +132,8 @@ pub(crate) struct Variant {
     pub(crate) parts: Vec<Part>,
     /// Whether the content is stored as an array.
     pub(crate) is_tuple: bool,
+    /// Its documentation.
+    pub(crate) docs: Vec<syn::Attribute>,
     /// The name of its accessor.
     pub(crate) accessor: Ident,
     /// The name of its filter.

@@ -40,14 +40,17 @@ pub(crate) enum Comparison {
 
 const ALLOWED: &str = "a partial index allows only `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)`, `is_in(…)`, joined by `&&` and `||`";
 
-/// Parses the filter. `None` after an error.
-pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Partial> {
+/// Parses the filter. `owner`: the name of the model. `None` after an error.
+pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -> Option<Partial> {
     match expr {
-        Expr::Paren(e) => resolve(&e.expr, fields, sink),
-        Expr::Group(e) => resolve(&e.expr, fields, sink),
+        Expr::Paren(e) => resolve(&e.expr, fields, owner, sink),
+        Expr::Group(e) => resolve(&e.expr, fields, owner, sink),
         Expr::Binary(e) => match e.op {
             BinOp::And(_) | BinOp::Or(_) => {
-                let (left, right) = (resolve(&e.left, fields, sink), resolve(&e.right, fields, sink));
+                let (left, right) = (
+                    resolve(&e.left, fields, owner, sink),
+                    resolve(&e.right, fields, owner, sink),
+                );
                 let (left, right) = (Box::new(left?), Box::new(right?));
                 Some(if matches!(e.op, BinOp::And(_)) {
                     Partial::And(left, right)
@@ -67,7 +70,7 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
                         return None;
                     }
                 };
-                let path = path(&e.left, fields, sink)?;
+                let path = path(&e.left, fields, owner, sink)?;
                 Some(Partial::Compare {
                     path,
                     comparison,
@@ -79,13 +82,13 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
             let method = e.method.clone();
             match (method.to_string().as_str(), e.args.len(), e.args.first()) {
                 ("exists", 0, _) => Some(Partial::Exists {
-                    path: path(&e.receiver, fields, sink)?,
+                    path: path(&e.receiver, fields, owner, sink)?,
                     method,
                 }),
                 ("type_is" | "is_in", 1, Some(argument)) => {
                     let argument = argument.clone();
                     Some(Partial::Call {
-                        path: path(&e.receiver, fields, sink)?,
+                        path: path(&e.receiver, fields, owner, sink)?,
                         method,
                         argument,
                     })
@@ -108,7 +111,7 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<Part
 }
 
 /// The field of an expression. `None` after an error.
-fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
+fn path(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -> Option<FieldPath> {
     fn segments(expr: &Expr, out: &mut Vec<Ident>) -> bool {
         match expr {
             Expr::Path(e) => match e.path.get_ident() {
@@ -138,5 +141,5 @@ fn path(expr: &Expr, fields: &[Field], sink: &Sink) -> Option<FieldPath> {
         return None;
     }
     let path = FieldPath { segments: found };
-    check_first(&path, fields, "", &[], sink).then_some(path)
+    check_first(&path, fields, owner, &[], sink).then_some(path)
 }

@@ -1,7 +1,7 @@
 //! Parses the input of the derive into attributes with spans.
 
 use proc_macro2::Span;
-use syn::{Data, DeriveInput, Fields, GenericParam, Generics, Ident, LitStr, Path, Type};
+use syn::{Attribute, Data, DeriveInput, Fields, GenericParam, Generics, Ident, LitStr, Path, Type};
 
 use crate::diagnostics::Sink;
 
@@ -49,12 +49,16 @@ pub(crate) struct Field {
     /// The name. `None` in a tuple.
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
+    /// The documentation, which its accessor repeats.
+    pub(crate) docs: Vec<Attribute>,
     pub(crate) attributes: FieldAttributes,
     pub(crate) serde: SerdeField,
 }
 
 pub(crate) struct Variant {
     pub(crate) ident: Ident,
+    /// The documentation, which its accessor repeats.
+    pub(crate) docs: Vec<Attribute>,
     pub(crate) serde: SerdeField,
     pub(crate) container: SerdeContainer,
     pub(crate) shape: Shape,
@@ -163,9 +167,16 @@ fn field(field: &syn::Field, root: bool, sink: &Sink) -> Field {
     Field {
         ident: field.ident.clone(),
         ty: field.ty.clone(),
+        docs: docs(&field.attrs),
         attributes: field::parse(&field.attrs, root, sink),
         serde: serde::field(&field.attrs, sink),
     }
+}
+
+/// The attributes that doc comments are.
+fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
+    let is_text = |a: &&Attribute| a.path().is_ident("doc") && matches!(a.meta, syn::Meta::NameValue(_));
+    attributes.iter().filter(is_text).cloned().collect()
 }
 
 fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
@@ -179,6 +190,7 @@ fn variant(variant: &syn::Variant, sink: &Sink) -> Variant {
     container::reject(&variant.attrs, "a variant", sink);
     Variant {
         ident: variant.ident.clone(),
+        docs: docs(&variant.attrs),
         serde: serde::field(&variant.attrs, sink),
         container: serde::container(&variant.attrs, sink),
         shape,

@@ -10,6 +10,32 @@ use crate::path::field::Field;
 impl<In, S: Field, C> Pipeline<In, S, C> {
     /// Groups the documents by the field of the shape that is stored as `_id` (`$group`). See the
     /// [module](crate::aggregate#shapes).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::expr::{count, expr, sum};
+    ///
+    /// #[derive(Serialize, Deserialize, Shape)]
+    /// struct Totals {
+    ///     #[serde(rename = "_id")]
+    ///     customer: i64,
+    ///     orders: i64,
+    ///     revenue: i64,
+    /// }
+    ///
+    /// let totals = Pipeline::<Order>::new().group(|o| TotalsGroup {
+    ///     customer: expr(o.customer()),
+    ///     orders: count(),
+    ///     revenue: sum(o.total()),
+    /// });
+    /// assert_eq!(
+    ///     totals.to_string(),
+    ///     concat!(
+    ///         r#"[{"$group": {"_id": "$customer", "orders": {"$sum": 1}, "#,
+    ///         r#""revenue": {"$sum": "$total"}}}]"#
+    ///     )
+    /// );
+    /// ```
     pub fn group<G: MakeGroup<S>>(self, group: impl FnOnce(Fields<S>) -> G) -> Pipeline<In, G::Shape, C> {
         let fields = group(nav::<S>()).into_fields();
         self.stage("$group", fields.into_group(None)).then()

@@ -176,6 +176,22 @@ pub struct Lookup<In, S, J, C> {
 impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     /// The collection to read, if it has another name than the model's, for example one for each
     /// tenant.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Shape)] struct Joined { #[document(flatten)] order: Order, customers: Vec<Customer> }
+    /// let joined = Pipeline::<Order>::new()
+    ///     .lookup::<Joined>()
+    ///     .from("old_customers")
+    ///     .on(|o| o.customer(), |c| c.id());
+    /// assert_eq!(
+    ///     joined.to_string(),
+    ///     concat!(
+    ///         r#"[{"$lookup": {"from": "old_customers", "localField": "customer", "foreignField": "_id", "#,
+    ///         r#""as": "customers"}}]"#
+    ///     )
+    /// );
+    /// ```
     pub fn from(mut self, collection: impl Into<String>) -> Self {
         self.from = Some(collection.into());
         self
@@ -196,6 +212,21 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
 
     /// The documents whose field is equal to a field of this document. The types of the fields must
     /// agree, except for an array or an `Option`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Shape)] struct Joined { #[document(flatten)] order: Order, customers: Vec<Customer> }
+    /// let joined = Pipeline::<Order>::new()
+    ///     .lookup::<Joined>()
+    ///     .on(|o| o.customer(), |c| c.id());
+    /// assert_eq!(
+    ///     joined.to_string(),
+    ///     concat!(
+    ///         r#"[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "#,
+    ///         r#""as": "customers"}}]"#
+    ///     )
+    /// );
+    /// ```
     pub fn on<L, F>(
         self,
         local: impl FnOnce(Fields<S>) -> L,
@@ -272,18 +303,54 @@ pub struct GraphLookup<In, S, J: Joined<S>, C> {
 
 impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     /// The collection to read, if it has another name than the model's.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
+    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
+    /// let chains = Pipeline::<Person>::new()
+    ///     .graph_lookup::<Chain>()
+    ///     .from("old_staff")
+    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
+    /// assert!(chains.to_string().contains(r#""from": "old_staff""#));
+    /// ```
     pub fn from(mut self, collection: impl Into<String>) -> Self {
         self.from = Some(collection.into());
         self
     }
 
     /// Maximum number of recursions; 0 for one query. Default: no limit.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
+    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
+    /// let chains = Pipeline::<Person>::new()
+    ///     .graph_lookup::<Chain>()
+    ///     .max_depth(3)
+    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
+    /// assert!(chains.to_string().contains(r#""maxDepth": 3"#));
+    /// ```
     pub fn max_depth(mut self, depth: u32) -> Self {
         self.max_depth = Some(depth);
         self
     }
 
     /// A filter that all documents must match. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
+    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
+    /// let chains = Pipeline::<Person>::new()
+    ///     .graph_lookup::<Chain>()
+    ///     .restrict(|p| p.active().eq(true))
+    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
+    /// assert!(chains.to_string().contains(r#""restrictSearchWithMatch": {"active": {"$eq": true}}"#));
+    /// ```
     pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
         self.restrict = Some(filter(nav::<J::Foreign>()).into_document().map_err(Box::new));
         self
@@ -291,6 +358,17 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
 
     /// Starts with a value, and reads the documents whose field `to` is equal to it, then those
     /// whose field `to` is equal to the field `from` of a document that was read, and so on.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
+    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
+    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
+    /// let chains = Pipeline::<Person>::new()
+    ///     .graph_lookup::<Chain>()
+    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
+    /// assert!(chains.to_string().contains(r#""connectFromField": "boss", "connectToField": "_id""#));
+    /// ```
     pub fn on<E, A, B>(
         self,
         start: impl FnOnce(Fields<S>) -> E,

@@ -26,6 +26,15 @@ pub struct GeoNear<S> {
 
 impl<S: Model> GeoNear<S> {
     /// Documents near a point, nearest first.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::GeoNear;
+    /// # #[derive(Shape)] struct Near { #[document(flatten)] store: Store, metres: f64 }
+    /// let near = GeoNear::<Store>::new(geo::Point::new([8.54, 47.37]));
+    /// let stores = Pipeline::<Store>::new().geo_near(near, |metres| NearAdded { metres });
+    /// assert!(stores.to_string().contains(r#""near": {"type": "Point", "coordinates": [8.54, 47.37]}"#));
+    /// ```
     pub fn new(near: Point) -> Self {
         GeoNear {
             near,
@@ -41,6 +50,15 @@ impl<S: Model> GeoNear<S> {
     }
 
     /// The field with the location. Default: the only field with a `2dsphere` index.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::GeoNear;
+    /// # #[derive(Shape)] struct Near { #[document(flatten)] store: Store, metres: f64 }
+    /// let near = GeoNear::<Store>::new(geo::Point::new([8.54, 47.37])).key(|s| s.place());
+    /// let stores = Pipeline::<Store>::new().geo_near(near, |metres| NearAdded { metres });
+    /// assert!(stores.to_string().contains(r#""key": "place""#));
+    /// ```
     pub fn key<A: AsPath<Root = S, Value: Geo, Mode: Readable>>(
         self,
         field: impl FnOnce(Fields<S>) -> A,
@@ -50,16 +68,44 @@ impl<S: Model> GeoNear<S> {
     }
 
     /// Maximum distance in metres. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::GeoNear;
+    /// # #[derive(Shape)] struct Near { #[document(flatten)] store: Store, metres: f64 }
+    /// let near = GeoNear::<Store>::new(geo::Point::new([8.54, 47.37])).max_distance(500.0);
+    /// let stores = Pipeline::<Store>::new().geo_near(near, |metres| NearAdded { metres });
+    /// assert!(stores.to_string().contains(r#""maxDistance": 500.0"#));
+    /// ```
     pub fn max_distance(self, metres: f64) -> Self {
         self.set("maxDistance", metres)
     }
 
     /// Minimum distance in metres. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::GeoNear;
+    /// # #[derive(Shape)] struct Near { #[document(flatten)] store: Store, metres: f64 }
+    /// let near = GeoNear::<Store>::new(geo::Point::new([8.54, 47.37])).min_distance(10.0);
+    /// let stores = Pipeline::<Store>::new().geo_near(near, |metres| NearAdded { metres });
+    /// assert!(stores.to_string().contains(r#""minDistance": 10.0"#));
+    /// ```
     pub fn min_distance(self, metres: f64) -> Self {
         self.set("minDistance", metres)
     }
 
     /// A filter that the documents must match. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::GeoNear;
+    /// # #[derive(Shape)] struct Near { #[document(flatten)] store: Store, metres: f64 }
+    /// let near = GeoNear::<Store>::new(geo::Point::new([8.54, 47.37]))
+    ///     .filter(|s| s.name().ne(""));
+    /// let stores = Pipeline::<Store>::new().geo_near(near, |metres| NearAdded { metres });
+    /// assert!(stores.to_string().contains(r#""query": {"name": {"$ne": ""}}"#));
+    /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
         self
@@ -181,6 +227,16 @@ pub struct VectorSearch<S> {
 impl<S: Model> VectorSearch<S> {
     /// The `limit` documents whose vector is nearest to `vector`, by an index and its field. An
     /// approximate search also needs [`candidates`](VectorSearch::candidates).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::VectorSearch;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
+    /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10).exact();
+    /// let books = Pipeline::<Book>::new().vector_search(search);
+    /// assert!(books.to_string().contains(r#""index": "vectors", "path": "meaning""#));
+    /// ```
     pub fn new<A: AsPath<Root = S>>(
         index: &str,
         field: impl FnOnce(Fields<S>) -> A,
@@ -209,16 +265,49 @@ impl<S: Model> VectorSearch<S> {
 
     /// Number of vectors that an approximate search compares, at most 10,000. Recommended are 20
     /// times the limit.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::VectorSearch;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
+    /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10)
+    ///     .candidates(200);
+    /// let books = Pipeline::<Book>::new().vector_search(search);
+    /// assert!(books.to_string().contains(r#""numCandidates": 200"#));
+    /// ```
     pub fn candidates(self, count: u32) -> Self {
         self.set("numCandidates", i64::from(count))
     }
 
     /// Compare all vectors. Default: an approximate search.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::VectorSearch;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
+    /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10).exact();
+    /// let books = Pipeline::<Book>::new().vector_search(search);
+    /// assert!(books.to_string().contains(r#""exact": true"#));
+    /// ```
     pub fn exact(self) -> Self {
         self.set("exact", true)
     }
 
     /// A filter on fields of the index. Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::VectorSearch;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "books")]
+    /// # struct Book { _id: i64, meaning: Vec<f64>, year: i32 }
+    /// let search = VectorSearch::<Book>::new("vectors", |b| b.meaning(), [0.5, 0.25], 10)
+    ///     .exact()
+    ///     .filter(|b| b.year().gte(2000));
+    /// let books = Pipeline::<Book>::new().vector_search(search);
+    /// assert!(books.to_string().contains(r#""filter": {"year": {"$gte": 2000}}"#));
+    /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
         self

@@ -126,26 +126,73 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     }
 
     /// See [`Pipeline::match_`]. Conditions on the element concern one element at a time.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .match_(|_, line| line.qty().gt(1))
+    ///     .assume::<bson::Document>();
+    /// assert!(lines.to_string().contains(r#"{"$match": {"lines.qty": {"$gt": 1}}}"#));
+    /// ```
     pub fn match_(self, filter: impl FnOnce(Fields<S>, T::Nav<S, M>) -> Filter<S>) -> Self {
         self.map(|pipeline, element| pipeline.match_(|document| filter(document, element)))
     }
 
     /// See [`Pipeline::match_expr`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::expr::gt;
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .match_expr(|o, line| gt(o.total(), line.qty()))
+    ///     .assume::<bson::Document>();
+    /// assert!(lines.to_string().contains(r#"{"$expr": {"$gt": ["$total", "$lines.qty"]}}"#));
+    /// ```
     pub fn match_expr(self, condition: impl FnOnce(Fields<S>, T::Nav<S, M>) -> Expr<S, bool>) -> Self {
         self.map(|pipeline, element| pipeline.match_expr(|document| condition(document, element)))
     }
 
     /// See [`Pipeline::sort`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .sort(|_, line| line.qty().desc())
+    ///     .assume::<bson::Document>();
+    /// assert!(lines.to_string().contains(r#"{"$sort": {"lines.qty": -1}}"#));
+    /// ```
     pub fn sort<K: IntoSort<S>>(self, keys: impl FnOnce(Fields<S>, T::Nav<S, M>) -> K) -> Self {
         self.map(|pipeline, element| pipeline.sort(|document| keys(document, element)))
     }
 
     /// See [`Pipeline::limit`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .limit(9)
+    ///     .assume::<bson::Document>();
+    /// assert!(lines.to_string().contains(r#"{"$limit": 9}"#));
+    /// ```
     pub fn limit(self, count: u32) -> Self {
         self.map(|pipeline, _| pipeline.limit(count))
     }
 
     /// See [`Pipeline::project`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::expr::expr;
+    /// # #[derive(Serialize, Deserialize, Shape)] struct Sku { sku: String }
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .project(|_, line| SkuExpr { sku: expr(line.sku()) });
+    /// assert!(lines.to_string().contains(r#"{"$project": {"_id": 0, "sku": "$lines.sku"}}"#));
+    /// ```
     pub fn project<P: MakeShape<S>>(
         self,
         fields: impl FnOnce(Fields<S>, T::Nav<S, M>) -> P,
@@ -155,6 +202,18 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     }
 
     /// See [`Pipeline::group`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::expr::{expr, sum};
+    /// # #[derive(Serialize, Deserialize, Shape)]
+    /// # struct Sold { #[serde(rename = "_id")] sku: String, pieces: i64 }
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .group(|_, l| SoldGroup { sku: expr(l.sku()), pieces: sum(l.qty()) });
+    /// let group = r#"{"$group": {"_id": "$lines.sku", "pieces": {"$sum": "$lines.qty"}}}"#;
+    /// assert!(lines.to_string().contains(group));
+    /// ```
     pub fn group<G: MakeGroup<S>>(
         self,
         group: impl FnOnce(Fields<S>, T::Nav<S, M>) -> G,
@@ -164,6 +223,17 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     }
 
     /// See [`Pipeline::group_all`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::expr::sum;
+    /// # #[derive(Serialize, Deserialize, Shape)] struct All { pieces: i64 }
+    /// let lines = Pipeline::<Order>::new()
+    ///     .unwind(|o| o.lines())
+    ///     .group_all(|_, l| AllGroup { pieces: sum(l.qty()) });
+    /// let group = r#"{"$group": {"_id": null, "pieces": {"$sum": "$lines.qty"}}}"#;
+    /// assert!(lines.to_string().contains(group));
+    /// ```
     pub fn group_all<G: MakeTotal<S>>(
         self,
         group: impl FnOnce(Fields<S>, T::Nav<S, M>) -> G,
@@ -173,6 +243,13 @@ impl<In, S: Field, T: Field, C, M: Mode> Unwound<In, S, T, C, M> {
     }
 
     /// The pipeline with a type for its documents, unchecked; see [`Pipeline::assume`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// // A stage without a method follows, and `assume` states the type of its documents.
+    /// let lines = Pipeline::<Order>::new().unwind(|o| o.lines()).assume::<bson::Document>();
+    /// assert_eq!(lines.to_string(), r#"[{"$unwind": "$lines"}]"#);
+    /// ```
     pub fn assume<U: Field>(self) -> Pipeline<In, U, C> {
         self.pipeline.assume()
     }

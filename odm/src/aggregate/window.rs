@@ -186,17 +186,46 @@ impl<S: Field> Densify<S> {
     }
 
     /// Steps of a number, for a field of numbers.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Densify;
+    /// use marula::expr::Unit;
+    /// let dense = Densify::<Order>::step(100);
+    /// let orders = Pipeline::<Order>::new().densify(|o| o.total(), dense);
+    /// assert!(orders.to_string().contains(r#""step": 100"#));
+    /// ```
     pub fn step(step: impl Into<Bson>) -> Self {
         Self::new(doc! { "step": step.into() })
     }
 
     /// Steps of a number of units of time, for a field of dates.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Densify;
+    /// use marula::expr::Unit;
+    /// let dense = Densify::<Order>::every(1, Unit::Day);
+    /// let orders = Pipeline::<Order>::new().densify(|o| o.created_at(), dense);
+    /// assert!(orders.to_string().contains(r#""step": 1, "unit": "day""#));
+    /// ```
     pub fn every(count: u32, unit: Unit) -> Self {
         Self::new(doc! { "step": i64::from(count), "unit": unit.name() })
     }
 
     /// Fill each partition between its own least and greatest value. Default: between those of all
     /// documents.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Densify;
+    /// use marula::expr::Unit;
+    /// let dense = Densify::<Order>::every(1, Unit::Day)
+    ///     .partition_by(|o| o.customer())
+    ///     .within_partitions();
+    /// let orders = Pipeline::<Order>::new().densify(|o| o.created_at(), dense);
+    /// assert!(orders.to_string().contains(r#""bounds": "partition""#));
+    /// ```
     pub fn within_partitions(mut self) -> Self {
         self.bounds = Bson::from("partition");
         self
@@ -204,12 +233,30 @@ impl<S: Field> Densify<S> {
 
     /// Fill between two values, the second exclusive: numbers or dates, as the field has. Default:
     /// between the least and the greatest value of all documents.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Densify;
+    /// use marula::expr::Unit;
+    /// let dense = Densify::<Order>::step(100).between(0, 1_000);
+    /// let orders = Pipeline::<Order>::new().densify(|o| o.total(), dense);
+    /// assert!(orders.to_string().contains(r#""bounds": [0, 1000]"#));
+    /// ```
     pub fn between(mut self, from: impl Into<Bson>, to: impl Into<Bson>) -> Self {
         self.bounds = Bson::Array(vec![from.into(), to.into()]);
         self
     }
 
     /// Fill the documents of each value of a field separately. Can be repeated.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Densify;
+    /// use marula::expr::Unit;
+    /// let dense = Densify::<Order>::step(100).partition_by(|o| o.customer());
+    /// let orders = Pipeline::<Order>::new().densify(|o| o.total(), dense);
+    /// assert!(orders.to_string().contains(r#""partitionByFields": ["customer"]"#));
+    /// ```
     pub fn partition_by<A: AsPath<Root = S, Mode: Single>>(
         mut self,
         field: impl FnOnce(Fields<S>) -> A,
@@ -248,6 +295,16 @@ impl<S: Field> Default for Fill<S> {
 
 impl<S: Field> Fill<S> {
     /// No fields.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().value(|r| r.value(), 0.0);
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""output": {"value": {"value": 0.0}}"#));
+    /// ```
     pub fn new() -> Self {
         Fill {
             partition: Ok(Vec::new()),
@@ -258,6 +315,16 @@ impl<S: Field> Fill<S> {
     }
 
     /// Fill the documents of each value of a field separately. Can be repeated.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().partition_by(|r| r.sensor()).value(|r| r.value(), 0.0);
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""partitionByFields": ["sensor"]"#));
+    /// ```
     pub fn partition_by<A: AsPath<Root = S, Mode: Single>>(
         mut self,
         field: impl FnOnce(Fields<S>) -> A,
@@ -267,6 +334,16 @@ impl<S: Field> Fill<S> {
     }
 
     /// The order of the documents, for [`linear`](Fill::linear) and [`last`](Fill::last).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).last(|r| r.value());
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""sortBy": {"_id": 1}"#));
+    /// ```
     pub fn sort<K: IntoSort<S>>(mut self, keys: impl FnOnce(Fields<S>) -> K) -> Self {
         self.sort = Some(keys(nav::<S>()).into_sort());
         self
@@ -281,6 +358,16 @@ impl<S: Field> Fill<S> {
     }
 
     /// Fill a field by a value.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().value(|r| r.value(), 0.0);
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""value": {"value": 0.0}"#));
+    /// ```
     pub fn value<A, V>(self, field: impl FnOnce(Fields<S>) -> A, value: V) -> Self
     where
         A: AsPath<Root = S, Mode = Read, Value: Nullable>,
@@ -291,6 +378,16 @@ impl<S: Field> Fill<S> {
     }
 
     /// Fill a field by linear interpolation between the documents before and after.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).linear(|r| r.value());
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""value": {"method": "linear"}"#));
+    /// ```
     pub fn linear<A>(self, field: impl FnOnce(Fields<S>) -> A) -> Self
     where
         A: AsPath<Root = S, Mode = Read, Value: Nullable<Inner: crate::expr::Number>>,
@@ -299,6 +396,16 @@ impl<S: Field> Fill<S> {
     }
 
     /// Fill a field by its value in the last document before that has one.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Fill;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "readings")]
+    /// # struct Reading { _id: i64, sensor: i64, value: Option<f64> }
+    /// let fill = Fill::<Reading>::new().sort(|r| r._id().asc()).last(|r| r.value());
+    /// let readings = Pipeline::<Reading>::new().fill(fill);
+    /// assert!(readings.to_string().contains(r#""value": {"method": "locf"}"#));
+    /// ```
     pub fn last<A>(self, field: impl FnOnce(Fields<S>) -> A) -> Self
     where
         A: AsPath<Root = S, Mode = Read, Value: Nullable>,

@@ -63,12 +63,28 @@ pub struct Merge {
 
 impl Merge {
     /// The default options.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Merge;
+    /// let merge = Merge::new();
+    /// let stored = Pipeline::<Order>::new().merge_into(merge);
+    /// assert!(stored.to_string().contains(r#""into": "orders""#));
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The collection to write to. Default: that of the model.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Merge;
+    /// let merge = Merge::new().collection("archive");
+    /// let stored = Pipeline::<Order>::new().merge_into(merge);
+    /// assert!(stored.to_string().contains(r#""into": "archive""#));
+    /// ```
     #[must_use]
     pub fn collection(mut self, name: impl Into<String>) -> Self {
         self.collection = Some(name.into());
@@ -77,6 +93,14 @@ impl Merge {
 
     /// The stored names of the fields that identify a document. They need a unique index. Default:
     /// `_id`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::Merge;
+    /// let merge = Merge::new().on(["customer", "total"]);
+    /// let stored = Pipeline::<Order>::new().merge_into(merge);
+    /// assert!(stored.to_string().contains(r#""on": ["customer", "total"]"#));
+    /// ```
     #[must_use]
     pub fn on<N: Into<String>>(mut self, fields: impl IntoIterator<Item = N>) -> Self {
         self.on = fields.into_iter().map(Into::into).collect();
@@ -84,6 +108,14 @@ impl Merge {
     }
 
     /// What to do with a document that exists. Default: replace it.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::{Merge, WhenMatched};
+    /// let merge = Merge::new().when_matched(WhenMatched::KeepExisting);
+    /// let stored = Pipeline::<Order>::new().merge_into(merge);
+    /// assert!(stored.to_string().contains(r#""whenMatched": "keepExisting""#));
+    /// ```
     #[must_use]
     pub fn when_matched(mut self, action: WhenMatched) -> Self {
         self.when_matched = action;
@@ -91,6 +123,14 @@ impl Merge {
     }
 
     /// What to do with a document that does not exist. Default: insert it.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::aggregate::{Merge, WhenNotMatched};
+    /// let merge = Merge::new().when_not_matched(WhenNotMatched::Discard);
+    /// let stored = Pipeline::<Order>::new().merge_into(merge);
+    /// assert!(stored.to_string().contains(r#""whenNotMatched": "discard""#));
+    /// ```
     #[must_use]
     pub fn when_not_matched(mut self, action: WhenNotMatched) -> Self {
         self.when_not_matched = action;

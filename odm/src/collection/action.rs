@@ -15,7 +15,15 @@ macro_rules! forward_options {
         )*
     ) => {
         forward_options! { @setter $field
-            /// Sets all options. Replaces those that were set before.
+            /// Sets all options. Replaces those that were set before. For example, of a query:
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// use marula::driver::options::FindOptions;
+            /// let options = FindOptions::default().batch_size(100).comment("report");
+            /// assert_eq!(orders.find_all().with_options(options).await?.len(), 3);
+            /// # Ok(()) });
+            /// ```
             with_options: plain $Options
         }
         forward_options! { @filter $field [$($without)?]
@@ -25,6 +33,14 @@ macro_rules! forward_options {
             /// Runs the action in this session, and in its transaction if one is in progress.
             /// Awaiting the action fails if the session has ended or belongs to another client, and
             /// if the write concern is unacknowledged. Default: an implicit session.
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let mut session = client.start_session().await?;
+            /// orders.insert_one(&order(4)).session(&mut session).await?;
+            /// assert!(orders.find_by_id(4).session(&mut session).await?.is_some());
+            /// # Ok(()) });
+            /// ```
         }
     };
     (@session options $(#[$doc:meta])*) => {

@@ -177,12 +177,27 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Inserts a document, as [`Collection::insert_one`] does. It is encoded when it is added.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().insert(&order(4)).await?.inserted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn insert(self, document: &D) -> Self {
         let model = insert(self.collection, document);
         self.push("insert", model)
     }
 
     /// Updates one document that matches, as [`Collection::update_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(
+    ///     orders.bulk().update_one(|o| o.id().eq(1), |o| o.total().inc(1)).await?.modified_count,
+    ///     1
+    /// );
+    /// # Ok(()) });
+    /// ```
     pub fn update_one<U: IntoUpdate<D>>(
         self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -194,6 +209,12 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Updates the document with this id, as [`Collection::update_by_id`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().update_by_id(1, |o| o.total().inc(1)).await?.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn update_by_id<U: IntoUpdate<D>>(
         self,
         id: impl IntoValue<D::Id>,
@@ -210,6 +231,15 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Updates all documents that match, as [`Collection::update_many`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(
+    ///     orders.bulk().update_many(|o| o.id().eq(1), |o| o.total().inc(1)).await?.modified_count,
+    ///     1
+    /// );
+    /// # Ok(()) });
+    /// ```
     pub fn update_many<U: IntoUpdate<D>>(
         self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -222,6 +252,15 @@ impl<'a, D: Model> Bulk<'a, D> {
 
     /// Updates one document that matches, or inserts one, as [`Collection::update_one`] does with
     /// [`upsert`](crate::collection::UpdateOne::upsert).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(
+    ///     orders.bulk().upsert_one(|o| o.id().eq(9), |o| o.total().set(1)).await?.upserted_ids.len(),
+    ///     1
+    /// );
+    /// # Ok(()) });
+    /// ```
     pub fn upsert_one<U: IntoUpdate<D>>(
         self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -233,12 +272,27 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Replaces one document that matches, as [`Collection::replace_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(
+    ///     orders.bulk().replace_one(|o| o.customer().eq(1), &order(1)).await?.matched_count,
+    ///     1
+    /// );
+    /// # Ok(()) });
+    /// ```
     pub fn replace_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>, document: &D) -> Self {
         let model = replace(self.collection, filter_of(filter), document);
         self.push("replace_one", model)
     }
 
     /// Replaces the stored document with the same id, as [`Collection::replace`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().replace(&order(1)).await?.matched_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn replace(self, document: &D) -> Self {
         let model = replace(self.collection, by_id_of(self.collection, document), document);
         self.push("replace", model)
@@ -247,24 +301,48 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// Replaces the stored document with the same id, or inserts the document, as
     /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
     /// fails with a duplicate key of `_id`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().save(&order(9)).await?.upserted_ids.len(), 1);
+    /// # Ok(()) });
+    /// ```
     pub fn save(self, document: &D) -> Self {
         let model = save::model(self.collection, document);
         self.push("save", model)
     }
 
     /// Deletes one document that matches, as [`Collection::delete_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().delete_one(|o| o.id().eq(1)).await?.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         let model = delete(self.collection, filter_of(filter), false);
         self.push("delete_one", model)
     }
 
     /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().delete_by_id(1).await?.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_by_id(self, id: impl IntoValue<D::Id>) -> Self {
         let model = delete(self.collection, by_id(self.collection, id), false);
         self.push("delete_by_id", model)
     }
 
     /// Deletes all documents that match, as [`Collection::delete_many`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.bulk().delete_many(|o| o.id().eq(1)).await?.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_many(self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         let model = delete(self.collection, filter_of(filter), true);
         self.push("delete_many", model)
@@ -272,6 +350,14 @@ impl<'a, D: Model> Bulk<'a, D> {
 
     /// Adds a write of the driver, for options without a typed method, such as `hint`. It is sent
     /// unchecked.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use marula::driver::WriteModel;
+    /// let raw = WriteModel::update_one(doc! { "_id": 1 }, doc! { "$inc": { "total": 1 } });
+    /// assert_eq!(orders.bulk().raw(raw).await?.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn raw(self, model: WriteModel) -> Self {
         self.push("raw", Ok(model))
     }

@@ -48,12 +48,26 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Inserts a document, as [`Collection::insert_one`] does. It is encoded when it is added.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().insert(&orders, &order(4)).await?;
+    /// assert_eq!(done.inserted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn insert<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
         let model = bulk::insert(collection, document);
         self.push(collection, "insert", model)
     }
 
     /// Updates one document that matches, as [`Collection::update_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().update_one(&orders, |o| o.id().eq(1), |o| o.total().inc(1)).await?;
+    /// assert_eq!(done.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn update_one<D: Model, U: IntoUpdate<D>>(
         self,
         collection: &Collection<D>,
@@ -66,6 +80,13 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Updates the document with this id, as [`Collection::update_by_id`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().update_by_id(&orders, 1, |o| o.total().inc(1)).await?;
+    /// assert_eq!(done.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn update_by_id<D: Model, U: IntoUpdate<D>>(
         self,
         collection: &Collection<D>,
@@ -78,6 +99,13 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Updates all documents that match, as [`Collection::update_many`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().update_many(&orders, |o| o.id().eq(1), |o| o.total().inc(1)).await?;
+    /// assert_eq!(done.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn update_many<D: Model, U: IntoUpdate<D>>(
         self,
         collection: &Collection<D>,
@@ -91,6 +119,13 @@ impl<'a> ClientBulk<'a> {
 
     /// Updates one document that matches, or inserts one, as [`Collection::update_one`] does with
     /// [`upsert`](crate::collection::UpdateOne::upsert).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().upsert_one(&orders, |o| o.id().eq(9), |o| o.total().set(1)).await?;
+    /// assert_eq!(done.upserted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn upsert_one<D: Model, U: IntoUpdate<D>>(
         self,
         collection: &Collection<D>,
@@ -103,6 +138,13 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Replaces one document that matches, as [`Collection::replace_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().replace_one(&orders, |o| o.customer().eq(1), &order(1)).await?;
+    /// assert_eq!(done.matched_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn replace_one<D: Model>(
         self,
         collection: &Collection<D>,
@@ -114,6 +156,13 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Replaces the stored document with the same id, as [`Collection::replace`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().replace(&orders, &order(1)).await?;
+    /// assert_eq!(done.matched_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn replace<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
         let model = bulk::replace(collection, bulk::by_id_of(collection, document), document);
         self.push(collection, "replace", model)
@@ -122,12 +171,26 @@ impl<'a> ClientBulk<'a> {
     /// Replaces the stored document with the same id, or inserts the document, as
     /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
     /// fails with a duplicate key of `_id`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().save(&orders, &order(9)).await?;
+    /// assert_eq!(done.upserted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn save<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
         let model = save::model(collection, document);
         self.push(collection, "save", model)
     }
 
     /// Deletes one document that matches, as [`Collection::delete_one`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().delete_one(&orders, |o| o.id().eq(1)).await?;
+    /// assert_eq!(done.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_one<D: Model>(
         self,
         collection: &Collection<D>,
@@ -138,12 +201,26 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Deletes the document with this id, as [`Collection::delete_by_id`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().delete_by_id(&orders, 1).await?;
+    /// assert_eq!(done.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_by_id<D: Model>(self, collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Self {
         let model = bulk::delete(collection, bulk::by_id(collection, id), false);
         self.push(collection, "delete_by_id", model)
     }
 
     /// Deletes all documents that match, as [`Collection::delete_many`] does.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = client.bulk().delete_many(&orders, |o| o.id().eq(1)).await?;
+    /// assert_eq!(done.deleted_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_many<D: Model>(
         self,
         collection: &Collection<D>,

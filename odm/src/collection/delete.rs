@@ -54,6 +54,13 @@ impl<'a, D: Model> Delete<'a, D> {
     /// call always fails with [`Error::NotFound`](crate::Error::NotFound), even if documents were
     /// deleted.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let missing = orders.delete_by_id(99).required().await;
+    /// assert!(matches!(missing, Err(Error::NotFound { .. })));
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) if no document matches,
     /// [`Error::InvalidFilter`](crate::Error::InvalidFilter), and

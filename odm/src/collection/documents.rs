@@ -45,6 +45,15 @@ impl<D: Field + DeserializeOwned> Documents<D> {
 
     /// The next document, or `None` at the end. Decoded from the received bytes without a copy.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut all = orders.find_all().stream().await?;
+    /// while let Some(order) = all.try_next().await? {
+    ///     println!("{}", order.id);
+    /// }
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Cancel safety
     /// If the future is dropped while a `getMore` is running, the batch is lost, and the next call
     /// returns an error. To cancel a read without losing documents, read the [`Stream`].
@@ -75,6 +84,13 @@ impl<D: Field + DeserializeOwned> Documents<D> {
     /// The next document of the current batch, or of the batch of one `getMore`. `None` at the end,
     /// and if that batch is empty, so that a call sends at most one command.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut all = orders.find_all().batch_size(2).stream().await?;
+    /// assert!(all.next_if_any().await?.is_some());
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Cancel safety
     /// As [`try_next`](Documents::try_next).
     ///
@@ -92,6 +108,13 @@ impl<D: Field + DeserializeOwned> Documents<D> {
 
     /// All remaining documents, in memory at the same time.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let rest: Vec<Order> = orders.find_all().stream().await?.try_collect().await?;
+    /// assert_eq!(rest.len(), 3);
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// The first error of [`try_next`](Documents::try_next).
     pub async fn try_collect(mut self) -> Result<Vec<D>> {
@@ -103,6 +126,13 @@ impl<D: Field + DeserializeOwned> Documents<D> {
     }
 
     /// The driver's cursor, which returns the raw documents.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut cursor = orders.find_all().stream().await?.into_cursor();
+    /// assert!(cursor.advance().await?);
+    /// # Ok(()) });
+    /// ```
     pub fn into_cursor(self) -> Cursor<RawDocumentBuf> {
         self.cursor
     }

@@ -92,6 +92,12 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     crate::driver::__find_options! { forward_options { options: FindOptions } }
 
     /// Maximum number of documents to find; 0 for all documents. Default: 0.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.find_all().limit(2).await?.len(), 2);
+    /// # Ok(()) });
+    /// ```
     pub fn limit(mut self, limit: u32) -> Self {
         self.options = self.options.limit(i64::from(limit));
         self
@@ -116,12 +122,26 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
 
     /// The order of the documents: a key, a tuple of keys, or a `Vec` of keys, which have the same
     /// type after [`.erased()`](crate::sort::SortKey::erased). Default: no particular order.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let sorted = orders.find_all().sort(|o| (o.status().asc(), o.total().desc())).await?;
+    /// assert_eq!(sorted[0].total, 300);
+    /// # Ok(()) });
+    /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
     }
 
     /// The driver's action with the filter and the options, for options without a typed setter.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut cursor = orders.find(|o| o.total().gt(100)).into_driver()?.show_record_id(true).await?;
+    /// assert!(cursor.advance().await?);
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter
@@ -163,6 +183,15 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// Sends the query and returns a stream of the documents, which requests further batches as it
     /// is read.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut all = orders.find_all().batch_size(2).stream().await?;
+    /// while let Some(order) = all.try_next().await? {
+    ///     println!("{}", order.id);
+    /// }
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub fn stream(self) -> impl Future<Output = Result<Documents<T>>> + Send + use<'a, D, T> {
@@ -178,6 +207,12 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// Reads all documents into memory. For results of unknown size use [`stream`](Find::stream) or
     /// a [`limit`](Find::limit).
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.find(|o| o.total().gt(100)).all().await?.len(), 2);
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
     pub async fn all(self) -> Result<Vec<T>> {
@@ -187,6 +222,13 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// Reads the first document in the order of [`sort`](Find::sort). `None` if no document
     /// matches. Replaces a limit that was set.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let newest = orders.find_all().sort(|o| o.created_at().desc()).first().await?;
+    /// assert_eq!(newest.map(|o| o.id), Some(3));
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// The [errors of the action](Collection#errors).
     pub async fn first(self) -> Result<Option<T>> {
@@ -194,6 +236,14 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     }
 
     /// Reads the only document that matches. Replaces a limit that was set.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.find(|o| o.customer().eq(2)).one().await?.id, 2);
+    /// let several = orders.find_all().one().await;
+    /// assert!(matches!(several, Err(Error::MoreThanOne { .. })));
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`] if no document matches, [`Error::MoreThanOne`] if more than one does;
@@ -220,6 +270,13 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// otherwise pages can overlap. The server reads and skips all earlier pages: for long lists
     /// use [`keyset`](Find::keyset). Replaces a limit and a skip that were set. The filter cannot
     /// contain [`near`](crate::FilterOps::near), as for [`Collection::count`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let page = orders.find_all().sort(|o| o.id().asc()).page(0, 2).await?;
+    /// assert_eq!((page.items.len(), page.total, page.pages()), (2, 3, 2));
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the size is 0, or if `number * size` exceeds `i64::MAX`;

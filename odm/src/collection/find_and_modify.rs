@@ -3,19 +3,19 @@
 use std::pin::Pin;
 
 use crate::bson::RawDocumentBuf;
-use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::collection::{Collection, filter_of};
 use crate::driver;
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
 };
 use crate::error::Result;
-use crate::filter::Conditions;
+use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
@@ -26,6 +26,44 @@ use crate::update::{DocumentItem, Update};
 type Sending<'a> = Pin<Box<dyn Future<Output = driver::Result<Option<RawDocumentBuf>>> + Send + 'a>>;
 /// The future of a replacement, which can be followed by a check of the version.
 type Replacing<'a> = Pin<Box<dyn Future<Output = Result<Option<RawDocumentBuf>>> + Send + 'a>>;
+
+impl<D: Model> Collection<D> {
+    /// Deletes one document and returns it. The output of the action is `None` if no document
+    /// matches; see [`required`](FindOneAndDelete::required).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let deleted = orders.find_one_and_delete(|o| o.total().lt(150)).required().await?;
+    /// assert_eq!(deleted.id, 1);
+    /// # Ok(()) });
+    /// ```
+    pub fn find_one_and_delete(
+        &self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+    ) -> FindOneAndDelete<'_, D> {
+        FindOneAndDelete::new(self, filter_of(filter))
+    }
+
+    /// Replaces one document and returns it, as it was before the replacement unless
+    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
+    /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
+    /// `document` see [`replace_one`](Collection::replace_one).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let cheaper = Order { total: 50, ..order(1) };
+    /// let before = orders.find_one_and_replace(|o| o.id().eq(1), &cheaper).required().await?;
+    /// assert_eq!(before.total, 100);
+    /// # Ok(()) });
+    /// ```
+    pub fn find_one_and_replace(
+        &self,
+        filter: impl FnOnce(Fields<D>) -> Filter<D>,
+        document: &D,
+    ) -> FindOneAndReplace<'_, D> {
+        FindOneAndReplace::new(self, filter_of(filter), document.into())
+    }
+}
 
 /// An action that returns one document.
 macro_rules! find_and_modify {
@@ -65,6 +103,20 @@ macro_rules! find_and_modify {
 
         impl<'a, D: Model, T: Output> $name<'a, D, T> {
             /// Returns only the fields of a [`Projection`](derive@crate::Projection).
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// #[derive(Deserialize, Projection)]
+            /// #[document(of = Order)]
+            /// struct Total {
+            ///     total: i64,
+            /// }
+            /// let before = orders
+            ///     .find_one_and_update(|o| o.id().eq(1), |o| o.total().inc(1))
+            ///     .select::<Total>();
+            /// assert_eq!(before.required().await?.total, 100);
+            /// # Ok(()) });
+            /// ```
             pub fn select<P: Projection<D> + Output>(self) -> $name<'a, D, P> {
                 let (filter, options) = match projection::document::<P, D>() {
                     Ok(projection) => (self.filter, self.options.projection(projection)),
@@ -84,6 +136,14 @@ macro_rules! find_and_modify {
 
             /// The order of the matching documents, the first of which is changed. Default: no
             /// particular order.
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let oldest = orders.find_one_and_delete(|o| o.status().eq(Status::Open))
+            ///     .sort(|o| o.created_at().asc());
+            /// assert_eq!(oldest.required().await?.id, 1);
+            /// # Ok(()) });
+            /// ```
             pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
                 self.options = self.options.sort(keys(D::fields()).into_sort());
                 self
@@ -95,6 +155,13 @@ macro_rules! find_and_modify {
             /// Requires an acknowledged write concern. With `w: 0` the server returns no document,
             /// and the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if
             /// a document was changed.
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let missing = orders.find_one_and_delete(|o| o.id().eq(99)).required().await;
+            /// assert!(matches!(missing, Err(Error::NotFound { .. })));
+            /// # Ok(()) });
+            /// ```
             ///
             /// # Errors
             /// [`Error::NotFound`](crate::Error::NotFound) if no document is returned; otherwise
@@ -217,6 +284,15 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     /// of these, and with [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a
     /// field of an enum variant: a document with another variant does not match, and the upsert
     /// would insert a second document.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let update = Update::raw(doc! { "$setOnInsert": { "total": 1 } });
+    /// let change = orders.find_one_and_update(|o| o.id().eq(9), |_| update);
+    /// assert!(change.upsert(true).await?.is_none()); // the document before the change
+    /// assert_eq!(orders.estimated_count().await?, 4);
+    /// # Ok(()) });
+    /// ```
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
@@ -225,6 +301,15 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
     /// Adds filters for the `$[identifier]` segments of a raw update:
     /// `[doc! { "line.sku": "tea" }]` for `lines.$[line].qty`. The identifiers `f0`, `f1` … are
     /// those of [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional). Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let update = Update::raw(doc! { "$inc": { "lines.$[line].qty": 1 } });
+    /// let change = orders.find_one_and_update(|o| o.id().eq(1), |_| update);
+    /// let after = change.raw_array_filters([doc! { "line.sku": "tea" }]).returning_new();
+    /// assert_eq!(after.required().await?.lines[0].qty, 3);
+    /// # Ok(()) });
+    /// ```
     pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
         let filters = filters.into_iter().map(DocumentItem::into_document);
         self.options = self.options.add_array_filters(filters);
@@ -254,6 +339,14 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
 
 impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
     /// Returns the document as it is after the change. Default: as it was before.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let cheaper = Order { total: 50, ..order(1) };
+    /// let after = orders.find_one_and_replace(|o| o.id().eq(1), &cheaper).returning_new();
+    /// assert_eq!(after.required().await?.total, 50);
+    /// # Ok(()) });
+    /// ```
     pub fn returning_new(self) -> Self {
         self.return_document(ReturnDocument::After)
     }
@@ -262,6 +355,15 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
     ///
     /// Its id is that of the replacement or of the filter. The call fails with
     /// [`Error::MissingId`](crate::Error::MissingId) if neither has one.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let inserted = orders.find_one_and_replace(|o| o.id().eq(9), &order(9))
+    ///     .upsert(true)
+    ///     .returning_new();
+    /// assert_eq!(inserted.required().await?.id, 9);
+    /// # Ok(()) });
+    /// ```
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self

@@ -197,6 +197,13 @@ impl<D: Model> Collection<D> {
     /// is not changed. The call fails with [`Error::MissingId`] if the model has no source.
     ///
     /// Fails with [`Error::Validation`] and [`Error::Hook`] if the model declares these.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let result = orders.insert_one(&order(4)).await?;
+    /// assert_eq!(result.inserted_id, 4_i64.into());
+    /// # Ok(()) });
+    /// ```
     pub fn insert_one<'a>(&'a self, document: &'a D) -> InsertOne<'a, D> {
         InsertOne::new(self, document)
     }
@@ -207,6 +214,13 @@ impl<D: Model> Collection<D> {
     /// Without documents, nothing is sent, and the output is empty. The documents are inserted in
     /// order until one fails, unless [`ordered`](InsertMany::ordered) is set to false. Documents that
     /// were inserted before an error stay inserted.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// orders.insert_many((4..=6).map(order)).await?; // documents, or references to them
+    /// assert_eq!(orders.estimated_count().await?, 6);
+    /// # Ok(()) });
+    /// ```
     pub fn insert_many<'a>(
         &'a self,
         documents: impl IntoIterator<Item: Insertable<'a, D>>,
@@ -220,6 +234,13 @@ impl<D: Model> Collection<D> {
     ///
     /// The query is run by [`all`](Find::all), [`first`](Find::first), [`one`](Find::one),
     /// [`stream`](Find::stream), [`page`](Find::page) or [`keyset`](Find::keyset).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let large = orders.find(|o| o.total().gt(100) & o.tags().size(0)).sort(|o| o.total().desc()).await?;
+    /// assert_eq!(large.len(), 2);
+    /// # Ok(()) });
+    /// ```
     pub fn find(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Find<'_, D> {
         Find::new(self, filter_of(filter))
     }
@@ -242,39 +263,15 @@ impl<D: Model> Collection<D> {
     }
 
     /// Finds all documents of the collection. A filter can be added with [`Find::filter`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let newest = orders.find_all().sort(|o| o.created_at().desc()).limit(2).await?;
+    /// assert_eq!(newest.len(), 2);
+    /// # Ok(()) });
+    /// ```
     pub fn find_all(&self) -> Find<'_, D> {
         Find::new(self, Ok(Conditions::none()))
-    }
-
-    /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the
-    /// action is `None` if no document matches; [`required`](FindOne::required) makes that an
-    /// error.
-    pub fn find_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOne<'_, D> {
-        FindOne::new(self, filter_of(filter))
-    }
-
-    /// Finds the document with this id. The output of the action is `None` if there is none;
-    /// [`required`](FindOne::required) makes that an error. The call fails with
-    /// [`Error::MissingId`] if the id is `None`.
-    pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
-        FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
-    }
-
-    /// The exact number of documents that match. It runs an aggregation, which does not support
-    /// [`near`](crate::FilterOps::near): use [`geo_within`](crate::FilterOps::geo_within).
-    pub fn count(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Count<'_, D> {
-        Count::new(self, filter_of(filter))
-    }
-
-    /// Counts all documents from the metadata of the collection, also soft-deleted ones. Fast; inexact
-    /// after an unclean shutdown, and on a sharded cluster with orphaned documents.
-    pub fn estimated_count(&self) -> EstimatedCount<'_> {
-        EstimatedCount::new(self)
-    }
-
-    /// Whether a document matches. Reads at most one document, and of it only the `_id`.
-    pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
-        Exists::new(self, filter_of(filter))
     }
 
     /// The distinct values of a field in the documents that match. For an array give the path of
@@ -285,6 +282,13 @@ impl<D: Model> Collection<D> {
     /// For a field of an enum variant only documents with this variant are read. The call fails
     /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
     /// variant with a tag inside an array, because `distinct` cannot select elements.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let skus: Vec<String> = orders.distinct(|o| o.lines().sku(), |o| o.total().gt(0)).await?;
+    /// assert_eq!(skus, ["cup", "tea"]);
+    /// # Ok(()) });
+    /// ```
     pub fn distinct<A: AsPath<Root = D, Mode: Readable>>(
         &self,
         field: impl FnOnce(Fields<D>) -> A,
@@ -299,6 +303,16 @@ impl<D: Model> Collection<D> {
     /// every write, a filter that was combined from no conditions is rejected with
     /// [`Error::InvalidFilter`]; see [`Filter::everything`]. An update without operators is
     /// rejected with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let paid = orders.update_one(
+    ///     |o| o.id().eq(1) & o.status().eq(Status::Open),
+    ///     |o| (o.status().set(Status::Paid), o.tags().push("paid")),
+    /// );
+    /// assert_eq!(paid.await?.modified_count, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn update_one<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -310,6 +324,13 @@ impl<D: Model> Collection<D> {
     /// Updates the document with this id. It is not an error if there is none; see
     /// [`required`](UpdateOne::required). The call fails with [`Error::MissingId`] if the id is
     /// `None`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// orders.update_by_id(1, |o| o.total().inc(50)).required().await?;
+    /// assert_eq!(orders.find_by_id(1).required().await?.total, 150);
+    /// # Ok(()) });
+    /// ```
     pub fn update_by_id<U: IntoUpdate<D>>(
         &self,
         id: impl IntoValue<D::Id>,
@@ -326,6 +347,13 @@ impl<D: Model> Collection<D> {
     ///
     /// To update all documents of the collection use [`Filter::everything`]: a filter that was
     /// combined from no conditions is rejected with [`Error::InvalidFilter`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let done = orders.update_many(|o| o.total().lt(250), |o| o.tags().add_to_set("small")).await?;
+    /// assert_eq!(done.modified_count, 2);
+    /// # Ok(()) });
+    /// ```
     pub fn update_many<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -340,6 +368,13 @@ impl<D: Model> Collection<D> {
     /// the id of the stored document; a different one is an error of the server. It is not an error
     /// if no document matches; see [`required`](Replace::required). A filter that was combined from
     /// no conditions is rejected with [`Error::InvalidFilter`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let paid = Order { status: Status::Paid, ..order(1) };
+    /// orders.replace_one(|o| o.id().eq(1) & o.status().eq(Status::Open), &paid).required().await?;
+    /// # Ok(()) });
+    /// ```
     pub fn replace_one<'a>(
         &'a self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
@@ -355,6 +390,14 @@ impl<D: Model> Collection<D> {
     /// [`required`](Replace::required) this is an error. If the model has a
     /// [version](derive@crate::Document#maintained-fields) that is not that of the stored document,
     /// the call fails with [`Error::VersionConflict`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut order = orders.find_by_id(1).required().await?;
+    /// order.note = Some("ring twice".to_owned());
+    /// orders.replace(&order).required().await?;
+    /// # Ok(()) });
+    /// ```
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
         Replace::new(
             self,
@@ -366,6 +409,12 @@ impl<D: Model> Collection<D> {
     /// Deletes one document that matches. The output of the action is the number of deleted
     /// documents, 0 or 1; see [`required`](Delete::required). A filter that was combined from no
     /// conditions is rejected with [`Error::InvalidFilter`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.delete_one(|o| o.status().eq(Status::Open)).await?, 1);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D> {
         Delete::new(self, filter_of(filter), false)
     }
@@ -373,6 +422,13 @@ impl<D: Model> Collection<D> {
     /// Deletes the document with this id. It is not an error if there is none; see
     /// [`required`](Delete::required). The call fails with [`Error::MissingId`] if the id is
     /// `None`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// orders.delete_by_id(1).required().await?;
+    /// assert_eq!(orders.delete_by_id(1).await?, 0);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_by_id(&self, id: impl IntoValue<D::Id>) -> Delete<'_, D> {
         Delete::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT), false)
     }
@@ -405,32 +461,22 @@ impl<D: Model> Collection<D> {
     /// `None` if no document matches; see [`required`](FindOneAndUpdate::required).
     ///
     /// With an unacknowledged write concern (`w: 0`) the output is always `None`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let taken = orders
+    ///     .find_one_and_update(|o| o.status().eq(Status::Open), |o| o.status().set(Status::Paid))
+    ///     .sort(|o| o.created_at().asc())
+    ///     .returning_new()
+    ///     .await?;
+    /// assert_eq!(taken.map(|o| (o.id, o.status)), Some((1, Status::Paid)));
+    /// # Ok(()) });
+    /// ```
     pub fn find_one_and_update<U: IntoUpdate<D>>(
         &self,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         update: impl FnOnce(Fields<D>) -> U,
     ) -> FindOneAndUpdate<'_, D> {
         FindOneAndUpdate::new(self, filter_of(filter), update(D::fields()).into_update())
-    }
-
-    /// Deletes one document and returns it. The output of the action is `None` if no document
-    /// matches; see [`required`](FindOneAndDelete::required).
-    pub fn find_one_and_delete(
-        &self,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-    ) -> FindOneAndDelete<'_, D> {
-        FindOneAndDelete::new(self, filter_of(filter))
-    }
-
-    /// Replaces one document and returns it, as it was before the replacement unless
-    /// [`returning_new`](FindOneAndReplace::returning_new) is called. The output of the action is
-    /// `None` if no document matches; see [`required`](FindOneAndReplace::required). For the id of
-    /// `document` see [`replace_one`](Collection::replace_one).
-    pub fn find_one_and_replace(
-        &self,
-        filter: impl FnOnce(Fields<D>) -> Filter<D>,
-        document: &D,
-    ) -> FindOneAndReplace<'_, D> {
-        FindOneAndReplace::new(self, filter_of(filter), document.into())
     }
 }

@@ -56,6 +56,13 @@ impl<T> Page<T> {
 
     /// Number of pages, from [`total`](Page::total) and [`size`](Page::size). 0 if no document
     /// matches.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let page = orders.find_all().sort(|o| o.id().asc()).page(1, 2).await?;
+    /// assert_eq!(page.pages(), 2);
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.total.div_ceil(self.size.max(1).into())

@@ -7,21 +7,88 @@ use std::task::{Context, Poll, ready};
 use serde::de::DeserializeOwned;
 
 use crate::bson::{Bson, RawDocumentBuf, doc};
-use crate::collection::Collection;
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs, value_at};
+use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
 use crate::driver::options::{
     CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
 };
 use crate::error::{Error, Result};
-use crate::filter::Conditions;
+use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::path::field::Field;
 use crate::path::{RawPath, check_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
+use crate::value::IntoValue;
+
+impl<D: Model> Collection<D> {
+    /// Finds one document: the first in the order of [`sort`](FindOne::sort). The output of the
+    /// action is `None` if no document matches; [`required`](FindOne::required) makes that an
+    /// error.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let open = orders.find_one(|o| o.status().eq(Status::Open)).sort(|o| o.total().desc()).await?;
+    /// assert_eq!(open.map(|o| o.id), Some(3));
+    /// # Ok(()) });
+    /// ```
+    pub fn find_one(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> FindOne<'_, D> {
+        FindOne::new(self, filter_of(filter))
+    }
+
+    /// Finds the document with this id. The output of the action is `None` if there is none;
+    /// [`required`](FindOne::required) makes that an error. The call fails with
+    /// [`Error::MissingId`] if the id is `None`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let order = orders.find_by_id(1).required().await?;
+    /// assert_eq!(order.total, 100);
+    /// assert!(orders.find_by_id(99).await?.is_none());
+    /// # Ok(()) });
+    /// ```
+    pub fn find_by_id(&self, id: impl IntoValue<D::Id>) -> FindOne<'_, D> {
+        FindOne::new(self, self.id_filter(id.into_value(), NULL_ARGUMENT))
+    }
+
+    /// The exact number of documents that match. It runs an aggregation, which does not support
+    /// [`near`](crate::FilterOps::near): use [`geo_within`](crate::FilterOps::geo_within).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.count(|o| o.total().gt(100)).await?, 2);
+    /// # Ok(()) });
+    /// ```
+    pub fn count(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Count<'_, D> {
+        Count::new(self, filter_of(filter))
+    }
+
+    /// Counts all documents from the metadata of the collection, also soft-deleted ones. Fast; inexact
+    /// after an unclean shutdown, and on a sharded cluster with orphaned documents.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.estimated_count().await?, 3);
+    /// # Ok(()) });
+    /// ```
+    pub fn estimated_count(&self) -> EstimatedCount<'_> {
+        EstimatedCount::new(self)
+    }
+
+    /// Whether a document matches. Reads at most one document, and of it only the `_id`.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert!(orders.exists(|o| o.lines().sku().eq("tea")).await?);
+    /// # Ok(()) });
+    /// ```
+    pub fn exists(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Exists<'_, D> {
+        Exists::new(self, filter_of(filter))
+    }
+}
 
 /// Finds one document. Output: the document, if one matches. See [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
@@ -75,6 +142,13 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
 
     /// The order of the matching documents, the first of which is returned. Default: no particular
     /// order.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let largest = orders.find_one(|o| o.total().gt(0)).sort(|o| o.total().desc()).await?;
+    /// assert_eq!(largest.map(|o| o.total), Some(300));
+    /// # Ok(()) });
+    /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.action = self
             .action
@@ -95,6 +169,13 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
 
     /// Runs the action. Output: the document as stored, not decoded; `None` if no document matches.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let raw = orders.find_by_id(1).raw().await?.expect("a document");
+    /// assert_eq!(raw.get_i64("total")?, 100);
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// The [errors of the action](Collection#errors), except [`Error::Decode`].
     pub async fn raw(self) -> Result<Option<RawDocumentBuf>> {
@@ -103,6 +184,13 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     }
 
     /// Runs the action, which must find a document.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert_eq!(orders.find_by_id(1).required().await?.id, 1);
+    /// assert!(matches!(orders.find_by_id(99).required().await, Err(Error::NotFound { .. })));
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::NotFound`] if no document matches; otherwise the

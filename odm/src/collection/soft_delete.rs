@@ -127,6 +127,22 @@ impl<D: Model> Collection<D> {
 
     /// Removes all documents that match from the collection: those that the handle finds, by default
     /// live documents. The output of the action is their number.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "notes", soft_delete = deleted_at)]
+    /// struct Note {
+    ///     _id: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    /// let notes = db.collection::<Note>();
+    /// notes.insert_one(&Note { _id: 1, deleted_at: None }).await?;
+    ///
+    /// notes.delete_permanently(|n| n._id().eq(1)).required().await?;
+    /// assert_eq!(notes.with_deleted().count(|_| Filter::everything()).await?, 0);
+    /// # Ok(()) });
+    /// ```
     pub fn delete_permanently(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Delete<'_, D>
     where
         D: SoftDelete,
@@ -136,6 +152,23 @@ impl<D: Model> Collection<D> {
 
     /// Makes all soft-deleted documents that match live again: sets the field of `soft_delete` to
     /// null. The output of the action contains their number.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "notes", soft_delete = deleted_at)]
+    /// struct Note {
+    ///     _id: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    /// let notes = db.collection::<Note>();
+    /// notes.insert_one(&Note { _id: 1, deleted_at: None }).await?;
+    ///
+    /// notes.delete_by_id(1).await?;
+    /// notes.restore(|n| n._id().eq(1)).await?;
+    /// assert!(notes.find_by_id(1).await?.is_some());
+    /// # Ok(()) });
+    /// ```
     pub fn restore(&self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> UpdateMany<'_, D>
     where
         D: SoftDelete,

@@ -44,6 +44,13 @@ macro_rules! required {
         /// the call always fails with [`Error::NotFound`](crate::Error::NotFound), even if a
         /// document was written.
         ///
+        /// ```
+        /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+        /// let missing = orders.update_by_id(99, |o| o.total().inc(1)).required().await;
+        /// assert!(matches!(missing, Err(Error::NotFound { .. })));
+        /// # Ok(()) });
+        /// ```
+        ///
         /// # Errors
         /// [`Error::NotFound`](crate::Error::NotFound) if no document matches and none is inserted;
         /// otherwise the [errors of the action](Collection#errors).
@@ -92,6 +99,14 @@ macro_rules! updates {
             /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) if it changes a field of an
             /// enum variant: a document with another variant does not match, and the upsert would
             /// insert a second document.
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let update = Update::raw(doc! { "$setOnInsert": { "total": 1 } });
+            /// let result = orders.update_one(|o| o.id().eq(9), |_| update).upsert(true).await?;
+            /// assert_eq!(result.upserted_id, Some(9_i64.into()));
+            /// # Ok(()) });
+            /// ```
             pub fn upsert(mut self, value: bool) -> Self {
                 self.options = self.options.upsert(value);
                 self
@@ -101,6 +116,17 @@ macro_rules! updates {
             /// `[doc! { "line.sku": "tea" }]` for `lines.$[line].qty`. The identifiers `f0`, `f1` …
             /// are those of [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
             /// Default: none.
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let update = Update::raw(doc! { "$inc": { "lines.$[line].qty": 1 } });
+            /// orders
+            ///     .update_one(|o| o.id().eq(1), |_| update)
+            ///     .raw_array_filters([doc! { "line.sku": "tea" }])
+            ///     .required()
+            ///     .await?;
+            /// # Ok(()) });
+            /// ```
             pub fn raw_array_filters(mut self, filters: impl IntoIterator<Item: DocumentItem>) -> Self {
                 let filters = filters.into_iter().map(DocumentItem::into_document);
                 self.options = self.options.add_array_filters(filters);
@@ -169,6 +195,13 @@ impl<D> UpdateMany<'_, D> {
 impl<D: Model> UpdateOne<'_, D> {
     /// The order of the matching documents, the first of which is updated (MongoDB 8.0+). Default:
     /// no particular order.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let oldest = orders.update_one(|o| o.status().eq(Status::Open), |o| o.status().set(Status::Paid));
+    /// oldest.sort(|o| o.created_at().asc()).required().await?;
+    /// # Ok(()) });
+    /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self
@@ -202,6 +235,13 @@ impl<'a, D: Model> Replace<'a, D> {
     ///
     /// Its id is that of the document or, if that is `None`, that of the filter. The call fails
     /// with [`Error::MissingId`](crate::Error::MissingId) if neither has one.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let result = orders.replace_one(|o| o.id().eq(9), &order(9)).upsert(true).await?;
+    /// assert_eq!(result.upserted_id, Some(9_i64.into()));
+    /// # Ok(()) });
+    /// ```
     pub fn upsert(mut self, value: bool) -> Self {
         self.options = self.options.upsert(value);
         self
@@ -209,6 +249,14 @@ impl<'a, D: Model> Replace<'a, D> {
 
     /// The order of the matching documents, the first of which is replaced (MongoDB 8.0+). Default:
     /// no particular order.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let next = order(1);
+    /// let largest = orders.replace_one(|o| o.customer().eq(1), &next).sort(|o| o.total().desc());
+    /// largest.required().await?;
+    /// # Ok(()) });
+    /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         self.options = self.options.sort(keys(D::fields()).into_sort());
         self

@@ -74,6 +74,15 @@ impl<'a, D: Model> Watch<'a, D> {
     /// server evaluates the filter. Awaiting the action fails with [`Error::InvalidFilter`] for a
     /// filter with [`Filter::expr`], `$text`, `$where`, `$jsonSchema` or a geospatial sort, which
     /// cannot be applied to a part of an event.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut large = orders.watch().filter(|o| o.total().gt(500)).await?;
+    /// orders.insert_many([order(4), order(9)]).await?;
+    /// let event = large.try_next().await?.expect("an event");
+    /// assert_eq!(event.full_document.map(|o| o.id), Some(9));
+    /// # Ok(()) });
+    /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         self.pipeline = self.pipeline.and_then(|mut stages| {
             let mut conditions = vec![doc! { "fullDocument": { "$type": "object" } }];
@@ -111,6 +120,14 @@ impl<'a, D: Model> Watch<'a, D> {
     /// Adds stages after those of [`filter`](Watch::filter) and [`operations`](Watch::operations)
     /// that were set before. The events must keep their form, and their `_id`, which is the resume
     /// token.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let stages = [doc! { "$match": { "fullDocument.total": { "$gt": 500 } } }];
+    /// let events = orders.watch().raw_pipeline(stages).await?;
+    /// # drop(events);
+    /// # Ok(()) });
+    /// ```
     pub fn raw_pipeline(mut self, stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         for stage in stages {
             self = self.stage(stage.into_document());
@@ -196,12 +213,29 @@ impl<D> ChangeStream<D> {
     /// The position after the event that was returned last: the token to store, and to pass to
     /// [`resume_after`](Watch::resume_after) or [`start_after`](Watch::start_after). See
     /// [`driver::ChangeStream::resume_token`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut events = orders.watch().await?;
+    /// orders.insert_one(&order(4)).await?;
+    /// events.try_next().await?;
+    /// let token = events.resume_token().expect("the position after the event");
+    /// let later = orders.watch().resume_after(token).await?;
+    /// # drop(later);
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn resume_token(&self) -> Option<ResumeToken> {
         self.inner.resume_token()
     }
 
     /// Whether events can follow. See [`driver::ChangeStream::is_alive`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// assert!(orders.watch().await?.is_alive());
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.inner.is_alive()
@@ -209,11 +243,25 @@ impl<D> ChangeStream<D> {
 
     /// Closes the cursor on the server and waits for the reply. Dropping the stream does the same in
     /// the background. See [`driver::ChangeStream::close`].
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let events = orders.watch().await?;
+    /// events.close().await;
+    /// # Ok(()) });
+    /// ```
     pub async fn close(self) {
         self.inner.close().await;
     }
 
     /// The driver's stream, whose events contain raw documents.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let events = orders.watch().await?.into_driver(); // with raw documents
+    /// assert!(events.is_alive());
+    /// # Ok(()) });
+    /// ```
     pub fn into_driver(self) -> driver::ChangeStream<ChangeStreamEvent<RawDocumentBuf>> {
         self.inner
     }
@@ -226,6 +274,15 @@ impl<D: Model> ChangeStream<D> {
 
     /// The next event. Waits for it; returns `None` only after the stream has ended.
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let mut events = orders.watch().await?;
+    /// orders.insert_one(&order(4)).await?;
+    /// let event = events.try_next().await?.expect("an event");
+    /// assert_eq!(event.full_document, Some(order(4)));
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Decode`] for a document that cannot be decoded: the next call returns the event after
     /// it. [`Error::Driver`] for errors of the driver; see [`driver::ChangeStream::try_next`].
@@ -237,6 +294,14 @@ impl<D: Model> ChangeStream<D> {
     /// The next event if there is one: in the current batch, or in that of at most one `getMore`, for
     /// which the server waits up to [`max_await_time`](Watch::max_await_time). After `None`, events
     /// can follow as long as the stream is [alive](ChangeStream::is_alive).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let mut events = orders.watch().max_await_time(Duration::from_millis(1)).await?;
+    /// assert!(events.next_if_any().await?.is_none());
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// Those of [`try_next`](ChangeStream::try_next).

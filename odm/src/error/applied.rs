@@ -49,6 +49,14 @@ impl Applied {
     }
 
     /// Whether nothing was done.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let applied = db.schema().register::<Order>().sync(SyncMode::Off).await?;
+    /// assert!(applied.is_empty());
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let collections = self.created_collections.len() + self.modified_collections.len();

@@ -14,6 +14,12 @@ pub struct ValueError {
 impl ValueError {
     /// An error with a message, for implementations of [`IntoValue`](crate::IntoValue). The message
     /// must not contain the value, because error messages are logged.
+    ///
+    /// ```
+    /// use marula::ValueError;
+    /// let error = ValueError::new("a negative duration");
+    /// assert!(error.to_string().contains("a negative duration"));
+    /// ```
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         ValueError {

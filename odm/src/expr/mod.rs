@@ -132,6 +132,13 @@ impl<R, T> Expr<R, T> {
 
     /// The expression in the form in which it is sent.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let double: Expr<Order, i64> = Order::fields().total() * 2;
+    /// assert_eq!(double.into_bson()?, bson::bson!({ "$multiply": ["$total", 2] }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A value that cannot be encoded as BSON, or a path that has no form in an expression.
     pub fn into_bson(self) -> Result<Bson, Error> {
@@ -175,6 +182,15 @@ pub trait Operand<R> {
     /// The type of the value.
     type Value;
     /// The expression.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// // Functions that build expressions take any operand: a path, an `Expr`, a number.
+    /// fn doubled<R, T: expr::Operand<R, Value = i64>>(value: T) -> Expr<R, i64> {
+    ///     value.into_operand() * 2
+    /// }
+    /// assert_eq!(doubled(Order::fields().total()).to_string(), r#"{"$multiply": ["$total", 2]}"#);
+    /// ```
     fn into_operand(self) -> Expr<R, Self::Value>;
 }
 
@@ -321,6 +337,14 @@ fits! {
 )]
 pub trait IntoExpr<R, T> {
     /// The expression.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// fn at_least<R>(value: impl expr::IntoExpr<R, i64>) -> Expr<R, i64> {
+    ///     value.into_expr()
+    /// }
+    /// assert_eq!(at_least::<Order>(Order::fields().total()).to_string(), r#""$total""#);
+    /// ```
     fn into_expr(self) -> Expr<R, T>;
 }
 

@@ -204,7 +204,7 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
             check_placed(&fields)?;
             Ok(fields)
         }
-        (false, true) => Ok(conjunction(plain)),
+        (false, true) => conjunction(plain),
         (false, false) => Err(Error::filter(
             "",
             "a condition on the whole element cannot be combined with conditions on its fields",
@@ -214,10 +214,10 @@ pub(crate) fn element_condition(condition: Document) -> Result<Document> {
 
 /// Merges documents of operators. An operator that occurs twice is wrapped in `$not: {$not: …}`,
 /// because the server has no `$and` for operators of one value.
-fn conjunction(all: Vec<Document>) -> Document {
+fn conjunction(all: Vec<Document>) -> Result<Document> {
     let mut merged = Document::new();
     let mut rest = Vec::new();
-    for operators in all {
+    for operators in all.into_iter().map(without_not) {
         if operators.keys().any(|k| merged.contains_key(k)) {
             rest.push(operators);
         } else {
@@ -225,19 +225,39 @@ fn conjunction(all: Vec<Document>) -> Document {
         }
     }
     if rest.is_empty() {
-        return merged;
+        return Ok(merged);
     }
-    let negated_twice = doc! { "$not": { "$not": conjunction(rest) } };
     if merged.contains_key("$not") {
-        conjunction(vec![negated_twice, merged])
-    } else {
-        and_operators(merged, negated_twice)
+        return Err(Error::filter(
+            "",
+            "`not` on an array element cannot be combined with a second condition that uses the same operator; use `ne`, \
+             `not_in`, or one condition of each kind",
+        ));
     }
+    merged.insert("$not", doc! { "$not": conjunction(rest)? });
+    Ok(merged)
 }
 
-fn and_operators(mut a: Document, b: Document) -> Document {
-    a.extend(b);
-    a
+/// The same condition without `$not`, if its operand is one of the operators that have an opposite.
+fn without_not(mut operators: Document) -> Document {
+    let opposite = match operators.get("$not").and_then(Bson::as_document) {
+        Some(negated) if negated.len() == 1 => negated.iter().next().and_then(|(operator, value)| {
+            let opposite = match operator.as_str() {
+                "$eq" => "$ne",
+                "$ne" => "$eq",
+                "$in" => "$nin",
+                "$nin" => "$in",
+                _ => return None,
+            };
+            Some((opposite, value.clone()))
+        }),
+        _ => None,
+    };
+    if let Some((opposite, value)) = opposite.filter(|(opposite, _)| !operators.contains_key(opposite)) {
+        operators.remove("$not");
+        operators.insert(opposite, value);
+    }
+    operators
 }
 
 /// A condition on an array element as an array filter with the identifier `id`.
@@ -372,6 +392,19 @@ mod tests {
             doc! { "sku": { "$eq": 1 } }
         );
         assert!(element_condition(doc! { "": { "$eq": {} }, "sku": 1 }).is_err());
+    }
+
+    #[test]
+    fn negations_of_one_element_are_merged_or_rejected() {
+        let not = |operators: Document| doc! { "": { "$not": operators } };
+        let equal = and(not(doc! { "$eq": 1 }), not(doc! { "$in": [2, 3] }));
+        assert_eq!(
+            element_condition(equal).unwrap(),
+            doc! { "$ne": 1, "$nin": [2, 3] }
+        );
+        let twice = and(not(doc! { "$gt": 1 }), not(doc! { "$lt": 5 }));
+        let error = element_condition(twice).unwrap_err().to_string();
+        assert!(error.contains("`not`"), "{error}");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use crate::json::relaxed;
 use crate::path::field::Embedded;
 use crate::path::{AsPath, RawPath, check_path, value_path};
 
+mod alternative;
 mod combine;
+mod compare;
 mod conditions;
 mod element;
 mod ops;
@@ -20,6 +22,7 @@ mod types;
 #[doc(hidden)]
 pub mod variant;
 
+pub use alternative::Alternative;
 pub(crate) use combine::{and, element_condition, prefixed};
 use conditions::Comparison;
 pub(crate) use conditions::Conditions;
@@ -125,6 +128,13 @@ impl<R> Filter<R> {
     /// [`Error::InvalidFilter`], as well as conditions that always match (`not_in` without values,
     /// a raw filter with only a `$comment`) and combinations by `&`, `|`, [`and`](Filter::and),
     /// [`any`](Filter::any) and the like that have no condition.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let all = orders.find(|_| Filter::everything()).await?;
+    /// assert_eq!(orders.delete_many(|_| Filter::everything()).await?, all.len() as u64);
+    /// # Ok(()) });
+    /// ```
     pub fn everything() -> Self {
         Self::from_conditions(Conditions::Everything)
     }
@@ -152,6 +162,16 @@ impl<R> Filter<R> {
 
     /// All of the conditions. If there are none, reads match every document and writes reject the
     /// filter.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let tagged = Filter::all(["new", "gift"].map(|tag| o.tags().contains(tag)));
+    /// assert_eq!(
+    ///     tagged.to_string(),
+    ///     r#"{"$and": [{"tags": {"$eq": "new"}}, {"tags": {"$eq": "gift"}}]}"#
+    /// );
+    /// ```
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
@@ -195,12 +215,24 @@ impl<R> Filter<R> {
 
     /// A filter document, sent unchecked. Writes reject an empty one; see
     /// [`everything`](Filter::everything).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().total().gt(0) & Filter::raw(doc! { "$where": "this.total > 1" });
+    /// assert_eq!(filter.to_string(), r#"{"total": {"$gt": 0}, "$where": "this.total > 1"}"#);
+    /// ```
     pub fn raw(filter: Document) -> Self {
         Self::new(Ok(filter))
     }
 
     /// `$expr`: an aggregation expression that must evaluate to true, sent unchecked:
     /// `Filter::expr(doc! { "$gt": ["$spent", "$budget"] })`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Filter::<Order>::expr(doc! { "$gt": ["$total", "$customer"] });
+    /// assert_eq!(filter.to_string(), r#"{"$expr": {"$gt": ["$total", "$customer"]}}"#);
+    /// ```
     pub fn expr(expression: impl Into<Bson>) -> Self {
         Self::raw(doc! { "$expr": expression.into() })
     }
@@ -221,6 +253,13 @@ impl<R> Filter<R> {
     }
 
     /// The filter document in the form in which it is sent.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().status().eq(Status::Open);
+    /// assert_eq!(filter.into_document()?, doc! { "status": { "$eq": "open" } });
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Encode`] for a value that cannot be encoded as BSON, [`Error::InvalidFilter`] for a
@@ -277,6 +316,16 @@ impl<R> Filter<R> {
 
 impl<R: Embedded> Filter<R> {
     /// At least one of the conditions. If there are none, no document matches.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let either = Filter::any([1, 2].map(|customer| o.customer().eq(customer)));
+    /// assert_eq!(
+    ///     either.to_string(),
+    ///     r#"{"$or": [{"customer": {"$eq": 1}}, {"customer": {"$eq": 2}}]}"#
+    /// );
+    /// ```
     pub fn any(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
         conditions
             .into_iter()
@@ -285,6 +334,17 @@ impl<R: Embedded> Filter<R> {
     }
 
     /// At least one of the conditions that are `Some`; see [`any`](Filter::any).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let (customer, tag) = (None::<i64>, Some("vip"));
+    /// let o = Order::fields();
+    /// let either = Filter::any_some([
+    ///     customer.map(|c| o.customer().eq(c)),
+    ///     tag.map(|t| o.tags().contains(t)),
+    /// ]);
+    /// assert_eq!(either.to_string(), r#"{"tags": {"$eq": "vip"}}"#);
+    /// ```
     pub fn any_some(conditions: impl IntoIterator<Item = Option<Filter<R>>>) -> Self {
         Self::any(conditions.into_iter().flatten())
     }
@@ -354,10 +414,10 @@ impl<R> BitAnd for Filter<R> {
 }
 
 /// At least one of the conditions.
-impl<R: Embedded> BitOr for Filter<R> {
+impl<R, F: Alternative<R>> BitOr<F> for Filter<R> {
     type Output = Self;
-    fn bitor(self, other: Self) -> Self {
-        self.zip(other, Conditions::or)
+    fn bitor(self, other: F) -> Self {
+        self.zip(other.into_filter(), Conditions::or)
     }
 }
 

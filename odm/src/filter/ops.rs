@@ -3,55 +3,25 @@
 
 use crate::bson::{Bson, Document, bson, doc};
 use crate::error::{Error, Result, ValueError};
+use crate::filter::compare::{compare, is_element, matching, ordered, plain, unordered};
 use crate::filter::{BsonType, Filter, Pattern, element_condition};
 use crate::geo::Geometry;
 use crate::path::field::Field;
 use crate::path::marker::{Array, Contains, Geo, Integer, Nullable, Ordered, Readable, Text};
-use crate::path::{AsPath, ElementNav, RawPath, Read, value_path};
+use crate::path::{AsPath, ElementNav, Read};
 use crate::value::{IntoValue, array};
 
-fn compare<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
-    Filter::compare(
-        path,
-        operator,
-        value.map_err(|e| Error::encode(path.raw().dotted(), e)),
-    )
-}
-
-/// A comparison by order. Null is rejected: the server compares it only with null.
-fn ordered<A: AsPath>(path: &A, operator: &'static str, value: Result<Bson, ValueError>) -> Filter<A::Root> {
-    if matches!(value, Ok(Bson::Null)) {
-        return Filter::new(Err(unordered(path.raw(), operator)));
-    }
-    compare(path, operator, value)
-}
-
-fn unordered(path: &RawPath, operator: &str) -> Error {
-    Error::filter(
-        path.dotted(),
-        format!(
-            "`{operator}` cannot compare with null: omit the condition, or use `.is_null()` or `.is_not_null()`"
-        ),
-    )
-}
-
-fn matching<A: AsPath>(path: &A, pattern: Pattern) -> Filter<A::Root> {
-    let condition = pattern.into_condition();
-    Filter::on(path, condition.map_err(|e| Error::encode(path.raw().dotted(), e)))
-}
-
-/// Whether the value is an array inside an array. The server does not compare its elements with the
-/// operand.
-fn is_element<A: AsPath>(path: &A) -> bool {
-    if A::own_arrays(path) == 0 || path.raw().is_plain() {
-        return false;
-    }
-    let raw = value_path(path);
-    raw.dotted().is_empty() || raw.arrays().last() == Some(&raw.dotted().len())
-}
-
-fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
-    Filter::on(path, Ok(condition))
+/// An example of an operator: the call, and the filter that is sent.
+macro_rules! example {
+    ($call:literal, $sent:literal) => {
+        concat!(
+            "\n```\n# use marula_guide::*;\nlet o = Order::fields();\nassert_eq!(",
+            $call,
+            ".to_string(), r#\"",
+            $sent,
+            "\"#);\n```"
+        )
+    };
 }
 
 /// The filter operators of a field.
@@ -63,6 +33,7 @@ fn plain<A: AsPath>(path: &A, condition: Document) -> Filter<A::Root> {
 pub trait FilterOps: AsPath + Sized {
     /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is
     /// compared as a whole; for its elements see [`contains`](FilterOps::contains).
+    #[doc = example!("o.status().eq(Status::Open)", r#"{"status": {"$eq": "open"}}"#)]
     fn eq(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -71,6 +42,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$ne`: not equal to the value, or missing.
+    #[doc = example!("o.status().ne(Status::Open)", r#"{"status": {"$ne": "open"}}"#)]
     fn ne(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -80,6 +52,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$gt`: greater than the value. A null value is rejected with [`Error::InvalidFilter`], for
     /// all operators of order: the server compares null only with null.
+    #[doc = example!("o.total().gt(100)", r#"{"total": {"$gt": 100}}"#)]
     fn gt(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -89,6 +62,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$gte`: greater than the value or equal to it. For null see [`gt`](FilterOps::gt).
+    #[doc = example!("o.total().gte(100)", r#"{"total": {"$gte": 100}}"#)]
     fn gte(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -98,6 +72,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$lt`: less than the value. For null see [`gt`](FilterOps::gt).
+    #[doc = example!("o.total().lt(100)", r#"{"total": {"$lt": 100}}"#)]
     fn lt(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -107,6 +82,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$lte`: less than the value or equal to it. For null see [`gt`](FilterOps::gt).
+    #[doc = example!("o.total().lte(100)", r#"{"total": {"$lte": 100}}"#)]
     fn lte(&self, value: impl IntoValue<Self::Value>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -116,6 +92,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$in`: equal to one of the values. Without values no document matches.
+    #[doc = example!("o.customer().is_in([1, 2])", r#"{"customer": {"$in": [1, 2]}}"#)]
     fn is_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -125,6 +102,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$nin`: equal to none of the values, or missing. Without values every document matches, and
     /// writes reject a filter that consists only of such conditions.
+    #[doc = example!("o.customer().not_in([1, 2])", r#"{"customer": {"$nin": [1, 2]}}"#)]
     fn not_in<V: IntoValue<Self::Value>>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -133,6 +111,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$exists: true`: the field is present, even if it is null.
+    #[doc = example!("o.note().exists()", r#"{"note": {"$exists": true}}"#)]
     fn exists(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -141,6 +120,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$exists: false`: the field is missing.
+    #[doc = example!("o.note().is_missing()", r#"{"note": {"$exists": false}}"#)]
     fn is_missing(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -151,6 +131,7 @@ pub trait FilterOps: AsPath + Sized {
     /// `$eq: null`: null or missing. Both are read as `None` of an `Option`.
     ///
     /// To match only a stored null use [`type_is`](FilterOps::type_is) with [`BsonType::Null`].
+    #[doc = example!("o.note().is_null()", r#"{"note": {"$eq": null}}"#)]
     fn is_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -159,6 +140,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$ne: null`: present and not null.
+    #[doc = example!("o.note().is_not_null()", r#"{"note": {"$ne": null}}"#)]
     fn is_not_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -168,6 +150,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$type`: stored as the BSON type. An array also matches if one of its elements has the type.
+    #[doc = example!("o.note().type_is(BsonType::Null)", r#"{"note": {"$type": "null"}}"#)]
     fn type_is(&self, bson_type: BsonType) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -215,6 +198,7 @@ pub trait FilterOps: AsPath + Sized {
     /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")` with the options `i`, `m`, `s` and `x`
     /// of the server, a BSON `Regex`, or a [`Pattern`], which escapes text. A pattern with NUL is
     /// rejected with [`Error::Encode`].
+    #[doc = example!("o.note().regex((\"^ring\", \"i\"))", r#"{"note": {"$regex": "^ring", "$options": "i"}}"#)]
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -224,6 +208,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$regex` with an anchored, escaped prefix. It can use an index.
+    #[doc = example!("o.note().starts_with(\"ring\")", r#"{"note": {"$regex": "^ring"}}"#)]
     fn starts_with(&self, prefix: &str) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -254,6 +239,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$all`: the array contains all of the values. Without values no document matches.
+    #[doc = example!("o.tags().all([\"a\", \"b\"])", r#"{"tags": {"$all": ["a", "b"]}}"#)]
     fn all<V>(&self, values: impl IntoIterator<Item = V>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -276,6 +262,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$size`: the array has exactly `len` elements. A missing field does not match, even for 0.
+    #[doc = example!("o.tags().size(2)", r#"{"tags": {"$size": 2}}"#)]
     fn size(&self, len: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -287,6 +274,7 @@ pub trait FilterOps: AsPath + Sized {
     /// The array contains the value. Sent as `$eq`, so that it can use an index.
     ///
     /// For a substring see [`contains_text`](FilterOps::contains_text).
+    #[doc = example!("o.tags().contains(\"vip\")", r#"{"tags": {"$eq": "vip"}}"#)]
     fn contains(&self, value: impl IntoValue<<Self::Value as Contains>::Element>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -336,6 +324,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of
     /// the value. A divisor of 0 is rejected with [`Error::InvalidFilter`].
+    #[doc = example!("o.id().modulo(10, 3)", r#"{"_id": {"$mod": [10, 3]}}"#)]
     fn modulo(&self, divisor: i64, remainder: i64) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -353,6 +342,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$bitsAllSet`: every bit of the mask is set.
+    #[doc = example!("o.total().bits_all_set(6)", r#"{"total": {"$bitsAllSet": 6}}"#)]
     fn bits_all_set(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -362,6 +352,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$bitsAnySet`: at least one bit of the mask is set.
+    #[doc = example!("o.total().bits_any_set(6)", r#"{"total": {"$bitsAnySet": 6}}"#)]
     fn bits_any_set(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -371,6 +362,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$bitsAllClear`: every bit of the mask is clear.
+    #[doc = example!("o.total().bits_all_clear(6)", r#"{"total": {"$bitsAllClear": 6}}"#)]
     fn bits_all_clear(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -380,6 +372,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$bitsAnyClear`: at least one bit of the mask is clear.
+    #[doc = example!("o.total().bits_any_clear(6)", r#"{"total": {"$bitsAnyClear": 6}}"#)]
     fn bits_any_clear(&self, mask: u32) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -389,6 +382,13 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$geoWithin`: is entirely inside the geometry, a polygon or a multipolygon.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let area = geo::Polygon::new(vec![vec![[8.0, 47.0], [9.0, 47.0], [9.0, 48.0], [8.0, 47.0]]]);
+    /// let filter = Store::fields().place().geo_within(area);
+    /// assert!(filter.to_string().starts_with(r#"{"place": {"$geoWithin": "#));
+    /// ```
     fn geo_within(&self, geometry: impl Into<Geometry>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -401,6 +401,13 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$geoIntersects`: intersects the geometry.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let area = geo::Polygon::new(vec![vec![[8.0, 47.0], [9.0, 47.0], [9.0, 48.0], [8.0, 47.0]]]);
+    /// let filter = Store::fields().place().geo_intersects(area);
+    /// assert!(filter.to_string().starts_with(r#"{"place": {"$geoIntersects": "#));
+    /// ```
     fn geo_intersects(&self, geometry: impl Into<Geometry>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -416,6 +423,13 @@ pub trait FilterOps: AsPath + Sized {
     /// Requires a `2dsphere` index. The server does not support it in
     /// [`count`](crate::Collection::count) and in [`page`](crate::collection::Find::page); on an
     /// array element it is rejected with [`Error::InvalidFilter`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let here = geo::Point::new([8.54, 47.37]);
+    /// let filter = Store::fields().place().near(here, Some(500.0));
+    /// assert!(filter.to_string().starts_with(r#"{"place": {"$nearSphere": "#));
+    /// ```
     fn near(&self, point: crate::geo::Point, max_metres: Option<f64>) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -429,6 +443,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// A document of operators, sent unchecked as `{field: operators}`.
+    #[doc = example!("o.total().raw_condition(doc! { \"$gt\": 5 })", r#"{"total": {"$gt": 5}}"#)]
     fn raw_condition(&self, operators: Document) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
@@ -441,6 +456,7 @@ pub trait FilterOps: AsPath + Sized {
     ///
     /// The result is one condition on the field, such as `qty: {$not: {$gt: 5}}`, whereas `!` gives
     /// `$nor`.
+    #[doc = example!("o.total().not(|t| t.gt(5))", r#"{"total": {"$not": {"$gt": 5}}}"#)]
     fn not<F>(&self, condition: F) -> Filter<Self::Root>
     where
         Self::Mode: Readable,

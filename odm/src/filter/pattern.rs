@@ -53,6 +53,12 @@ impl Pattern {
 
     /// Matches strings that start with the text literally. It can use an index unless
     /// [`ignore_case`](Pattern::ignore_case) is set.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().note().regex(Pattern::starting_with("a.b").ignore_case());
+    /// assert_eq!(filter.to_string(), r#"{"note": {"$regex": "^a\\.b", "$options": "i"}}"#);
+    /// ```
     #[must_use]
     pub fn starting_with(text: &str) -> Self {
         let mut pattern = String::with_capacity(text.len() + 1);
@@ -62,6 +68,12 @@ impl Pattern {
     }
 
     /// Matches strings that end with the text literally.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().note().regex(Pattern::ending_with("tea"));
+    /// assert_eq!(filter.to_string(), r#"{"note": {"$regex": "tea\\z"}}"#);
+    /// ```
     #[must_use]
     pub fn ending_with(text: &str) -> Self {
         let mut pattern = Self::escape(text);
@@ -71,6 +83,12 @@ impl Pattern {
     }
 
     /// Ignores case (option `i`). Default: case-sensitive.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let filter = Order::fields().note().regex(Pattern::containing("Tea").ignore_case());
+    /// assert_eq!(filter.to_string(), r#"{"note": {"$regex": "Tea", "$options": "i"}}"#);
+    /// ```
     #[must_use]
     pub fn ignore_case(mut self) -> Self {
         if !self.options.contains('i') {

@@ -11,6 +11,11 @@ macro_rules! types {
 
         impl BsonType {
             /// The alias of the type in `$type`.
+            ///
+            /// ```
+            /// # use marula_guide::*;
+            /// assert_eq!(BsonType::Int64.alias(), "long");
+            /// ```
             #[must_use]
             pub fn alias(self) -> &'static str {
                 match self {

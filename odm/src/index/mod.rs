@@ -61,6 +61,13 @@ pub struct IndexDeclaration {
 
 impl IndexDeclaration {
     /// A declaration without keys and options. At least one key must be added.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.total());
+    /// assert_eq!(index.specification(), doc! { "key": { "total": 1 }, "name": "total_1" });
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,34 +89,83 @@ impl IndexDeclaration {
     }
 
     /// Adds an ascending key.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.customer()).ascending(&o.total());
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "customer": 1, "total": 1 }, "name": "customer_1_total_1" }
+    /// );
+    /// ```
     pub fn ascending<A: AsPath<Mode: Readable, Value: IndexKey>>(self, path: &A) -> Self {
         self.key(path, Kind::Ascending)
     }
 
     /// Adds a descending key.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().descending(&o.created_at());
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "created_at": -1 }, "name": "created_at_-1" }
+    /// );
+    /// ```
     pub fn descending<A: AsPath<Mode: Readable, Value: IndexKey>>(self, path: &A) -> Self {
         self.key(path, Kind::Descending)
     }
 
     /// Adds a text key, with a weight from 1 to 99,999. Default: 1. A collection can have one text
     /// index.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().text(&Order::fields().note(), Some(10));
+    /// assert_eq!(index.specification().get_document("weights")?, &doc! { "note": 10 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn text<A: AsPath<Mode: Readable, Value: TextKey>>(self, path: &A, weight: Option<i32>) -> Self {
         self.key(path, Kind::Text { weight })
     }
 
     /// Adds a `2dsphere` key.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().geo(&Store::fields().place());
+    /// assert_eq!(index.index_name(), "place_2dsphere");
+    /// ```
     pub fn geo<A: AsPath<Mode: Readable, Value: Geo>>(self, path: &A) -> Self {
         self.key(path, Kind::Sphere)
     }
 
     /// Adds a hashed key. An index can have one, and cannot be unique then. With further keys:
     /// MongoDB 4.4+.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().hashed(&o.customer());
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "customer": "hashed" }, "name": "customer_hashed" }
+    /// );
+    /// ```
     pub fn hashed<A: AsPath<Mode: Readable, Value: HashedKey>>(self, path: &A) -> Self {
         self.key(path, Kind::Hashed)
     }
 
     /// Adds a wildcard key for all fields below the path, or for the whole document if the path is
     /// [the root](crate::Path::root). With further keys: MongoDB 7.0+.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().wildcard(&Path::<Order, Order>::root());
+    /// assert_eq!(index.index_name(), "$**_1");
+    /// ```
     pub fn wildcard<A: AsPath<Mode: Readable>>(self, path: &A) -> Self {
         let mut next = self.key(path, Kind::Wildcard);
         if let Some(key) = next.keys.last_mut() {
@@ -125,6 +181,16 @@ impl IndexDeclaration {
     /// Adds an ascending key of a TTL index: documents expire `seconds` after the date in the field
     /// (`expireAfterSeconds`, at most 2,147,483,647). It must be the only key. The server deletes
     /// expired documents about once a minute.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().expiring(&o.created_at(), 3600);
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "created_at": 1 }, "name": "created_at_1", "expireAfterSeconds": 3600_i64 }
+    /// );
+    /// ```
     pub fn expiring<A: AsPath<Mode: Readable, Value: TtlKey>>(self, path: &A, seconds: u32) -> Self {
         self.key(path, Kind::Ascending)
             .option("expireAfterSeconds", i64::from(seconds))
@@ -132,6 +198,13 @@ impl IndexDeclaration {
 
     /// The name of the index. Default: derived from keys and directions, such as
     /// `status_1_total_-1`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.total()).name("by_total");
+    /// assert_eq!(index.specification(), doc! { "key": { "total": 1 }, "name": "by_total" });
+    /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -140,6 +213,12 @@ impl IndexDeclaration {
     /// The previous name of the index: an existing index with this name and an equal specification
     /// is kept under its name. Otherwise an index with the same specification and a name other than
     /// the explicit one is a conflict.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().ascending(&Order::fields().total()).renamed_from("by_total");
+    /// assert_eq!(index.index_name(), "total_1");
+    /// ```
     pub fn renamed_from(mut self, name: impl Into<String>) -> Self {
         self.renamed_from = Some(name.into());
         self
@@ -147,17 +226,47 @@ impl IndexDeclaration {
 
     /// Rejects documents with the key of another document (`unique`): writes of such documents fail
     /// with [`Error::Duplicate`].
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.customer()).unique();
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "customer": 1 }, "name": "customer_1", "unique": true }
+    /// );
+    /// ```
     pub fn unique(self) -> Self {
         self.option("unique", true)
     }
 
     /// Does not index documents without any of the keys (`sparse`). Cannot be combined with
     /// [`partial`](Self::partial).
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.note()).sparse();
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "note": 1 }, "name": "note_1", "sparse": true }
+    /// );
+    /// ```
     pub fn sparse(self) -> Self {
         self.option("sparse", true)
     }
 
     /// Hides the index from the query planner (`hidden`, MongoDB 4.4+).
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.total()).hidden();
+    /// assert_eq!(
+    ///     index.specification(),
+    ///     doc! { "key": { "total": 1 }, "name": "total_1", "hidden": true }
+    /// );
+    /// ```
     pub fn hidden(self) -> Self {
         self.option("hidden", true)
     }
@@ -165,6 +274,14 @@ impl IndexDeclaration {
     /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A
     /// query uses the index for strings only if it specifies the same collation. Default: the
     /// collation of the collection.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let collation = doc! { "locale": "en", "strength": 2 };
+    /// let index = IndexDeclaration::new().ascending(&Order::fields().note()).collation(collation.clone());
+    /// assert_eq!(index.specification().get_document("collation")?, &collation);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn collation(self, collation: Document) -> Self {
         self.option("collation", collation)
     }
@@ -174,6 +291,17 @@ impl IndexDeclaration {
     /// Servers do not support `$elemMatch` here: [`plan`](crate::schema::Schema::plan) fails with
     /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex) if the filter contains one.
     /// Conditions on the fields of an enum variant inside an array are sent as `$elemMatch`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.total()).partial(o.status().eq(Status::Open));
+    /// assert_eq!(
+    ///     index.specification().get_document("partialFilterExpression")?,
+    ///     &doc! { "status": { "$eq": "open" } }
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn partial<R>(mut self, filter: Filter<R>) -> Self {
         let checked = filter.into_document().and_then(|filter| {
             check_partial(&filter)?;
@@ -189,23 +317,50 @@ impl IndexDeclaration {
     }
 
     /// The language of a text index. Default: `english`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().text(&Order::fields().note(), None).default_language("german");
+    /// assert_eq!(index.specification().get_str("default_language")?, "german");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn default_language(self, language: impl Into<String>) -> Self {
         self.option("default_language", language.into())
     }
 
     /// The field of a document that overrides the language of a text index. Default: `language`.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().text(&Order::fields().note(), None).language_override("lang");
+    /// assert_eq!(index.specification().get_str("language_override")?, "lang");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn language_override(self, field: impl Into<String>) -> Self {
         self.option("language_override", field.into())
     }
 
     /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces
     /// an option of this name.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let index = IndexDeclaration::new().ascending(&Order::fields().total()).raw_option("unique", true);
+    /// assert!(index.specification().get_bool("unique")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn raw_option(self, name: &str, value: impl Into<Bson>) -> Self {
         self.option(name, value)
     }
 
     /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB
     /// drivers do.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let names: Vec<String> = Order::indexes().iter().map(|index| index.index_name()).collect();
+    /// assert_eq!(names, ["customer_1_created_at_-1"]);
+    /// ```
     #[must_use]
     pub fn index_name(&self) -> String {
         self.name
@@ -238,6 +393,14 @@ impl IndexDeclaration {
     }
 
     /// The specification as `createIndexes` takes it.
+    ///
+    /// ```
+    /// # use marula_guide::*; use marula::index::IndexDeclaration;
+    /// let o = Order::fields();
+    /// let index = IndexDeclaration::new().ascending(&o.customer()).descending(&o.total());
+    /// let key = doc! { "customer": 1, "total": -1 };
+    /// assert_eq!(index.specification(), doc! { "key": key, "name": "customer_1_total_-1" });
+    /// ```
     #[must_use]
     pub fn specification(&self) -> Document {
         let mut specification = doc! { "key": self.key_document(), "name": self.index_name() };

@@ -110,6 +110,11 @@ pub trait AsPath {
     /// The uses that the path allows.
     type Mode: Mode;
     /// The untyped path.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(Order::fields().lines().sku().raw().dotted(), "lines.sku");
+    /// ```
     fn raw(&self) -> &RawPath;
     /// Number of array levels of the value itself: 0 if it is not an array, 2 if it is an array of
     /// arrays. [`raw`](AsPath::raw) contains these levels, because it is the path of the elements.
@@ -153,6 +158,12 @@ pub struct Path<R, T, M = Read> {
 
 impl<R, T, M> Path<R, T, M> {
     /// The path of the root document itself.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let index = index::IndexDeclaration::new().wildcard(&Path::<Order, Order>::root());
+    /// assert_eq!(index.index_name(), "$**_1");
+    /// ```
     #[must_use]
     pub fn root() -> Self {
         Self::from_raw(RawPath::default())
@@ -362,6 +373,14 @@ pub(crate) fn element<A: Array<Element: Field>, R, M: Mode>(raw: RawPath) -> Ele
 pub trait PathOps: AsPath + Sized {
     /// Any element of an array: `scores().any().gt(90)` matches if at least one element is greater
     /// than 90.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(
+    ///     Order::fields().tags().any().starts_with("v").to_string(),
+    ///     r#"{"tags": {"$regex": "^v"}}"#
+    /// );
+    /// ```
     fn any(&self) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Element>
     where
         Self::Value: Array<Element: Field>,
@@ -375,6 +394,14 @@ pub trait PathOps: AsPath + Sized {
     /// In a filter the server interprets the number also as a field name:
     /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
     /// is nearly always the case.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(
+    ///     Order::fields().lines().nth(0).qty().gt(1).to_string(),
+    ///     r#"{"lines.0.qty": {"$gt": 1}}"#
+    /// );
+    /// ```
     fn nth(&self, index: u32) -> ElementNav<Self::Value, Self::Root, <Self::Mode as Mode>::Nth>
     where
         Self::Value: Array<Element: Field>,
@@ -385,6 +412,14 @@ pub trait PathOps: AsPath + Sized {
     /// `$`: the first element that the filter of the update matched. The filter must contain a
     /// condition on the array, otherwise the server rejects the update. A path can contain only one
     /// `$`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(
+    ///     Order::fields().lines().positional().qty().inc(1).to_string(),
+    ///     r#"{"$inc": {"lines.$.qty": 1}}"#
+    /// );
+    /// ```
     fn positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,
@@ -395,6 +430,14 @@ pub trait PathOps: AsPath + Sized {
 
     /// `$[]`: every element. For those that match a condition see
     /// [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(
+    ///     Order::fields().lines().all_positional().qty().set(0).to_string(),
+    ///     r#"{"$set": {"lines.$[].qty": 0}}"#
+    /// );
+    /// ```
     fn all_positional(&self) -> ElementNav<Self::Value, Self::Root, Write>
     where
         Self::Value: Array<Element: Field>,
@@ -408,6 +451,14 @@ pub trait PathOps: AsPath + Sized {
     /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path;
     /// the call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or
     /// [`InvalidUpdate`](crate::Error::InvalidUpdate).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "posts")]
+    /// # struct Post { _id: i64, labels: std::collections::HashMap<String, String> }
+    /// let filter = Post::fields().labels().entry("lang").eq("de");
+    /// assert_eq!(filter.to_string(), r#"{"labels.lang": {"$eq": "de"}}"#);
+    /// ```
     fn entry(
         &self,
         key: &str,
@@ -419,6 +470,11 @@ pub trait PathOps: AsPath + Sized {
     }
 
     /// The value of an `Option`. Needed only if an operator hides a field of the same name.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(Order::fields().note().some().eq("x").to_string(), r#"{"note": {"$eq": "x"}}"#);
+    /// ```
     fn some(
         &self,
     ) -> <<Self::Value as Nullable>::Inner as Field>::Nav<Self::Root, <Self::Mode as Mode>::Optional>

@@ -59,6 +59,11 @@ impl RawPath {
     }
 
     /// The path as it is sent, such as `lines.0.sku`; empty for the root.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// assert_eq!(Order::fields().lines().nth(0).sku().raw().dotted(), "lines.0.sku");
+    /// ```
     #[must_use]
     pub fn dotted(&self) -> &str {
         &self.dotted
@@ -71,6 +76,12 @@ impl RawPath {
 
     /// The prefixes that are arrays and are not followed by an index or a positional segment,
     /// outermost first.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let sku = Order::fields().lines().sku();
+    /// assert_eq!(sku.raw().array_prefixes().collect::<Vec<_>>(), ["lines"]);
+    /// ```
     pub fn array_prefixes(&self) -> impl Iterator<Item = &str> {
         let repeated = |i: usize| i > 0 && self.arrays.get(i - 1) == self.arrays.get(i);
         let lengths = self.arrays.iter().enumerate();

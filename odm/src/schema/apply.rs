@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::bson::{DateTime, Document, doc, from_document};
-use crate::driver::{self, IndexModel};
-use crate::error::{Applied, Error, Result, SchemaError};
-use crate::schema::change::IndexChange;
+use crate::bson::{DateTime, Document, doc};
+use crate::error::{Applied, Result, SchemaError};
 use crate::schema::lease::Lease;
-use crate::schema::{CollectionPlan, SchemaPlan, Step, duplicates, list_collections, options, record};
+use crate::schema::target::Target;
+use crate::schema::{CollectionPlan, SchemaPlan, Step, options, record};
 
 /// The options of [`SchemaPlan::apply`]: which steps of a plan are taken. Created by
 /// [`additive`](Apply::additive) or [`full`](Apply::full).
@@ -27,6 +26,15 @@ pub struct Apply {
 impl Apply {
     /// Creates missing collections and indexes; changes and drops none. A plan that changes an existing
     /// one is rejected before anything is written.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// let applied = plan.apply(Apply::additive()).await?;
+    /// assert_eq!(applied.created[0].1, "customer_1_created_at_-1");
+    /// # Ok(()) });
+    /// ```
     pub fn additive() -> Self {
         Apply {
             allow_conflicts: false,
@@ -43,6 +51,14 @@ impl Apply {
     /// Takes all steps: creates collections and indexes, changes their options, rebuilds indexes, hides
     /// obsolete ones, and drops those that have been hidden for a week. Unknown indexes are kept. A
     /// collection whose options cannot be changed is an error.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let applied = db.schema().register::<Order>().plan().await?.apply(Apply::full()).await?;
+    /// println!("{applied}");
+    /// # Ok(()) });
+    /// ```
     pub fn full() -> Self {
         Self::additive()
             .coll_mod(true)
@@ -55,6 +71,14 @@ impl Apply {
     /// validators, pre- and post-images, expiration, a coarser granularity of a time series, the size of
     /// a capped collection, the pipeline of a view; and the definitions of search indexes, which the
     /// server builds again in the background. Default: `false`.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let apply = Apply::additive().coll_mod(true);
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn coll_mod(mut self, yes: bool) -> Self {
         self.coll_mod = yes;
         self
@@ -63,6 +87,14 @@ impl Apply {
     /// Whether to drop and build again an index that conflicts with the declared one. Queries do not
     /// have the index meanwhile, unless keys and names differ: then the new one is built first.
     /// Default: `false`.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let apply = Apply::additive().rebuild(true);
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn rebuild(mut self, yes: bool) -> Self {
         self.rebuild = yes;
         self
@@ -71,6 +103,15 @@ impl Apply {
     /// Hides obsolete indexes (MongoDB 4.4+), and drops them `after` this time: until then a hidden
     /// index can be shown again at once by declaring it. Zero drops them without hiding. Default: they
     /// are kept.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let apply = Apply::full().drop_obsolete(Duration::from_secs(60));
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn drop_obsolete(mut self, after: Duration) -> Self {
         self.drop_obsolete = Some(after);
         self
@@ -78,6 +119,14 @@ impl Apply {
 
     /// Whether to leave existing collections and indexes that differ from the declared ones as they are, and take the
     /// other steps, instead of rejecting the plan. Default: `false`.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let apply = Apply::additive().allow_conflicts(true);
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn allow_conflicts(mut self, yes: bool) -> Self {
         self.allow_conflicts = yes;
         self
@@ -85,6 +134,14 @@ impl Apply {
 
     /// Whether to record created indexes in the collection `marula_schema`, so that they can be
     /// recognized as [obsolete](Step::Obsolete) later. Default: `true`.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let apply = Apply::additive().record(false);
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn record(mut self, yes: bool) -> Self {
         self.record = yes;
         self
@@ -92,12 +149,30 @@ impl Apply {
 
     /// How long the lease of an instance that ended without giving it back prevents others from
     /// changing indexes. Default: 30 s.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let apply = Apply::full().lease(Duration::from_secs(60));
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn lease(mut self, validity: Duration) -> Self {
         self.lease = validity;
         self
     }
 
     /// How long to wait while another instance changes indexes. Default: 2 minutes.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let apply = Apply::full().lease_wait(Duration::from_secs(60));
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn lease_wait(mut self, limit: Duration) -> Self {
         self.lease_wait = limit;
         self
@@ -170,8 +245,18 @@ impl SchemaPlan {
     /// If the future is dropped, some of the steps may have been taken, and the lease expires after
     /// [`Apply::lease`]. A new plan contains the other steps.
     ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// println!("{plan}"); // look at it, or ask a person
+    /// let applied = plan.apply(Apply::additive()).await?;
+    /// assert_eq!(applied.created.len(), 1);
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
-    /// - [`Error::Schema`] with [`CollectionConflict`](SchemaError::CollectionConflict),
+    /// - [`Error::Schema`](crate::Error::Schema) with [`CollectionConflict`](SchemaError::CollectionConflict),
     ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
     ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
     ///   differs and may not be changed: nothing was done;
@@ -182,7 +267,7 @@ impl SchemaPlan {
     /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
     /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
     ///   was done, and its source is one of the other errors;
-    /// - [`Error::Driver`] for other errors of the driver.
+    /// - [`Error::Driver`](crate::Error::Driver) for other errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(refused) = apply.refused(self) {
             return Err(refused.into());
@@ -299,174 +384,4 @@ impl SchemaPlan {
         }
         target.apply_search(apply, applied).await
     }
-}
-
-/// The collection that the steps change.
-pub(super) struct Target<'a> {
-    pub(super) database: &'a driver::Database,
-    pub(super) plan: &'a CollectionPlan,
-    pub(super) record: bool,
-}
-
-impl Target<'_> {
-    pub(super) fn collection(&self) -> driver::Collection<Document> {
-        self.database.collection(&self.plan.collection)
-    }
-
-    pub(super) fn index(&self, name: &str) -> (String, String) {
-        (self.plan.namespace.clone(), name.to_owned())
-    }
-
-    /// Creates the collection. Not an error if another client has created it with the same options
-    /// since the plan was made (48 NamespaceExists).
-    async fn create_collection(&self, declared: &Document) -> Result<()> {
-        let mut command = doc! { "create": &self.plan.collection };
-        command.extend(declared.clone());
-        let Err(error) = self.database.run_command(command).await else {
-            return Ok(());
-        };
-        if error.code() != Some(48) {
-            return Err(error.into());
-        }
-        let existing = list_collections(self.database, &[&self.plan.collection]).await?;
-        match options::step(declared, existing.get(&self.plan.collection)) {
-            Some(Step::KeepCollection) => Ok(()),
-            _ => Err(SchemaError::ConcurrentChange {
-                namespace: self.plan.namespace.clone(),
-                source: error,
-            }
-            .into()),
-        }
-    }
-
-    /// Creates indexes with one `createIndexes`, so that the server scans the collection once.
-    async fn create(&self, specifications: &[&Document]) -> Result<Vec<(String, String)>> {
-        if specifications.is_empty() {
-            return Ok(Vec::new());
-        }
-        let models = specifications
-            .iter()
-            .map(|specification| from_document::<IndexModel>(specification))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(driver::Error::from)?;
-        let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
-        if self.record {
-            // Before, because the record of an index that does not exist has no effect.
-            record::created(self.database, &self.plan.collection, record::Kind::Index, &names).await?;
-        }
-        match self.collection().create_indexes(models).await {
-            Ok(_) => Ok(names.iter().map(|name| self.index(name)).collect()),
-            Err(error) => Err(self.failed_build(specifications, error).await),
-        }
-    }
-
-    /// The error of `createIndexes`. 85 IndexOptionsConflict and 86 IndexKeySpecsConflict: the
-    /// conflicting index was created after the plan was made.
-    async fn failed_build(&self, specifications: &[&Document], error: driver::Error) -> Error {
-        if matches!(error.code(), Some(85 | 86)) {
-            return SchemaError::ConcurrentChange {
-                namespace: self.plan.namespace.clone(),
-                source: error,
-            }
-            .into();
-        }
-        if !error.is_duplicate_key() {
-            return error.into();
-        }
-        let of_index = match Error::from(error.clone()) {
-            Error::Duplicate { index, .. } => index,
-            _ => None,
-        };
-        let is_unique = |s: &&&Document| s.get_bool("unique").unwrap_or(false);
-        let named = specifications
-            .iter()
-            .find(|s| Some(name_of(s)) == of_index.as_deref());
-        let Some(specification) = named.or_else(|| specifications.iter().find(is_unique)) else {
-            return error.into();
-        };
-        // The error of the build is reported even if the duplicates cannot be read.
-        let samples = duplicates::find(&self.collection(), specification).await;
-        SchemaError::Duplicates {
-            namespace: self.plan.namespace.clone(),
-            index: name_of(specification).to_owned(),
-            samples: samples.unwrap_or_default(),
-            source: Some(error),
-        }
-        .into()
-    }
-
-    /// Fails if documents violate a unique index.
-    async fn check_unique(&self, specification: &Document) -> Result<()> {
-        let samples = duplicates::find(&self.collection(), specification).await?;
-        if samples.is_empty() {
-            return Ok(());
-        }
-        let (namespace, index) = self.index(name_of(specification));
-        Err(SchemaError::Duplicates {
-            namespace,
-            index,
-            samples,
-            source: None,
-        }
-        .into())
-    }
-
-    async fn coll_mod(&self, name: &str, options: Document) -> Result<()> {
-        let mut index = doc! { "name": name };
-        index.extend(options);
-        let command = doc! { "collMod": &self.plan.collection, "index": index };
-        self.database.run_command(command).await?;
-        Ok(())
-    }
-
-    async fn modify(&self, name: &str, existing: &Document, changes: &[IndexChange]) -> Result<()> {
-        for change in changes {
-            if *change == IndexChange::Unique {
-                // No further duplicates are written from here on.
-                self.coll_mod(name, doc! { "prepareUnique": true }).await?;
-                if let Err(error) = self.check_unique(existing).await {
-                    self.coll_mod(name, doc! { "prepareUnique": false }).await?;
-                    return Err(error);
-                }
-            }
-            self.coll_mod(name, change.options()).await?;
-        }
-        Ok(())
-    }
-
-    /// Builds the declared index in place of the existing one.
-    async fn rebuild(
-        &self,
-        existing: &Document,
-        declared: &Document,
-        differences: &[String],
-        applied: &mut Applied,
-    ) -> Result<()> {
-        let (old, new) = (name_of(existing), name_of(declared));
-        if declared.get_bool("unique").unwrap_or(false) {
-            // The existing index is not dropped for one that cannot be built.
-            self.check_unique(declared).await?;
-        }
-        // The server permits neither two indexes of one name nor two with equal keys.
-        let is_first = old != new && differences.iter().any(|name| name == "key");
-        if is_first {
-            self.create(&[declared]).await?;
-        }
-        self.drop(old).await?;
-        if !is_first && let Err(error) = self.create(&[declared]).await {
-            applied.dropped.push(self.index(old));
-            return Err(error);
-        }
-        applied.rebuilt.push(self.index(new));
-        Ok(())
-    }
-
-    async fn drop(&self, name: &str) -> Result<()> {
-        self.collection().drop_index(name).await?;
-        Ok(())
-    }
-}
-
-fn name_of(specification: &Document) -> &str {
-    specification.get_str("name").unwrap_or_default()
 }

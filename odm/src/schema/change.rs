@@ -27,6 +27,13 @@ pub enum IndexChange {
 
 impl IndexChange {
     /// Whether the server deletes existing documents after the change, which expire earlier.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::schema::IndexChange;
+    /// let shorter = IndexChange::ExpireAfter { seconds: 3600, before: Some(7200) };
+    /// assert!(shorter.deletes_documents());
+    /// ```
     #[must_use]
     pub fn deletes_documents(&self) -> bool {
         match self {

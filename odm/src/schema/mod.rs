@@ -69,6 +69,7 @@ mod record;
 mod search;
 mod search_plan;
 mod step;
+mod target;
 
 pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
@@ -106,11 +107,27 @@ impl Schema {
     /// Adds the indexes that a model declares to its collection, [`Model::COLLECTION`]. Several
     /// models can be registered for one collection; an index that two of them declare equally is
     /// created once. Errors in declarations are returned by [`plan`](Schema::plan).
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let schema = db.schema().register::<Order>().register::<Customer>();
+    /// assert_eq!(schema.plan().await?.collections.len(), 2);
+    /// # Ok(()) });
+    /// ```
     pub fn register<D: Model>(self) -> Self {
         self.register_named::<D>(D::COLLECTION)
     }
 
     /// As [`register`](Schema::register), for a collection of another name.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register_named::<Order>("orders_2025").plan().await?;
+    /// assert_eq!(plan.collections[0].collection, "orders_2025");
+    /// # Ok(()) });
+    /// ```
     pub fn register_named<D: Model>(mut self, collection: &str) -> Self {
         self.declarations.add::<D>(self.database.name(), collection);
         self.versions.extend(Versions::of::<D>(collection));
@@ -147,6 +164,15 @@ impl Schema {
     /// in `marula_schema`, one `listCollections` if options are declared, and one `$listSearchIndexes` for
     /// each collection with search indexes. Writes nothing. A collection that does not exist has no
     /// indexes.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// assert!(!plan.is_empty()); // the index is missing
+    /// println!("{plan}");
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another,
@@ -209,6 +235,16 @@ impl Schema {
     }
 
     /// Makes a plan and applies it, as the mode says. Returns what was done.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let applied = db.schema().register::<Order>().sync(SyncMode::Additive).await?;
+    /// assert_eq!(applied.created.len(), 1);
+    /// let again = db.schema().register::<Order>().sync(SyncMode::Verify).await?;
+    /// assert!(again.is_empty());
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// Those of [`plan`](Schema::plan) and [`SchemaPlan::apply`]; with [`SyncMode::Verify`]

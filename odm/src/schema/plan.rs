@@ -33,6 +33,15 @@ pub struct Plan {
 impl Plan {
     /// Whether the declared collections and indexes exist as they are declared. The plan can still contain obsolete
     /// and unknown indexes.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let schema = db.schema().register::<Order>();
+    /// schema.clone().sync(SyncMode::Additive).await?;
+    /// assert!(schema.plan().await?.is_empty());
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps().all(|(_, step)| {
@@ -51,6 +60,16 @@ impl Plan {
     }
 
     /// All steps, each with its collection.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use marula::schema::Step;
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// let missing = plan.steps().filter(|(_, step)| matches!(step, Step::Create { .. }));
+    /// assert_eq!(missing.count(), 1);
+    /// # Ok(()) });
+    /// ```
     pub fn steps(&self) -> impl Iterator<Item = (&CollectionPlan, &Step)> {
         self.collections
             .iter()
@@ -59,6 +78,14 @@ impl Plan {
 
     /// The first conflict as an error, if the plan contains one. [`Step::Modify`],
     /// [`Step::ModifyCollection`] and [`Step::UpdateSearchIndex`] are none.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// assert!(plan.conflict().is_none());
+    /// # Ok(()) });
+    /// ```
     #[must_use]
     pub fn conflict(&self) -> Option<SchemaError> {
         self.steps()

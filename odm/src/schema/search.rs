@@ -6,9 +6,10 @@ use crate::bson::{Document, doc};
 use crate::driver::{self, SearchIndexModel};
 use crate::error::{Applied, Result, SchemaError};
 use crate::index::{SearchIndexDeclaration, SearchIndexKind};
-use crate::schema::apply::{Apply, Target};
+use crate::schema::apply::Apply;
 use crate::schema::record::{self, Kind, Recorded};
 use crate::schema::search_plan::{self, Listed, is_unsupported};
+use crate::schema::target::Target;
 use crate::schema::{Schema, SchemaPlan, Step};
 
 /// The pause between two lists of search indexes.

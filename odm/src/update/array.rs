@@ -47,6 +47,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$push`: appends a value.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().push("vip");
+    /// assert_eq!(update.to_string(), r#"{"$push": {"tags": "vip"}}"#);
+    /// ```
     fn push(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -57,6 +63,15 @@ pub trait ArrayUpdateOps: AsPath + Sized {
 
     /// `$push` with `$each`: appends several values. [`PushEach`] has the modifiers `$position`,
     /// `$slice` and `$sort`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update: Update<Order> = Order::fields().tags().push_each(["a", "b"]).slice(-10).into_update();
+    /// assert_eq!(
+    ///     update.to_string(),
+    ///     r#"{"$push": {"tags": {"$each": ["a", "b"], "$slice": -10}}}"#
+    /// );
+    /// ```
     fn push_each<V>(&self, values: impl IntoIterator<Item = V>) -> PushEach<Self::Root, Self::Value>
     where
         Self::Mode: Writable,
@@ -75,6 +90,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$addToSet`: appends the value unless the array contains an equal one.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().add_to_set("vip");
+    /// assert_eq!(update.to_string(), r#"{"$addToSet": {"tags": "vip"}}"#);
+    /// ```
     fn add_to_set(&self, value: impl IntoValue<<Self::Value as Array>::Element>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -84,6 +105,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$addToSet` with `$each`: appends the values that the array does not contain.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().add_each_to_set(["a", "b"]);
+    /// assert_eq!(update.to_string(), r#"{"$addToSet": {"tags": {"$each": ["a", "b"]}}}"#);
+    /// ```
     fn add_each_to_set<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -100,6 +127,14 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     /// `$pull`: removes the elements that match the condition. A filter without conditions is
     /// rejected unless it is [`Filter::everything`], because it would remove every document of the
     /// array.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let (lines, tags) = (o.lines().pull(|l| l.qty().lte(0)), o.tags().pull(|t| t.starts_with("x")));
+    /// assert_eq!(lines.to_string(), r#"{"$pull": {"lines": {"qty": {"$lte": 0}}}}"#);
+    /// assert_eq!(tags.to_string(), r#"{"$pull": {"tags": {"$regex": "^x"}}}"#);
+    /// ```
     fn pull<F>(&self, condition: F) -> Update<Self::Root>
     where
         Self::Value: Array<Element: Field>,
@@ -123,6 +158,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$pullAll`: removes all elements that are equal to one of the values.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().pull_all(["a", "b"]);
+    /// assert_eq!(update.to_string(), r#"{"$pullAll": {"tags": ["a", "b"]}}"#);
+    /// ```
     fn pull_all<V>(&self, values: impl IntoIterator<Item = V>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -133,6 +174,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$pop: -1`: removes the first element.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().pop_first();
+    /// assert_eq!(update.to_string(), r#"{"$pop": {"tags": -1}}"#);
+    /// ```
     fn pop_first(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -142,6 +189,12 @@ pub trait ArrayUpdateOps: AsPath + Sized {
     }
 
     /// `$pop: 1`: removes the last element.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().tags().pop_last();
+    /// assert_eq!(update.to_string(), r#"{"$pop": {"tags": 1}}"#);
+    /// ```
     fn pop_last(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -171,17 +224,40 @@ impl<R, A: Array> PushEach<R, A> {
 
     /// `$position`: the index at which the values are inserted; a negative index counts from the
     /// end. Default: the end.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update: Update<Order> = Order::fields().tags().push_each(["a"]).position(0).into_update();
+    /// assert_eq!(update.to_string(), r#"{"$push": {"tags": {"$each": ["a"], "$position": 0}}}"#);
+    /// ```
     pub fn position(self, index: i32) -> Self {
         self.with("$position", index)
     }
 
     /// `$slice`: the number of elements to keep after the push: the first `len`, or the last if
     /// `len` is negative. Default: all.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update: Update<Order> = Order::fields().tags().push_each(["a"]).slice(-5).into_update();
+    /// assert_eq!(update.to_string(), r#"{"$push": {"tags": {"$each": ["a"], "$slice": -5}}}"#);
+    /// ```
     pub fn slice(self, len: i32) -> Self {
         self.with("$slice", len)
     }
 
     /// `$sort`: sorts the whole array after the push. Default: not sorted.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let line = Line { sku: "pot".into(), qty: 1 };
+    /// let push = Order::fields().lines().push_each([line]).sort(|l| l.qty().desc());
+    /// let update: Update<Order> = push.into_update();
+    /// assert_eq!(
+    ///     update.to_string(),
+    ///     r#"{"$push": {"lines": {"$each": [{"sku": "pot", "qty": 1}], "$sort": {"qty": -1}}}}"#
+    /// );
+    /// ```
     pub fn sort<S, F>(self, keys: F) -> Self
     where
         A: Array<Element: Field>,

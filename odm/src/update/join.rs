@@ -11,6 +11,13 @@ use crate::update::Update;
 )]
 pub trait DocumentItem {
     /// The document.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// // Lists of stages and array filters take documents.
+    /// let update = Update::<Order>::pipeline([doc! { "$unset": "note" }]);
+    /// assert_eq!(update.to_string(), r#"[{"$unset": "note"}]"#);
+    /// ```
     fn into_document(self) -> Document;
 }
 
@@ -28,6 +35,13 @@ impl DocumentItem for Document {
 )]
 pub trait IntoUpdate<R> {
     /// Combines the changes into one update.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let update: Update<Order> = (o.total().inc(1), None::<Update<Order>>).into_update();
+    /// assert_eq!(update.to_string(), r#"{"$inc": {"total": 1}}"#);
+    /// ```
     fn into_update(self) -> Update<R>;
 }
 

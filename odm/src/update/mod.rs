@@ -117,18 +117,40 @@ impl<R> Update<R> {
 
     /// An update without operators, to which others are added by [`and`](Update::and). A call
     /// rejects it with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let mut update = Update::empty();
+    /// for tag in ["vip"] {
+    ///     update = update.and(Order::fields().tags().add_to_set(tag));
+    /// }
+    /// assert_eq!(update.to_string(), r#"{"$addToSet": {"tags": "vip"}}"#);
+    /// ```
     pub fn empty() -> Self {
         Self::new(Ok(Body::Operations(Vec::new())))
     }
 
     /// A document of operators (`{$set: {…}, $inc: {…}}`), sent as it is. Its paths are checked for
     /// conflicts with the other operators of the update.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Update::raw(doc! { "$set": { "legacy": true } }).and(Order::fields().total().inc(1));
+    /// assert_eq!(update.to_string(), r#"{"$set": {"legacy": true}, "$inc": {"total": 1}}"#);
+    /// ```
     pub fn raw(update: Document) -> Self {
         Self::new(build::parse(update).map(Body::Operations))
     }
 
     /// An aggregation pipeline of `$set`, `$unset`, `$replaceWith` and their aliases, sent
     /// unchecked (MongoDB 4.2+). It cannot be combined with operators.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let stages = [doc! { "$set": { "total": { "$multiply": ["$total", 2] } } }];
+    /// let update = Update::<Order>::pipeline(stages);
+    /// assert_eq!(update.to_string(), r#"[{"$set": {"total": {"$multiply": ["$total", 2]}}}]"#);
+    /// ```
     pub fn pipeline(stages: impl IntoIterator<Item: DocumentItem>) -> Self {
         let stages = stages.into_iter().map(DocumentItem::into_document);
         Self::new(Ok(Body::Pipeline(stages.collect())))
@@ -136,6 +158,13 @@ impl<R> Update<R> {
 
     /// Adds another change. A pipeline combined with operators is rejected with
     /// [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let update = o.total().inc(1).and(o.tags().push("vip"));
+    /// assert_eq!(update.to_string(), r#"{"$inc": {"total": 1}, "$push": {"tags": "vip"}}"#);
+    /// ```
     pub fn and(self, other: impl IntoUpdate<R>) -> Self {
         let join = |a: Body, b: Body| match (a, b) {
             (Body::Operations(mut a), Body::Operations(b)) => {
@@ -157,6 +186,16 @@ impl<R> Update<R> {
 
     /// The update in the form in which it is sent: operators grouped, array filters numbered.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::update::Compiled;
+    /// let update = Order::fields().lines().filtered_positional(|l| l.qty().lt(1)).qty().set(1);
+    /// let Compiled::Operators { update, array_filters } = update.compile()? else { unreachable!() };
+    /// assert_eq!(update, doc! { "$set": { "lines.$[f0].qty": 1 } });
+    /// assert_eq!(array_filters, [doc! { "f0.qty": { "$lt": 1 } }]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidUpdate`] if two operators change the same field, or a field and a part of
     /// it; if there is nothing to change; or if a field of an enum variant is changed, which needs
@@ -176,6 +215,19 @@ impl<R> Update<R> {
     /// The update in the form in which it is sent, and the condition that must be added to its
     /// filter: that the values are of the enum variants whose fields are changed. The methods of
     /// [`Collection`](crate::Collection) add it.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::update::Compiled;
+    /// # #[derive(Serialize, Deserialize, Embedded)] #[serde(tag = "kind")]
+    /// # enum Payment { Card { fee: i64 }, Cash {} }
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "sales")]
+    /// # struct Sale { _id: i64, payment: Payment }
+    /// let (condition, update) = Sale::fields().payment().card().fee().inc(1).into_parts()?;
+    /// assert_eq!(condition.to_string(), r#"{"payment.kind": {"$eq": "Card"}}"#);
+    /// assert!(matches!(update, Compiled::Operators { .. }));
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`compile`](Update::compile), but fields of enum variants are allowed.

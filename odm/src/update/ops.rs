@@ -33,6 +33,12 @@ pub(super) fn operation<A: AsPath>(
 /// ```
 pub trait UpdateOps: AsPath + Sized {
     /// `$set`: sets the field to the value. For null see [`set_null`](UpdateOps::set_null).
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().set(5);
+    /// assert_eq!(update.to_string(), r#"{"$set": {"total": 5}}"#);
+    /// ```
     fn set(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -41,6 +47,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$set`: sets the field to null.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().note().set_null();
+    /// assert_eq!(update.to_string(), r#"{"$set": {"note": null}}"#);
+    /// ```
     fn set_null(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -51,6 +63,12 @@ pub trait UpdateOps: AsPath + Sized {
 
     /// `$unset`: removes the field. A document without it can be read only if the field is an
     /// `Option` or has `#[serde(default)]`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().note().unset();
+    /// assert_eq!(update.to_string(), r#"{"$unset": {"note": ""}}"#);
+    /// ```
     fn unset(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -59,6 +77,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$setOnInsert`: sets the field to the value if an upsert inserts a document.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().status().set_on_insert(Status::Open);
+    /// assert_eq!(update.to_string(), r#"{"$setOnInsert": {"status": "open"}}"#);
+    /// ```
     fn set_on_insert(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -67,6 +91,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$inc`: adds the value to the field. A missing field is set to the value.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().inc(-50);
+    /// assert_eq!(update.to_string(), r#"{"$inc": {"total": -50}}"#);
+    /// ```
     fn inc(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -79,6 +109,14 @@ pub trait UpdateOps: AsPath + Sized {
     /// negative result, which cannot be read as an unsigned integer: add a condition such as
     /// `o.stock().gte(n)` to the filter. A value whose negation is out of range is rejected with
     /// [`Error::Encode`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "stock")]
+    /// # struct Item { _id: i64, left: u32 }
+    /// let update = Item::fields().left().dec(3_u32);
+    /// assert_eq!(update.to_string(), r#"{"$inc": {"left": -3}}"#);
+    /// ```
     fn dec(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -88,6 +126,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$mul`: multiplies the field by the value. A missing field is set to 0.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().mul(2);
+    /// assert_eq!(update.to_string(), r#"{"$mul": {"total": 2}}"#);
+    /// ```
     fn mul(&self, by: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -98,6 +142,12 @@ pub trait UpdateOps: AsPath + Sized {
 
     /// `$min`: sets the field to the value if the value is less, or the field is missing. A null
     /// value is rejected with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().min(100);
+    /// assert_eq!(update.to_string(), r#"{"$min": {"total": 100}}"#);
+    /// ```
     fn min(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -108,6 +158,12 @@ pub trait UpdateOps: AsPath + Sized {
 
     /// `$max`: sets the field to the value if the value is greater, or the field is missing. A null
     /// value is rejected with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().max(100);
+    /// assert_eq!(update.to_string(), r#"{"$max": {"total": 100}}"#);
+    /// ```
     fn max(&self, value: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -119,6 +175,13 @@ pub trait UpdateOps: AsPath + Sized {
     /// `$rename`: renames the field to another field of the same type, and removes that one's
     /// value. Changes nothing in a document without the field. Positional segments are rejected
     /// with [`Error::InvalidUpdate`].
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let o = Order::fields();
+    /// let update = o.total().rename(o.customer());
+    /// assert_eq!(update.to_string(), r#"{"$rename": {"total": "customer"}}"#);
+    /// ```
     fn rename(
         &self,
         to: impl AsPath<Root = Self::Root, Value = Self::Value, Mode: Writable>,
@@ -140,6 +203,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$currentDate`: sets the field to the current date of the server, with milliseconds.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().created_at().current_date();
+    /// assert_eq!(update.to_string(), r#"{"$currentDate": {"created_at": true}}"#);
+    /// ```
     fn current_date(&self) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -149,6 +218,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$bit: {and: …}`: clears all bits that are not in the mask.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().bit_and(12);
+    /// assert_eq!(update.to_string(), r#"{"$bit": {"total": {"and": 12}}}"#);
+    /// ```
     fn bit_and(&self, mask: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -162,6 +237,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$bit: {or: …}`: sets the bits of the mask.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().bit_or(1);
+    /// assert_eq!(update.to_string(), r#"{"$bit": {"total": {"or": 1}}}"#);
+    /// ```
     fn bit_or(&self, mask: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -175,6 +256,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$bit: {xor: …}`: inverts the bits of the mask.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().bit_xor(3);
+    /// assert_eq!(update.to_string(), r#"{"$bit": {"total": {"xor": 3}}}"#);
+    /// ```
     fn bit_xor(&self, mask: impl IntoValue<Self::Value>) -> Update<Self::Root>
     where
         Self::Mode: Writable,
@@ -188,6 +275,12 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// Any other operator, sent unchecked as `{operator: {field: value}}`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let update = Order::fields().total().raw_operator("$inc", 5);
+    /// assert_eq!(update.to_string(), r#"{"$inc": {"total": 5}}"#);
+    /// ```
     fn raw_operator(&self, operator: &str, value: impl Into<Bson>) -> Update<Self::Root>
     where
         Self::Mode: Writable,

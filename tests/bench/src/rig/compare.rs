@@ -121,9 +121,9 @@ fn publish(report: &Report, paths: &Paths, readme: bool) -> Result<(), Failure> 
         paths.out.join("comparison.{md,json,svg}").display()
     );
     if readme {
-        let path = paths.root.join("README.md");
+        let path = paths.package().join("README.md");
         let part = format!(
-            "![CPU time per operation](tests/bench/comparison.svg)\n{}",
+            "![CPU time per operation](comparison.svg)\n{}",
             table::summary(report)
         );
         let written = between_markers(&fs::read_to_string(&path)?, &part)?;
@@ -137,10 +137,10 @@ fn publish(report: &Report, paths: &Paths, readme: bool) -> Result<(), Failure> 
 fn between_markers(text: &str, part: &str) -> Result<String, Failure> {
     let (before, rest) = text
         .split_once(BEGIN)
-        .ok_or("README.md has no marker for the start of the comparison")?;
+        .ok_or("tests/bench/README.md has no marker for the start of the comparison")?;
     let (_, after) = rest
         .split_once(END)
-        .ok_or("README.md has no marker for the end of the comparison")?;
+        .ok_or("tests/bench/README.md has no marker for the end of the comparison")?;
     Ok(format!("{before}{BEGIN}{part}{END}{after}"))
 }
 
@@ -157,5 +157,13 @@ mod tests {
         );
         assert!(between_markers("a\n", "new\n").is_err());
         assert!(between_markers(&format!("a\n{BEGIN}"), "new\n").is_err());
+    }
+
+    #[test]
+    fn the_page_of_the_benchmarks_has_the_markers() {
+        let page = include_str!("../../README.md");
+        let written = between_markers(page, "new\n").unwrap();
+        assert!(written.contains(&format!("{BEGIN}new\n{END}")));
+        assert!(page.contains("](comparison.svg)"));
     }
 }

@@ -203,6 +203,18 @@ fn logic() {
         doc! { "_id": { "$not": { "$gt": 5_i64, "$lt": 9_i64 } } },
     );
     check(
+        |o| {
+            o.tags()
+                .elem_match(|t| t.not(|x| x.eq("a")) & t.not(|x| x.is_in(["b", "c"])))
+        },
+        doc! { "tags": { "$elemMatch": { "$ne": "a", "$nin": ["b", "c"] } } },
+    );
+    let twice = o()
+        .tags()
+        .elem_match(|t| t.not(|x| x.starts_with("a")) & t.not(|x| x.starts_with("b")));
+    let error = twice.into_document().unwrap_err().to_string();
+    assert!(error.contains("`not` on an array element"), "{error}");
+    check(
         |o| o.note().raw_condition(doc! { "$eq": 1 }),
         doc! { "note": { "$eq": 1 } },
     );

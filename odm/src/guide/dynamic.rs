@@ -1,0 +1,152 @@
+//! Dynamic filters and PATCH: conditions, sorts and updates that a request selects.
+//!
+//! # Conditions from optional parameters
+//!
+//! ```
+//! # use marula_guide::*;
+//! #[derive(Default, Deserialize)]
+//! struct Query {
+//!     status: Option<Status>,
+//!     customer: Option<i64>,
+//!     minimum: Option<i64>,
+//!     text: Option<String>,
+//! }
+//!
+//! fn filter(query: &Query) -> Filter<Order> {
+//!     let o = Order::fields();
+//!     // `None` adds no condition.
+//!     Filter::default()
+//!         .and(query.status.map(|s| o.status().eq(s)))
+//!         .and(query.customer.map(|c| o.customer().eq(c)))
+//!         .and(query.minimum.map(|m| o.total().gte(m)))
+//!         // `contains_text` escapes what the user typed.
+//!         .and(query.text.as_deref().map(|t| o.note().contains_text(t)))
+//! }
+//!
+//! let query = Query { customer: Some(7), text: Some("a.b".into()), ..Query::default() };
+//! assert_eq!(
+//!     filter(&query).to_string(),
+//!     r#"{"customer": {"$eq": 7}, "note": {"$regex": "a\\.b"}}"#
+//! );
+//! assert_eq!(filter(&Query::default()).to_string(), "{}");
+//! ```
+//!
+//! The same with `&=`, and with lists: [`Filter::all_some`](crate::Filter::all_some),
+//! [`Filter::any`](crate::Filter::any).
+//!
+//! ```
+//! # use marula_guide::*;
+//! let o = Order::fields();
+//! let mut filter = Filter::default();
+//! for tag in ["new", "gift"] {
+//!     filter &= o.tags().contains(tag);
+//! }
+//! let either = Filter::any([1, 2].map(|customer| o.customer().eq(customer)));
+//! filter &= either;
+//! assert_eq!(
+//!     filter.to_string(),
+//!     concat!(
+//!         r#"{"$and": [{"tags": {"$eq": "new"}}, {"tags": {"$eq": "gift"}}, "#,
+//!         r#"{"$or": [{"customer": {"$eq": 1}}, {"customer": {"$eq": 2}}]}]}"#
+//!     )
+//! );
+//! ```
+//!
+//! # Writes reject a filter without conditions
+//!
+//! A forgotten parameter does not delete a collection: a filter that was combined from no
+//! conditions is an error of every write. [`Filter::everything`](crate::Filter::everything),
+//! [`delete_all`](crate::Collection::delete_all) and [`update_all`](crate::Collection::update_all)
+//! state the intention. Start with [`Filter::default`](crate::Filter), not with `everything`.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let status = None::<Status>;
+//! let condition = Filter::default().and(status.map(|s| Order::fields().status().eq(s)));
+//! let error = orders.filter(condition).delete_many().await.unwrap_err();
+//! assert!(matches!(error, Error::InvalidFilter { .. }));
+//! assert_eq!(orders.delete_all().await?, 3);
+//! # Ok(()) });
+//! ```
+//!
+//! # A range over any field
+//!
+//! Generic functions name the marker traits of [`path::marker`](crate::path::marker):
+//!
+//! ```
+//! # use marula_guide::*;
+//! use marula::path::{Read, marker::Ordered};
+//! use marula::{AsPath, IntoValue};
+//!
+//! fn range<A, V>(field: &A, from: Option<V>, to: Option<V>) -> Filter<Order>
+//! where
+//!     A: AsPath<Root = Order, Value: Ordered, Mode = Read>,
+//!     V: IntoValue<A::Value>,
+//! {
+//!     Filter::all_some([from.map(|v| field.gte(v)), to.map(|v| field.lt(v))])
+//! }
+//!
+//! let filter = range(&Order::fields().total(), Some(100), None);
+//! assert_eq!(filter.to_string(), r#"{"total": {"$gte": 100}}"#);
+//! ```
+//!
+//! # Sorts by name
+//!
+//! [`SortNames`](crate::SortNames) is the list of sorts that a request may select. Other names are
+//! [`Error::UnknownSort`](crate::Error::UnknownSort).
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::{Sort, SortNames};
+//!
+//! let o = Order::fields();
+//! let names = SortNames::<Sort<Order>>::new()
+//!     .allow("created", o.created_at().asc())
+//!     .allow("total", o.total().asc());
+//! let keys = names.parse("-total,created")?; // ?sort=-total,created
+//! let first = orders.find_all().sort(|_| keys).first().await?;
+//! assert_eq!(first.map(|o| o.total), Some(300));
+//! assert!(matches!(names.parse("password"), Err(Error::UnknownSort { .. })));
+//! # Ok(()) });
+//! ```
+//!
+//! In a `match` the arms have one type after [`erased`](crate::SortKey::erased).
+//!
+//! # PATCH
+//!
+//! A tuple of `Option<Update>` is an update of what is present. A double `Option` distinguishes a
+//! field that is absent from one that is null.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::{Fields, IntoUpdate, Update};
+//!
+//! #[derive(Default)]
+//! struct Patch {
+//!     status: Option<Status>,
+//!     /// `Some(None)` removes the note.
+//!     note: Option<Option<String>>,
+//!     add_tag: Option<String>,
+//! }
+//!
+//! fn patch(o: &Fields<Order>, patch: Patch) -> Update<Order> {
+//!     (
+//!         patch.status.map(|s| o.status().set(s)),
+//!         patch.note.map(|note| match note {
+//!             Some(note) => o.note().set(note),
+//!             None => o.note().unset(),
+//!         }),
+//!         patch.add_tag.map(|tag| o.tags().add_to_set(tag)),
+//!     )
+//!         .into_update()
+//! }
+//!
+//! let body = Patch { status: Some(Status::Paid), note: Some(None), ..Patch::default() };
+//! let update = patch(&Order::fields(), body);
+//! assert_eq!(update.to_string(), r#"{"$set": {"status": "paid"}, "$unset": {"note": ""}}"#);
+//! orders.update_by_id(1, |_| update).required().await?;
+//!
+//! // An empty update is an error of the call, so ask first.
+//! assert!(patch(&Order::fields(), Patch::default()).is_empty());
+//! # Ok(()) });
+//! ```

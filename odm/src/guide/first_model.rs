@@ -1,0 +1,117 @@
+//! First model: from an empty folder to the first query.
+//!
+//! # Dependencies
+//!
+//! ```toml
+//! [dependencies]
+//! marula = "0.1"
+//! serde = { version = "1", features = ["derive"] }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//!
+//! [dev-dependencies]
+//! marula-test-server = "0.1" # a server for tests, in the process of the test
+//! ```
+//!
+//! # The model
+//!
+//! A model is a struct that derives serde's traits and [`Document`](derive@crate::Document). The
+//! names in the database are those that serde writes, and one field is stored as `_id`. A struct
+//! inside a document derives [`Embedded`](derive@crate::Embedded).
+//!
+//! ```
+//! use marula::{Document, Embedded, bson::ObjectId, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Debug, Serialize, Deserialize, Embedded)]
+//! struct Address {
+//!     city: String,
+//!     zip: String,
+//! }
+//!
+//! #[derive(Debug, Serialize, Deserialize, Document)]
+//! #[serde(rename_all = "camelCase")]
+//! #[document(collection = "people", index(last_name), index(address.zip))]
+//! struct Person {
+//!     #[serde(rename = "_id")]
+//!     id: ObjectId,
+//!     first_name: String,
+//!     last_name: String,
+//!     age: i32,
+//!     address: Option<Address>,
+//!     tags: Vec<String>,
+//! }
+//!
+//! // The derive generates an accessor for each field. It contains the stored name and the type.
+//! let p = Person::fields();
+//! let filter = p.last_name().eq("Lovelace") & p.address().city().eq("London");
+//! assert_eq!(
+//!     filter.to_string(),
+//!     r#"{"lastName": {"$eq": "Lovelace"}, "address.city": {"$eq": "London"}}"#
+//! );
+//! ```
+//!
+//! The trait methods (`eq`, `set`, `asc`, …) come from [`prelude`](crate::prelude).
+//!
+//! # The program
+//!
+//! ```
+//! # use marula::{Document, Embedded, bson::ObjectId};
+//! # use serde::{Deserialize, Serialize};
+//! # #[derive(Debug, Serialize, Deserialize, Document)]
+//! # #[document(collection = "people", index(last_name))]
+//! # struct Person {
+//! #     #[serde(rename = "_id")]
+//! #     id: ObjectId,
+//! #     last_name: String,
+//! #     age: i32,
+//! #     tags: Vec<String>,
+//! # }
+//! use marula::prelude::*;
+//! use marula::schema::SyncMode;
+//!
+//! #[tokio::main]
+//! async fn main() -> marula::Result<()> {
+//!     let client = marula::connect("mongodb://localhost").await?;
+//!     # let server = marula_test_server::TestServer::builder().start_blocking().unwrap();
+//!     # let client = marula::connect(server.uri()).await?;
+//!     let db = client.database("town");
+//!     // Creates the declared indexes that are missing.
+//!     db.schema().register::<Person>().sync(SyncMode::Additive).await?;
+//!
+//!     let people = db.collection::<Person>();
+//!     let ada = Person { id: Person::new_id(), last_name: "Lovelace".into(), age: 36, tags: vec![] };
+//!     people.insert_one(&ada).await?;
+//!
+//!     let adults = people.find(|p| p.age().gte(18)).sort(|p| p.last_name().asc()).limit(10).await?;
+//!     println!("{} adults", adults.len());
+//!
+//!     people.update_by_id(ada.id, |p| (p.age().inc(1), p.tags().push("author"))).await?;
+//!     let ada = people.find_by_id(ada.id).required().await?;
+//!     assert_eq!(ada.age, 37);
+//!
+//!     people.delete_by_id(ada.id).required().await?;
+//!     client.shutdown().await;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Create one [`Client`](crate::Client) for the process and clone it. Databases and collections are
+//! cheap handles; a web application keeps a [`Collection`](crate::Collection) in its state.
+//!
+//! # What the compiler checks
+//!
+//! Each line below is a compile error, with a message at the place of the mistake:
+//!
+//! ```compile_fail
+//! # use marula::{Document, prelude::*};
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "people")]
+//! # struct Person { _id: i64, name: String, age: i32, scores: Vec<i32> }
+//! let p = Person::fields();
+//! p.nmae().eq("Ada");       // no method named `nmae`; there is a method `name` with a similar name
+//! p.age().eq("36");         // a value of type `&str` cannot be used for a field of type `i32`
+//! p.name().inc(1);          // $inc and $mul need a numeric field, found String
+//! p.scores().any().set(5);  // an update through an array must say which elements it changes
+//! ```
+//!
+//! Next: [Modelling](super::modelling), [Queries](super::queries).

@@ -1,0 +1,253 @@
+//! Modelling: names, ids, embedded documents, enums, values of other crates, generics, codecs.
+//!
+//! The complete lists are at the derives [`Document`](derive@crate::Document) and
+//! [`Embedded`](derive@crate::Embedded), and in [`path::field`](crate::path::field).
+//!
+//! # Names
+//!
+//! Names follow serde: `rename`, `rename_all`, `rename_all_fields`, `flatten`, `skip`, `default`,
+//! `alias`. The accessor has the name of the Rust field, the path that of the database.
+//!
+//! ```
+//! use marula::{Document, Embedded, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Audit {
+//!     created_by: String,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[serde(rename_all = "camelCase")]
+//! #[document(collection = "articles")]
+//! struct Article {
+//!     #[serde(rename = "_id")]
+//!     id: i64,
+//!     word_count: i32,
+//!     #[serde(rename = "by")]
+//!     author: String,
+//!     // The fields of `Audit` are stored beside the others.
+//!     #[serde(flatten)]
+//!     audit: Audit,
+//! }
+//!
+//! let a = Article::fields();
+//! let filter = a.word_count().gt(500) & a.author().eq("Ada") & a.audit().created_by().eq("import");
+//! assert_eq!(
+//!     filter.to_string(),
+//!     r#"{"wordCount": {"$gt": 500}, "by": {"$eq": "Ada"}, "created_by": {"$eq": "import"}}"#
+//! );
+//! ```
+//!
+//! A field that was added later needs `#[serde(default)]` or an `Option`, so that older documents
+//! can be read. A renamed field can be read under its old name with `#[serde(alias = "old")]`, and
+//! is written under the new one.
+//!
+//! # Ids
+//!
+//! The id is the field that is stored as `_id`. [`Model::new_id`](crate::Model::new_id) generates
+//! ids by the source that the model declares; see [`id`](crate::id).
+//!
+//! ```
+//! use marula::{Document, Embedded, bson::ObjectId, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//! use uuid::Uuid;
+//!
+//! // A newtype has the operators, values and id sources of the type inside.
+//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Embedded)]
+//! struct OrderId(Uuid);
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "orders")]
+//! struct Order {
+//!     #[serde(rename = "_id")]
+//!     #[document(id = uuid_v7)] // ordered by time
+//!     id: OrderId,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "customers")]
+//! struct Customer {
+//!     // `None` until the document is inserted: `insert_one` returns the id, `save(&mut c)` sets it.
+//!     #[serde(rename = "_id")]
+//!     id: Option<ObjectId>,
+//! }
+//!
+//! let order = Order { id: Order::new_id() };
+//! assert_eq!(order.id.0.get_version_num(), 7);
+//! # let _ = Customer { id: None };
+//! ```
+//!
+//! An id can also be a string, a number or an embedded struct: then the application sets it.
+//!
+//! # Enums
+//!
+//! An enum of unit variants is one value. An enum with data follows its serde representation. A
+//! variant has an accessor, and a filter on its fields also requires the variant.
+//!
+//! ```
+//! use marula::{Document, Embedded, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! #[serde(tag = "kind", rename_all = "snake_case")]
+//! enum Payment {
+//!     Card { last4: String },
+//!     Transfer { iban: String },
+//!     Cash,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "invoices")]
+//! struct Invoice {
+//!     _id: i64,
+//!     payment: Payment,
+//! }
+//!
+//! let i = Invoice::fields();
+//! assert_eq!(
+//!     i.payment().card().last4().eq("4242").to_string(),
+//!     r#"{"payment.last4": {"$eq": "4242"}, "payment.kind": {"$eq": "card"}}"#
+//! );
+//! assert_eq!(i.payment().is_cash().to_string(), r#"{"payment.kind": {"$eq": "cash"}}"#);
+//! ```
+//!
+//! # Maps, options, recursion
+//!
+//! ```
+//! use std::collections::HashMap;
+//!
+//! use marula::{Document, Embedded, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Comment {
+//!     author: String,
+//!     replies: Vec<Comment>,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "posts")]
+//! struct Post {
+//!     _id: i64,
+//!     labels: HashMap<String, String>,
+//!     pinned: Option<Box<Comment>>,
+//!     comments: Vec<Comment>,
+//! }
+//!
+//! let p = Post::fields();
+//! assert_eq!(p.labels().entry("lang").eq("de").to_string(), r#"{"labels.lang": {"$eq": "de"}}"#);
+//! assert_eq!(p.pinned().author().eq("Ada").to_string(), r#"{"pinned.author": {"$eq": "Ada"}}"#);
+//! assert_eq!(
+//!     p.comments().replies().author().eq("Ada").to_string(),
+//!     r#"{"comments.replies.author": {"$eq": "Ada"}}"#
+//! );
+//! ```
+//!
+//! # Dates, decimals, UUIDs
+//!
+//! [`bson::DateTime`](crate::bson::DateTime), [`bson::Decimal128`](crate::bson::Decimal128),
+//! `uuid::Uuid` and `SystemTime` are stored as the BSON type. With the features `chrono`, `time`,
+//! `jiff`, `rust_decimal` and `bigdecimal` the types of these crates are, too, at every place of a
+//! model, and filters take their values. JSON keeps the form of the type's own `Serialize`, such as
+//! RFC 3339.
+//!
+//! ```
+//! # #[cfg(all(feature = "chrono", feature = "rust_decimal"))]
+//! # mod example {
+//! use marula::{Document, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "invoices", index(due, ttl = "365d"))]
+//! struct Invoice {
+//!     _id: i64,
+//!     due: chrono::DateTime<chrono::Utc>,
+//!     total: rust_decimal::Decimal,
+//! }
+//!
+//! type Time = chrono::DateTime<chrono::Utc>;
+//!
+//! fn overdue(now: Time, minimum: rust_decimal::Decimal) -> marula::Filter<Invoice> {
+//!     let i = Invoice::fields();
+//!     i.due().lt(now) & i.total().gte(minimum)
+//! }
+//! # }
+//! ```
+//!
+//! A BSON date has milliseconds. A decimal that Decimal128 cannot represent exactly is an error;
+//! nothing is rounded.
+//!
+//! # Other types
+//!
+//! A type with a stored form of its own is converted by `#[serde(with = "…")]`, and `#[document(as
+//! = Type)]` states the stored type. The module [`codec`](crate::codec) has such forms for `u128`,
+//! `i128`, `Duration` and legacy UUIDs.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use marula::{Document, codec, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "jobs")]
+//! struct Job {
+//!     _id: i64,
+//!     #[serde(with = "codec::duration")]
+//!     #[document(as = codec::Millis)]
+//!     limit: Duration,
+//!     // No typed paths: the operators of this field take `Bson` values.
+//!     #[document(opaque)]
+//!     payload: serde_json_like::Value,
+//! }
+//! # mod serde_json_like {
+//! #     #[derive(serde::Serialize, serde::Deserialize)]
+//! #     pub struct Value { text: String }
+//! # }
+//!
+//! let filter = Job::fields().limit().gt(Duration::from_secs(60));
+//! assert_eq!(filter.to_string(), r#"{"limit": {"$gt": 60000}}"#);
+//! ```
+//!
+//! # Generic models and generic code
+//!
+//! ```
+//! use marula::{Collection, Database, Document, Embedded, Model, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "events", index(tenant))]
+//! struct Envelope<T> {
+//!     _id: i64,
+//!     tenant: String,
+//!     payload: T,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Login {
+//!     user: String,
+//! }
+//!
+//! let e = Envelope::<Login>::fields();
+//! assert_eq!(e.payload().user().eq("ada").to_string(), r#"{"payload.user": {"$eq": "ada"}}"#);
+//!
+//! // The same operations for every model.
+//! struct Repository<D>(Collection<D>);
+//!
+//! impl<D: Model> Repository<D> {
+//!     fn new(db: &Database) -> Self {
+//!         Repository(db.collection())
+//!     }
+//!
+//!     async fn get(&self, id: &D::Id) -> marula::Result<D> {
+//!         self.0.find_by_id(D::id_ref(id)).required().await
+//!     }
+//! }
+//! ```
+//!
+//! # Maintained fields
+//!
+//! `version`, `created_at`, `updated_at`, `soft_delete`, `validate` and `hooks` are attributes; see
+//! [maintained fields](derive@crate::Document#maintained-fields), [`SoftDelete`](crate::SoftDelete)
+//! and [`Hooks`](crate::Hooks).

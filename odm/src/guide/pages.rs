@@ -1,0 +1,78 @@
+//! Pages: by number and by token.
+//!
+//! # By token
+//!
+//! [`keyset`](crate::collection::Find::keyset) reads the documents after the last one of the
+//! previous page. It is as fast for the thousandth page as for the first, and documents that are
+//! inserted meanwhile do not move the others. `_id` is added to the sort, so that the order is
+//! complete.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let first = orders.find_all().keyset(|o| o.created_at().desc(), None, 2).await?;
+//! assert_eq!(first.items.iter().map(|o| o.id).collect::<Vec<_>>(), [3, 2]);
+//!
+//! // `next` and `previous` are opaque tokens for the links of a page.
+//! let token = first.next.expect("another page");
+//! let second = orders.find_all().keyset(|o| o.created_at().desc(), Some(&token), 2).await?;
+//! assert_eq!((second.items.len(), second.next), (1, None));
+//!
+//! let back = second.previous.expect("the page before");
+//! let again = orders.find_all().keyset(|o| o.created_at().desc(), Some(&back), 2).await?;
+//! assert_eq!(again.items, first.items);
+//! # Ok(()) });
+//! ```
+//!
+//! - The keys are fields that every document has. A field in an `Option`, an enum variant, a map or
+//!   an array does not compile.
+//! - All pages of a list need the same filter and the same sort. A token of another sort, or one
+//!   that a client has changed to something malformed, is
+//!   [`Error::InvalidPageToken`](crate::Error::InvalidPageToken): reply with a client error.
+//! - An index on the filter's fields and then the keys serves the query: `index(customer,
+//!   -created_at)`.
+//!
+//! Keys that a request selects are [`KeysetSort`](crate::KeysetSort)s:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::{KeysetSort, SortNames};
+//!
+//! let o = Order::fields();
+//! let names = SortNames::<KeysetSort<Order>>::new()
+//!     .allow("created", o.created_at().asc())
+//!     .allow("total", o.total().asc());
+//! let keys = names.parse("-total")?;
+//! let page = orders.find_all().keyset(|_| keys, None, 10).await?;
+//! assert_eq!(page.items[0].total, 300);
+//! # Ok(()) });
+//! ```
+//!
+//! # By number
+//!
+//! [`page`](crate::collection::Find::page) reads a page by its number, from 0, and counts all
+//! matching documents. The server reads and skips the pages before it: for short lists.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let page = orders.find(|o| o.total().gt(0)).sort(|o| o.id().asc()).page(1, 2).await?;
+//! assert_eq!((page.total, page.pages(), page.items.len()), (3, 2, 1));
+//! # Ok(()) });
+//! ```
+//!
+//! Set a sort in which no two documents are equal, otherwise pages can overlap.
+//!
+//! # Everything
+//!
+//! To process all documents use [`stream`](crate::collection::Find::stream): it reads batches, and
+//! holds one in memory.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let mut all = orders.find_all().sort(|o| o.id().asc()).batch_size(500).stream().await?;
+//! let mut sum = 0;
+//! while let Some(order) = all.try_next().await? {
+//!     sum += order.total;
+//! }
+//! assert_eq!(sum, 600);
+//! # Ok(()) });
+//! ```

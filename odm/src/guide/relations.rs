@@ -1,0 +1,99 @@
+//! Relations: references, loading without one query for each document, lookups.
+//!
+//! # References
+//!
+//! A field refers to a document of another collection by its id: as a plain id, or as a
+//! [`Ref`](crate::Ref), which also names the model. Nothing checks that the document exists.
+//!
+//! ```
+//! use marula::{Document, Ref, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "authors")]
+//! struct Author {
+//!     #[serde(rename = "_id")]
+//!     id: i64,
+//!     name: String,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "posts", index(author))]
+//! struct Post {
+//!     #[serde(rename = "_id")]
+//!     id: i64,
+//!     author: Ref<Author>,
+//!     reviewer: Option<Ref<Author>>,
+//! }
+//!
+//! let ada = Author { id: 7, name: "Ada".into() };
+//! let post = Post { id: 1, author: Ref::to(&ada), reviewer: None };
+//! assert_eq!(post.author.id(), &7);
+//! // Filters take the reference or the id.
+//! assert_eq!(Post::fields().author().eq(7_i64).to_string(), r#"{"author": {"$eq": 7}}"#);
+//! ```
+//!
+//! # To one: `load`
+//!
+//! [`load`](crate::Collection::load) reads the documents of many references by one query. No
+//! document loads another one by itself, so a loop cannot send one query for each element.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let recent = orders.find_all().limit(100).await?;
+//! let buyers = customers.load(recent.iter().map(|o| o.customer)).await?;
+//! for order in &recent {
+//!     let email = buyers.get(&order.customer).map_or("(deleted)", |c| &c.email);
+//!     println!("{}: {email}", order.id);
+//! }
+//! # assert_eq!(buyers.len(), 3);
+//! # Ok(()) });
+//! ```
+//!
+//! # To many: `load_by`
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let page = customers.find_all().limit(20).await?;
+//! let by_customer = orders.load_by(|o| o.customer(), page.iter().map(|c| c.id)).await?;
+//! for customer in &page {
+//!     println!("{}: {} orders", customer.email, by_customer.get(&customer.id).map_or(0, Vec::len));
+//! }
+//! # assert_eq!(by_customer.len(), 3);
+//! # Ok(()) });
+//! ```
+//!
+//! # Embed or refer
+//!
+//! | embed | refer |
+//! |---|---|
+//! | read and written together with the document | read alone, or by several documents |
+//! | a bounded number of elements | an unbounded number: a document has at most 16 MiB |
+//! | a state that belongs to a moment, such as the address of an order | a state that must be current everywhere |
+//!
+//! An array of ids is both: `o.tags().contains(id)` uses an index on the array.
+//!
+//! # Joins on the server
+//!
+//! [`Pipeline::lookup`](crate::Pipeline::lookup) joins in an aggregation: to filter or group by
+//! fields of the other collection. [`graph_lookup`](crate::Pipeline::graph_lookup) follows
+//! references recursively. See [Projections and aggregation](super::aggregation#joins).
+//!
+//! # Deleting
+//!
+//! MongoDB has no foreign keys. To delete a document and those that refer to it, use a
+//! [transaction](super::transactions), or delete the referring ones first, so that an interruption
+//! leaves no reference without a document.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! client
+//!     .transaction()
+//!     .run(async |tx| {
+//!         orders.delete_many(|o| o.customer().eq(1)).session(tx).await?;
+//!         customers.delete_by_id(1).session(tx).required().await
+//!     })
+//!     .await?;
+//! # assert_eq!(orders.estimated_count().await?, 2);
+//! # Ok(()) });
+//! ```

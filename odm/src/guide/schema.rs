@@ -1,0 +1,156 @@
+//! Indexes and start-up in production: declarations, plans, modes, the lease, the command line.
+//!
+//! # Declarations
+//!
+//! Indexes are attributes of the model. The keys are Rust paths; a mistake is a compile error at
+//! the path. The grammar is at [`Document`](derive@crate::Document#indexes).
+//!
+//! ```
+//! use marula::{Document, Embedded, Model, bson::DateTime};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Embedded)]
+//! enum Status {
+//!     Open,
+//!     Done,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Line {
+//!     sku: String,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(
+//!     collection = "orders",
+//!     index(customer, -created_at),
+//!     index(lines.sku),
+//!     index(created_at, name = "open_orders", partial(status == Status::Open)),
+//!     index(expires_at, ttl = "30d")
+//! )]
+//! struct Order {
+//!     _id: i64,
+//!     customer: i64,
+//!     status: Status,
+//!     lines: Vec<Line>,
+//!     #[document(unique)]
+//!     number: String,
+//!     created_at: DateTime,
+//!     expires_at: Option<DateTime>,
+//! }
+//!
+//! let names: Vec<String> = Order::indexes().iter().map(|index| index.index_name()).collect();
+//! assert!(names.contains(&"customer_1_created_at_-1".to_owned()));
+//! ```
+//!
+//! # Plans
+//!
+//! A plan compares what is declared with what exists. It only reads. `Display` prints a line for
+//! each step.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::schema::Apply;
+//!
+//! let plan = db.schema().register::<Order>().plan().await?;
+//! println!("{plan}");
+//! let applied = plan.apply(Apply::additive()).await?;
+//! assert_eq!(applied.created.len(), 1);
+//!
+//! let again = db.schema().register::<Order>().plan().await?;
+//! assert!(again.is_empty()); // nothing to do
+//! # Ok(()) });
+//! ```
+//!
+//! | sign | step | taken by |
+//! |---|---|---|
+//! | `+` | create a collection or an index | every [`Apply`](crate::schema::Apply) |
+//! | `~` | change options without a rebuild (`collMod`): TTL, hidden, unique, validator | `coll_mod(true)` |
+//! | `!` | an existing index conflicts: drop it and build it again | `rebuild(true)`; otherwise an error |
+//! | `-` | an index was created from a declaration that no longer exists: hide it, drop it later | `drop_obsolete(..)` |
+//! | `?` | no model declares the index, and it was not created from a declaration: it is kept | never |
+//!
+//! # At the start
+//!
+//! [`Schema::sync`](crate::schema::Schema::sync) makes a plan and applies it. All instances of an
+//! application can call it at the same time.
+//!
+//! | [`SyncMode`](crate::schema::SyncMode) | effect | use |
+//! |---|---|---|
+//! | `Off` | nothing is read or written | a deployment with its own process for changes |
+//! | `Verify` | a difference is [`NotInSync`](crate::SchemaError::NotInSync); nothing is written | production, after a deployment step has applied the plan |
+//! | `Additive` | creates what is missing; a conflict is an error | development, tests, small services |
+//! | `Full` | also changes, rebuilds, hides and drops | a job that is run by hand or by a pipeline |
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::schema::SyncMode;
+//!
+//! let mode = match std::env::var("SCHEMA").as_deref() {
+//!     Ok("off") => SyncMode::Off,
+//!     Ok("verify") => SyncMode::Verify,
+//!     Ok("full") => SyncMode::Full,
+//!     _ => SyncMode::Additive,
+//! };
+//! let applied = db.schema().register::<Order>().sync(mode).await?;
+//! println!("{applied}");
+//! # Ok(()) });
+//! ```
+//!
+//! Creations may be made by several instances at once: an equal index that another one has created
+//! is not an error. Changes, rebuilds and drops are made by one instance at a time, which holds a
+//! lease in the collection `marula_schema`, with an expiry by the server's clock. The others wait
+//! up to [`lease_wait`](crate::schema::Apply::lease_wait), and then make a new plan.
+//!
+//! # What to check before a deployment
+//!
+//! - An index on a large collection takes time and memory. The server builds it while it serves
+//!   requests; the call waits for it.
+//! - A first TTL index on old data deletes documents within minutes. The plan says so:
+//!   [`IndexChange::deletes_documents`](crate::schema::IndexChange::deletes_documents).
+//! - A unique index over duplicates fails with
+//!   [`SchemaError::Duplicates`](crate::SchemaError::Duplicates), which contains samples of the
+//!   documents.
+//! - `renamed_from = "old_name"` keeps an index under its old name instead of building it again.
+//! - Remove an index in two deployments: hide it first (`hidden`), and remove the declaration when
+//!   no query has become slow.
+//!
+//! # The command line
+//!
+//! With the feature `cli`, an application mounts the commands `plan`, `diff`, `verify` and `apply`
+//! in its own command line:
+//!
+//! ```
+//! # #[cfg(feature = "cli")]
+//! # mod example {
+//! # use marula::{Document, Database, prelude::*};
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "orders")]
+//! # struct Order { _id: i64 }
+//! use clap::Parser;
+//! use marula::cli::SchemaCommand;
+//!
+//! #[derive(Parser)]
+//! enum Command {
+//!     /// Serves requests.
+//!     Serve,
+//!     /// Compares and changes the indexes of the database.
+//!     #[command(subcommand)]
+//!     Schema(SchemaCommand),
+//! }
+//!
+//! async fn run(command: Command, db: Database) -> std::process::ExitCode {
+//!     match command {
+//!         Command::Serve => std::process::ExitCode::SUCCESS,
+//!         Command::Schema(command) => command.run(db.schema().register::<Order>()).await,
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! ```sh
+//! shop schema plan              # what would be done
+//! shop schema verify            # exit code 1 if something is missing or differs: for a pipeline
+//! shop schema apply --full      # all steps
+//! shop schema apply --json      # the result as JSON
+//! ```

@@ -1,0 +1,179 @@
+//! Updates: operators, array elements, upserts, pipelines.
+//!
+//! # Operators
+//!
+//! An update is one operator, or a tuple of them; `Option` and `Vec` of updates also are updates.
+//! All operators are in [`UpdateOps`](crate::UpdateOps) and
+//! [`ArrayUpdateOps`](crate::ArrayUpdateOps).
+//!
+//! ```
+//! # use marula_guide::*;
+//! use marula::{IntoUpdate, Update};
+//!
+//! let o = Order::fields();
+//! let update: Update<Order> = (
+//!     o.status().set(Status::Paid),
+//!     o.total().inc(250),
+//!     o.tags().add_each_to_set(["new", "gift"]),
+//!     o.note().unset(),
+//!     o.created_at().current_date(),
+//! )
+//!     .into_update();
+//! assert_eq!(
+//!     update.to_string(),
+//!     concat!(
+//!         r#"{"$set": {"status": "paid"}, "$inc": {"total": 250}, "#,
+//!         r#""$addToSet": {"tags": {"$each": ["new", "gift"]}}, "$unset": {"note": ""}, "#,
+//!         r#""$currentDate": {"created_at": true}}"#
+//!     )
+//! );
+//! ```
+//!
+//! Two operators on one field, or on a field and a part of it, are
+//! [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) before anything is sent.
+//!
+//! # Which documents
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! // One document by its id; `required` makes a missing document an error.
+//! orders.update_by_id(1, |o| o.status().set(Status::Paid)).required().await?;
+//!
+//! // A condition in the filter makes the update atomic: it changes the order only while it is open.
+//! let cancelled = orders
+//!     .update_one(|o| o.id().eq(1) & o.status().eq(Status::Open), |o| o.total().set(0))
+//!     .await?;
+//! assert_eq!(cancelled.matched_count, 0);
+//!
+//! let many = orders.update_many(|o| o.status().eq(Status::Open), |o| o.tags().push("new")).await?;
+//! assert_eq!(many.modified_count, 2);
+//!
+//! orders.update_all(|o| o.note().unset()).await?;
+//! # Ok(()) });
+//! ```
+//!
+//! # Elements of arrays
+//!
+//! An update through an array states which elements it changes:
+//!
+//! | elements | path | sent as |
+//! |---|---|---|
+//! | at an index | `o.lines().nth(0).qty()` | `lines.0.qty` |
+//! | the one that the filter matched | `o.lines().positional().qty()` | `lines.$.qty` |
+//! | all | `o.lines().all_positional().qty()` | `lines.$[].qty` |
+//! | those that match a condition | `o.lines().filtered_positional(\|l\| l.sku().eq("tea")).qty()` | `lines.$[f0].qty` |
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! orders
+//!     .update_by_id(1, |o| {
+//!         o.lines().filtered_positional(|l| l.sku().eq("tea") & l.qty().lt(10)).qty().inc(5)
+//!     })
+//!     .await?;
+//! orders
+//!     .update_one(
+//!         |o| o.id().eq(1) & o.lines().elem_match(|l| l.sku().eq("cup")),
+//!         |o| o.lines().positional().qty().set(9),
+//!     )
+//!     .await?;
+//! let order = orders.find_by_id(1).required().await?;
+//! assert_eq!((order.lines[0].qty, order.lines[1].qty), (7, 9));
+//! # Ok(()) });
+//! ```
+//!
+//! Adding and removing elements:
+//!
+//! ```
+//! # use marula_guide::*;
+//! let o = Order::fields();
+//! let newest = o.lines().push_each([Line { sku: "pot".into(), qty: 1 }]).slice(-10);
+//! let update = marula::IntoUpdate::<Order>::into_update(newest);
+//! assert_eq!(
+//!     update.to_string(),
+//!     r#"{"$push": {"lines": {"$each": [{"sku": "pot", "qty": 1}], "$slice": -10}}}"#
+//! );
+//! assert_eq!(
+//!     o.lines().pull(|l| l.qty().lte(0)).to_string(),
+//!     r#"{"$pull": {"lines": {"qty": {"$lte": 0}}}}"#
+//! );
+//! ```
+//!
+//! # Upserts
+//!
+//! An upsert that inserts gives the document the id of the filter or of the update, otherwise a new
+//! one from the model's id source. Required fields that the update does not set need
+//! [`set_on_insert`](crate::UpdateOps::set_on_insert), or the document cannot be read.
+//!
+//! ```
+//! # use marula::{Document, prelude::*};
+//! # #[derive(serde::Serialize, serde::Deserialize, Document)]
+//! # #[document(collection = "counters")]
+//! # struct Counter { #[serde(rename = "_id")] name: String, next: i64 }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let server = marula_test_server::TestServer::builder().start().await?;
+//! # let client = marula::connect(server.uri()).await?;
+//! # let counters = client.database("shop").collection::<Counter>();
+//! let counter = counters
+//!     .find_one_and_update(|c| c.name().eq("invoice"), |c| c.next().inc(1))
+//!     .upsert(true)
+//!     .returning_new()
+//!     .required()
+//!     .await?;
+//! assert_eq!(counter.next, 1);
+//! # Ok(()) }
+//! ```
+//!
+//! [`upsert_with`](crate::Collection::upsert_with) inserts the fields of a whole document that the
+//! update does not set, so that no required field is missing.
+//!
+//! # Whole documents
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let mut order = orders.find_by_id(1).required().await?;
+//! order.note = Some("ring twice".into());
+//! orders.replace(&order).required().await?; // the document must exist
+//! order.id = 9;
+//! orders.save(&order).await?; // replaced, or inserted
+//! assert_eq!(orders.estimated_count().await?, 4);
+//! # Ok(()) });
+//! ```
+//!
+//! With `#[document(version)]` both compare the version first; see
+//! [Transactions](super::transactions#optimistic-locking).
+//!
+//! # Pipelines
+//!
+//! An update by an aggregation pipeline computes values from other fields. Its stages are raw;
+//! [expressions](crate::expr) can be converted.
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! use marula::{Expr, Update};
+//! use marula::expr::*;
+//!
+//! let with_tax: Expr<Order, i64> = Order::fields().total() * 2;
+//! let stage = doc! { "$set": { "total": with_tax.into_bson()? } };
+//! orders.update_by_id(1, |_| Update::pipeline([stage])).required().await?;
+//! assert_eq!(orders.find_by_id(1).required().await?.total, 200);
+//! # Ok(()) });
+//! ```
+//!
+//! # Bulk writes
+//!
+//! [`Collection::bulk`](crate::Collection::bulk) sends several writes on one collection in as few
+//! commands as possible, [`Client::bulk`](crate::Client::bulk) on several collections (MongoDB
+//! 8.0+).
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let counts = orders
+//!     .bulk()
+//!     .insert(&order(10))
+//!     .update_many(|o| o.total().lt(150), |o| o.tags().push("small"))
+//!     .delete_by_id(3)
+//!     .await?;
+//! assert_eq!((counts.inserted_count, counts.modified_count, counts.deleted_count), (1, 1, 1));
+//! # Ok(()) });
+//! ```

@@ -1,0 +1,119 @@
+//! Errors in a web application: statuses of errors in axum.
+//!
+//! A handler returns [`Error`](crate::Error) by `?`. One type of the application converts it to a
+//! status. The mapping:
+//!
+//! | error | status |
+//! |---|---|
+//! | [`NotFound`](crate::Error::NotFound) | 404 |
+//! | [`Duplicate`](crate::Error::Duplicate) | 409, with the fields of the index |
+//! | [`VersionConflict`](crate::Error::VersionConflict) | 409, or 412 with `If-Match` |
+//! | [`Validation`](crate::Error::Validation) | 422 |
+//! | [`InvalidPageToken`](crate::Error::InvalidPageToken), [`UnknownSort`](crate::Error::UnknownSort) | 400 |
+//! | [`is_unavailable`](crate::Error::is_unavailable), timeouts | 503 with `Retry-After` |
+//! | others | 500; the text goes to the log, not to the client |
+//!
+//! ```
+//! use axum::http::{StatusCode, header};
+//! use axum::response::{IntoResponse, Response};
+//! use marula::Error;
+//!
+//! pub struct ApiError(Error);
+//!
+//! impl From<Error> for ApiError {
+//!     fn from(error: Error) -> Self {
+//!         ApiError(error)
+//!     }
+//! }
+//!
+//! impl IntoResponse for ApiError {
+//!     fn into_response(self) -> Response {
+//!         let error = self.0;
+//!         match &error {
+//!             Error::NotFound { .. } => (StatusCode::NOT_FOUND, "not found".to_owned()).into_response(),
+//!             Error::Duplicate { key, .. } => {
+//!                 let fields: Vec<_> = key.iter().flat_map(|key| key.keys()).cloned().collect();
+//!                 let text = format!("already in use: {}", fields.join(", "));
+//!                 (StatusCode::CONFLICT, text).into_response()
+//!             }
+//!             Error::VersionConflict { .. } => {
+//!                 (StatusCode::CONFLICT, "changed by another request".to_owned()).into_response()
+//!             }
+//!             Error::Validation { source, .. } => {
+//!                 (StatusCode::UNPROCESSABLE_ENTITY, source.to_string()).into_response()
+//!             }
+//!             Error::InvalidPageToken | Error::UnknownSort { .. } => {
+//!                 (StatusCode::BAD_REQUEST, error.to_string()).into_response()
+//!             }
+//!             _ if is_temporary(&error) => {
+//!                 let retry = [(header::RETRY_AFTER, "5")];
+//!                 (StatusCode::SERVICE_UNAVAILABLE, retry, "try again later").into_response()
+//!             }
+//!             _ => {
+//!                 // The text can contain names of collections and stored values.
+//!                 eprintln!("{error}");
+//!                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! fn is_temporary(error: &Error) -> bool {
+//!     error.is_unavailable() || error.driver().is_some_and(|e| e.is_timeout())
+//! }
+//! # let not_found = Error::NotFound { collection: "shop.orders".into() };
+//! # assert_eq!(ApiError(not_found).into_response().status(), StatusCode::NOT_FOUND);
+//! ```
+//!
+//! # Handlers
+//!
+//! A [`Collection`](crate::Collection) is a state: clones are cheap and share the connections.
+//!
+//! ```
+//! # use marula_guide::*;
+//! use axum::Json;
+//! use axum::extract::{Path, State};
+//! # struct ApiError(Error);
+//! # impl From<Error> for ApiError { fn from(error: Error) -> Self { ApiError(error) } }
+//! # impl axum::response::IntoResponse for ApiError {
+//! #     fn into_response(self) -> axum::response::Response { self.0.to_string().into_response() }
+//! # }
+//!
+//! async fn show(
+//!     State(orders): State<Collection<Order>>,
+//!     Path(id): Path<i64>,
+//! ) -> Result<Json<Order>, ApiError> {
+//!     Ok(Json(orders.find_by_id(id).required().await?))
+//! }
+//!
+//! fn router(orders: Collection<Order>) -> axum::Router {
+//!     axum::Router::new().route("/orders/{id}", axum::routing::get(show)).with_state(orders)
+//! }
+//! ```
+//!
+//! # Responses that stream
+//!
+//! [`Find::stream`](crate::collection::Find::stream) is a `'static` `Stream`. Documents are read
+//! from the server while the response is sent, one batch at a time:
+//!
+//! ```
+//! # use marula_guide::*;
+//! use axum::body::Body;
+//! use futures_util::TryStreamExt;
+//!
+//! async fn export(orders: Collection<Order>) -> marula::Result<Body> {
+//!     let documents = orders.find_all().sort(|o| o.id().asc()).stream().await?;
+//!     let lines = documents.map_ok(|order| format!("{},{}\n", order.id, order.total));
+//!     Ok(Body::from_stream(lines))
+//! }
+//! ```
+//!
+//! # What a dropped request does
+//!
+//! axum drops the future of a handler when the client closes its connection. A read has no effect
+//! then. A write may or may not have been executed: the server finishes a command that it has
+//! received. Where that matters, run the call in a task (`tokio::spawn`) and await the task, or
+//! make the request idempotent, for example with an id that the client has chosen.
+//!
+//! The example `shop` in the repository is a complete application with validation, pages and
+//! conditional updates.

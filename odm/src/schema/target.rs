@@ -1,0 +1,182 @@
+//! The changes of one collection that a plan makes.
+
+use crate::bson::{Document, doc, from_document};
+use crate::driver::{self, IndexModel};
+use crate::error::{Applied, Error, Result, SchemaError};
+use crate::schema::change::IndexChange;
+use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
+
+/// The collection that the steps change.
+pub(super) struct Target<'a> {
+    pub(super) database: &'a driver::Database,
+    pub(super) plan: &'a CollectionPlan,
+    pub(super) record: bool,
+}
+
+impl Target<'_> {
+    pub(super) fn collection(&self) -> driver::Collection<Document> {
+        self.database.collection(&self.plan.collection)
+    }
+
+    pub(super) fn index(&self, name: &str) -> (String, String) {
+        (self.plan.namespace.clone(), name.to_owned())
+    }
+
+    /// Creates the collection. Not an error if another client has created it with the same options
+    /// since the plan was made (48 NamespaceExists).
+    pub(super) async fn create_collection(&self, declared: &Document) -> Result<()> {
+        let mut command = doc! { "create": &self.plan.collection };
+        command.extend(declared.clone());
+        let Err(error) = self.database.run_command(command).await else {
+            return Ok(());
+        };
+        if error.code() != Some(48) {
+            return Err(error.into());
+        }
+        let existing = list_collections(self.database, &[&self.plan.collection]).await?;
+        match options::step(declared, existing.get(&self.plan.collection)) {
+            Some(Step::KeepCollection) => Ok(()),
+            _ => Err(SchemaError::ConcurrentChange {
+                namespace: self.plan.namespace.clone(),
+                source: error,
+            }
+            .into()),
+        }
+    }
+
+    /// Creates indexes with one `createIndexes`, so that the server scans the collection once.
+    pub(super) async fn create(&self, specifications: &[&Document]) -> Result<Vec<(String, String)>> {
+        if specifications.is_empty() {
+            return Ok(Vec::new());
+        }
+        let models = specifications
+            .iter()
+            .map(|specification| from_document::<IndexModel>(specification))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(driver::Error::from)?;
+        let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
+        if self.record {
+            // Before, because the record of an index that does not exist has no effect.
+            record::created(self.database, &self.plan.collection, record::Kind::Index, &names).await?;
+        }
+        match self.collection().create_indexes(models).await {
+            Ok(_) => Ok(names.iter().map(|name| self.index(name)).collect()),
+            Err(error) => Err(self.failed_build(specifications, error).await),
+        }
+    }
+
+    /// The error of `createIndexes`. 85 IndexOptionsConflict and 86 IndexKeySpecsConflict: the
+    /// conflicting index was created after the plan was made.
+    pub(super) async fn failed_build(&self, specifications: &[&Document], error: driver::Error) -> Error {
+        if matches!(error.code(), Some(85 | 86)) {
+            return SchemaError::ConcurrentChange {
+                namespace: self.plan.namespace.clone(),
+                source: error,
+            }
+            .into();
+        }
+        if !error.is_duplicate_key() {
+            return error.into();
+        }
+        let of_index = match Error::from(error.clone()) {
+            Error::Duplicate { index, .. } => index,
+            _ => None,
+        };
+        let is_unique = |s: &&&Document| s.get_bool("unique").unwrap_or(false);
+        let named = specifications
+            .iter()
+            .find(|s| Some(name_of(s)) == of_index.as_deref());
+        let Some(specification) = named.or_else(|| specifications.iter().find(is_unique)) else {
+            return error.into();
+        };
+        // The error of the build is reported even if the duplicates cannot be read.
+        let samples = duplicates::find(&self.collection(), specification).await;
+        SchemaError::Duplicates {
+            namespace: self.plan.namespace.clone(),
+            index: name_of(specification).to_owned(),
+            samples: samples.unwrap_or_default(),
+            source: Some(error),
+        }
+        .into()
+    }
+
+    /// Fails if documents violate a unique index.
+    pub(super) async fn check_unique(&self, specification: &Document) -> Result<()> {
+        let samples = duplicates::find(&self.collection(), specification).await?;
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let (namespace, index) = self.index(name_of(specification));
+        Err(SchemaError::Duplicates {
+            namespace,
+            index,
+            samples,
+            source: None,
+        }
+        .into())
+    }
+
+    pub(super) async fn coll_mod(&self, name: &str, options: Document) -> Result<()> {
+        let mut index = doc! { "name": name };
+        index.extend(options);
+        let command = doc! { "collMod": &self.plan.collection, "index": index };
+        self.database.run_command(command).await?;
+        Ok(())
+    }
+
+    pub(super) async fn modify(
+        &self,
+        name: &str,
+        existing: &Document,
+        changes: &[IndexChange],
+    ) -> Result<()> {
+        for change in changes {
+            if *change == IndexChange::Unique {
+                // No further duplicates are written from here on.
+                self.coll_mod(name, doc! { "prepareUnique": true }).await?;
+                if let Err(error) = self.check_unique(existing).await {
+                    self.coll_mod(name, doc! { "prepareUnique": false }).await?;
+                    return Err(error);
+                }
+            }
+            self.coll_mod(name, change.options()).await?;
+        }
+        Ok(())
+    }
+
+    /// Builds the declared index in place of the existing one.
+    pub(super) async fn rebuild(
+        &self,
+        existing: &Document,
+        declared: &Document,
+        differences: &[String],
+        applied: &mut Applied,
+    ) -> Result<()> {
+        let (old, new) = (name_of(existing), name_of(declared));
+        if declared.get_bool("unique").unwrap_or(false) {
+            // The existing index is not dropped for one that cannot be built.
+            self.check_unique(declared).await?;
+        }
+        // The server permits neither two indexes of one name nor two with equal keys.
+        let is_first = old != new && differences.iter().any(|name| name == "key");
+        if is_first {
+            self.create(&[declared]).await?;
+        }
+        self.drop(old).await?;
+        if !is_first && let Err(error) = self.create(&[declared]).await {
+            applied.dropped.push(self.index(old));
+            return Err(error);
+        }
+        applied.rebuilt.push(self.index(new));
+        Ok(())
+    }
+
+    pub(super) async fn drop(&self, name: &str) -> Result<()> {
+        self.collection().drop_index(name).await?;
+        Ok(())
+    }
+}
+
+pub(super) fn name_of(specification: &Document) -> &str {
+    specification.get_str("name").unwrap_or_default()
+}
