@@ -46,10 +46,11 @@ pub use crate::path::marker::{
 pub use crate::path::{AsPath, Inner, Mode, Path, RawPath, Read, Wrapped};
 pub use crate::projection::{Node, Present, Projection, Selection, computed, stored};
 pub use crate::relation::{IdOf, KeyOf};
-pub use crate::schema_version::{SchemaVersion, Versioned};
+pub use crate::schema_version::SchemaVersion;
 pub use crate::stored::{stored_by_parts, stored_value};
 pub use crate::validation::{validate_garde, validate_validator};
 pub use crate::value::{IntoValue, serialized};
+pub use crate::versioned::Versioned;
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the
 /// type `I`.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::bson::{Bson, DecodeError, Document};
 use crate::driver;
-use crate::managed::BoxedError;
 
 mod applied;
 mod bulk;
@@ -23,6 +22,9 @@ pub use value::ValueError;
 
 /// The result of an ODM call, with [`Error`] as the default error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The error of a validation, a hook or an upgrade of a document.
+pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The error of an ODM call. Cheap to clone.
 ///

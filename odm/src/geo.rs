@@ -103,7 +103,6 @@ macro_rules! geo_field {
             }
         }
         impl Geo for $name {}
-        impl crate::index::search_field::SearchField<crate::index::search_field::Shapes> for $name {}
         impl IntoValue<$name> for $name {
             fn into_value(self) -> Result<Bson, ValueError> {
                 let $v = self;

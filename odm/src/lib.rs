@@ -133,6 +133,7 @@ mod stored;
 pub mod update;
 mod validation;
 pub mod value;
+mod versioned;
 
 #[doc(hidden)]
 pub mod __private_v1;
@@ -153,7 +154,7 @@ pub use path::field::{Embedded, Field, Opaque};
 pub use path::{AsPath, Path, PathOps};
 pub use projection::Projection;
 pub use relation::{KeyOf, Ref};
-pub use schema_version::Versioned;
 pub use sort::{Direction, IntoKeyset, IntoSort, KeysetSort, Sort, SortKey, SortNames, SortOps};
 pub use update::{ArrayUpdateOps, IntoUpdate, Update, UpdateOps};
 pub use value::IntoValue;
+pub use versioned::Versioned;

@@ -1,12 +1,9 @@
 //! The fields that the ODM maintains: version, timestamps, soft deletion.
 
-use std::error::Error as StdError;
-
 use crate::bson::{Bson, DateTime};
 use crate::schema_version::SchemaVersion;
 
-/// The error of a validation or a hook.
-pub type BoxedError = Box<dyn StdError + Send + Sync>;
+pub use crate::error::BoxedError;
 
 /// The maintained fields of a model by their stored names, and whether it has hooks.
 #[doc(hidden)]

@@ -14,7 +14,8 @@ use crate::filter::{Conditions, Filter};
 use crate::json::relaxed;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
-use crate::schema_version::{SchemaVersion, Versioned};
+use crate::schema_version::SchemaVersion;
+use crate::versioned::Versioned;
 
 /// How often a document that other clients change is read again.
 const ATTEMPTS: usize = 20;

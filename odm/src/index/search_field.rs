@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use crate::bson::{Binary, Bson, DateTime, Document, ObjectId as BsonObjectId, Uuid as BsonUuid};
+use crate::geo::{Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
 use crate::path::field::{Embedded, Opaque};
 
 macro_rules! kinds {
@@ -65,7 +66,7 @@ hold! {
     Booleans: bool, Bson;
     ObjectIds: BsonObjectId, Bson;
     Uuids: uuid::Uuid, BsonUuid, Bson;
-    Shapes: Document, Bson;
+    Shapes: Document, Bson, Geometry, Point, LineString, Polygon, MultiPoint, MultiLineString, MultiPolygon;
     Vectors: Binary, Bson;
     Filters: String, char, i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, DateTime, bool, BsonObjectId, uuid::Uuid, BsonUuid,
         Bson;

@@ -166,9 +166,9 @@ fn hnsw_default() -> Document {
 /// Removes an option that has its default value.
 fn remove(options: &mut Document, name: &str, default: impl Into<Bson>) {
     let default = number(&default.into());
-    let is_default = |value: &Bson| match (value, &default) {
-        (Bson::Document(value), Bson::Document(default)) => sorted(value) == sorted(default),
-        (value, default) => number(value) == *default,
+    let is_default = |value: &Bson| match (number(value), &default) {
+        (Bson::Document(value), Bson::Document(default)) => sorted(&value) == sorted(default),
+        (value, default) => value == *default,
     };
     if options.get(name).is_some_and(is_default) {
         options.remove(name);
