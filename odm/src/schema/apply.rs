@@ -9,6 +9,9 @@ use crate::schema::change::IndexChange;
 use crate::schema::lease::Lease;
 use crate::schema::{CollectionPlan, SchemaPlan, Step, duplicates, list_collections, options, record};
 
+/// `CannotConvertIndexToUnique`: documents have the same key.
+const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
+
 /// The options of [`SchemaPlan::apply`]: which steps of a plan are taken. Created by
 /// [`additive`](Apply::additive) or [`full`](Apply::full).
 #[derive(Clone, Debug)]
@@ -158,6 +161,15 @@ fn has_passed(time: Duration, since: DateTime) -> bool {
         >= millis
 }
 
+/// An error after some steps, with what was done.
+fn partly(applied: Applied, error: Error) -> Error {
+    if applied.is_empty() {
+        return error;
+    }
+    let (applied, source) = (Box::new(applied), Box::new(error));
+    SchemaError::PartlyApplied { applied, source }.into()
+}
+
 impl SchemaPlan {
     /// Takes the steps of the plan that `apply` allows. If there are none, nothing is sent.
     ///
@@ -193,11 +205,7 @@ impl SchemaPlan {
         };
         match self.wait_for_search(&apply, limit).await {
             Ok(()) => Ok(applied),
-            Err(error) if applied.is_empty() => Err(error),
-            Err(error) => {
-                let (applied, source) = (Box::new(applied), Box::new(error));
-                Err(SchemaError::PartlyApplied { applied, source }.into())
-            }
+            Err(error) => Err(partly(applied, error)),
         }
     }
 
@@ -219,11 +227,7 @@ impl SchemaPlan {
         };
         match taken {
             Ok(()) => Ok(applied),
-            Err(error) if applied.is_empty() => Err(error),
-            Err(error) => {
-                let (applied, source) = (Box::new(applied), Box::new(error));
-                Err(SchemaError::PartlyApplied { applied, source }.into())
-            }
+            Err(error) => Err(partly(applied, error)),
         }
     }
 
@@ -423,17 +427,36 @@ impl Target<'_> {
 
     async fn modify(&self, name: &str, existing: &Document, changes: &[IndexChange]) -> Result<()> {
         for change in changes {
-            if *change == IndexChange::Unique {
-                // No further duplicates are written from here on.
-                self.coll_mod(name, doc! { "prepareUnique": true }).await?;
-                if let Err(error) = self.check_unique(existing).await {
-                    self.coll_mod(name, doc! { "prepareUnique": false }).await?;
-                    return Err(error);
-                }
+            if *change != IndexChange::Unique {
+                self.coll_mod(name, change.options()).await?;
+                continue;
             }
-            self.coll_mod(name, change.options()).await?;
+            // No further duplicates are written from here on.
+            self.coll_mod(name, doc! { "prepareUnique": true }).await?;
+            if let Err(error) = self.make_unique(name, existing).await {
+                // The first error is reported also if the index cannot be changed back.
+                let _ = self.coll_mod(name, doc! { "prepareUnique": false }).await;
+                return Err(error);
+            }
         }
         Ok(())
+    }
+
+    /// The last step of the change of an index to unique.
+    async fn make_unique(&self, name: &str, existing: &Document) -> Result<()> {
+        self.check_unique(existing).await?;
+        match self.coll_mod(name, IndexChange::Unique.options()).await {
+            Err(Error::Driver(error)) if error.code() == Some(CANNOT_CONVERT_INDEX_TO_UNIQUE) => {
+                Err(SchemaError::Duplicates {
+                    namespace: self.plan.namespace.clone(),
+                    index: name.to_owned(),
+                    samples: Vec::new(),
+                    source: Some(error),
+                }
+                .into())
+            }
+            changed => changed,
+        }
     }
 
     /// Builds the declared index in place of the existing one.
@@ -454,7 +477,10 @@ impl Target<'_> {
         if is_first {
             self.create(&[declared]).await?;
         }
-        self.drop(old).await?;
+        if let Err(error) = self.drop(old).await {
+            applied.created.extend(is_first.then(|| self.index(new)));
+            return Err(error);
+        }
         if !is_first && let Err(error) = self.create(&[declared]).await {
             applied.dropped.push(self.index(old));
             return Err(error);
