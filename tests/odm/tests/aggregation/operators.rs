@@ -338,3 +338,33 @@ fn nested_closures_have_their_own_variables() {
         )
     );
 }
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+struct Nested {
+    text: String,
+}
+
+/// The inner `$reduce` has its own `$$this` and `$$value`.
+#[tokio::test]
+async fn nested_reductions_use_the_variables_of_both() {
+    let shop = Shop::open().await;
+    let nested = shop
+        .orders
+        .aggregate()
+        .match_(|o| o.id().eq(2))
+        .project(|o| NestedExpr {
+            text: reduce(o.lines(), "", |text, line| {
+                reduce(o.tags(), text, |inner, tag| {
+                    concat([inner, expr(line.sku()), expr(tag), expr(" ")])
+                })
+            }),
+        })
+        .first()
+        .await
+        .unwrap();
+    let expected = Nested {
+        text: "teaGift tean2 potGift potn2 ".to_owned(),
+    };
+    assert_eq!(nested, Some(expected));
+    shop.close().await;
+}
