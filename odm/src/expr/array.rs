@@ -171,7 +171,7 @@ pub fn all_of<R, A: Operand<R, Value: List>>(
     )
 }
 
-/// The sum of a value computed from each element (`$sum` of a `$map`).
+/// The sum of a value computed from each element (`$sum` of a `$map`); 0 of an empty array.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
@@ -197,8 +197,7 @@ pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
         array.into_operand().into_raw(),
         |item| Expr::from_raw(B::Value::of_nulls(body(item).into_operand().into_raw())),
     );
-    // Of an empty array the sum is the integer 0.
-    call("$sum", [values])
+    Expr::from_raw(B::Value::total(call::<R, (), 1>("$sum", [values]).into_raw()))
 }
 
 /// The average of a value computed from each element (`$avg` of a `$map`); `None` of an empty

@@ -368,3 +368,28 @@ async fn nested_reductions_use_the_variables_of_both() {
     assert_eq!(nested, Some(expected));
     shop.close().await;
 }
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+struct Fees {
+    fees: Decimal128,
+}
+
+#[tokio::test]
+async fn the_sum_of_no_decimals_is_a_decimal() {
+    let shop = Shop::open().await;
+    let fees = shop
+        .orders
+        .aggregate()
+        .match_(|o| o.id().eq(2))
+        .project(|_| FeesExpr {
+            fees: sum_of(lit::<_, Vec<i64>>(Vec::<i64>::new()), to_decimal),
+        })
+        .first()
+        .await
+        .unwrap();
+    let expected = Fees {
+        fees: "0".parse().unwrap(),
+    };
+    assert_eq!(fees, Some(expected));
+    shop.close().await;
+}

@@ -2,7 +2,7 @@
 
 use crate::database::Env;
 use marula::bson::{Bson, Decimal128, doc};
-use marula::expr::{avg, expr, gt, sum};
+use marula::expr::{avg, expr, gt, sum, sum_of};
 use marula::{Document, Shape, prelude::*};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,17 @@ macro_rules! decimals {
                     .await
                     .unwrap();
                 assert_eq!(added, Some(Amount { amount: decimal("1.001") }));
+
+                prices.update_by_id(3, |p| p.steps().set(Vec::<$t>::new())).await.unwrap();
+                let steps = prices
+                    .aggregate()
+                    .sort(|p| p._id().asc())
+                    .project(|p| AmountExpr { amount: sum_of(p.steps(), |step| step) })
+                    .all()
+                    .await
+                    .unwrap();
+                let steps: Vec<String> = steps.iter().map(|step| step.amount.to_string()).collect();
+                assert_eq!(steps, ["12.40", "6.90", "0"]);
                 env.close().await;
             }
 
