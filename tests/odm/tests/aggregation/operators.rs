@@ -393,3 +393,17 @@ async fn the_sum_of_no_decimals_is_a_decimal() {
     assert_eq!(fees, Some(expected));
     shop.close().await;
 }
+
+/// Arguments that an application may take from its users.
+#[test]
+fn text_arguments_are_not_paths() {
+    let o = Order::fields();
+    assert_eq!(
+        date_trunc_in(o.created_at(), Unit::Day, "$status").to_string(),
+        r#"{"$dateTrunc": {"date": "$createdAt", "unit": "day", "timezone": {"$literal": "$status"}}}"#
+    );
+    assert_eq!(
+        regex_match::<Order, _>("x", "$a", "$status").to_string(),
+        r#"{"$regexMatch": {"input": "x", "regex": {"$literal": "$a"}, "options": {"$literal": "$status"}}}"#
+    );
+}
