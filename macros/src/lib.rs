@@ -174,7 +174,8 @@ mod symbol;
 /// The times are those of the client's clock, in milliseconds. An insert stores them in place of the
 /// values of the struct. An upsert sets `created_at` by `$setOnInsert`. A replacement stores
 /// `created_at` as the struct has it; a save keeps the stored one. An update that changes a maintained
-/// field itself is sent as it is. The types are `DateTime` and `Option<DateTime>`; dates of other
+/// field itself is sent as it is. A stage of a pipeline that creates a new document, such as
+/// `$replaceWith`, keeps `created_at` and the versions of the stored one unless it sets them. The types are `DateTime` and `Option<DateTime>`; dates of other
 /// crates need `as = DateTime`.
 ///
 /// With `version`, a replacement or save is performed only if the stored document has the version of

@@ -222,7 +222,8 @@ impl Node {
                 matches!(from, Ok(Bson::String(path)) if *path == reference(&here)) && node.is_plain(&here)
             }),
             Node::Optional(inner) => inner.is_plain(at),
-            Node::Each { plain, .. } => plain.is_plain(at),
+            // An inclusion leaves out the null elements of an array.
+            Node::Each { plain, .. } => !matches!(**plain, Node::Optional(_)) && plain.is_plain(at),
         }
     }
 

@@ -213,6 +213,11 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     /// The documents whose field is equal to a field of this document. The types of the fields must
     /// agree, except for an array or an `Option`.
     ///
+    /// The server compares null and missing values too: a document without the local field is joined with
+    /// all documents whose foreign field is null or missing. If both can be, exclude one of them by
+    /// [`match_`](Pipeline::match_), or use [`pipeline`](Lookup::pipeline). Soft-deleted documents of the
+    /// other collection are joined.
+    ///
     /// ```
     /// # use marula_guide::*;
     /// # #[derive(Shape)] struct Joined { #[document(flatten)] order: Order, customers: Vec<Customer> }

@@ -167,6 +167,9 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// Writes the documents into the collection of their model (`$merge`), which must be the last
     /// stage. Run it by [`execute`](Pipeline::execute).
     ///
+    /// The server writes the documents as the pipeline returns them: hooks and validations do not run, and
+    /// versions for optimistic locking and times are those that the documents contain.
+    ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, aggregate::Merge, expr::*, prelude::*};
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
@@ -199,6 +202,9 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
 
     /// Replaces the collection of the model by the documents (`$out`), which must be the last
     /// stage. Run it by [`execute`](Pipeline::execute).
+    ///
+    /// All other documents of the collection are removed, also soft-deleted ones, which a pipeline does
+    /// not read: start it from [`with_deleted`](crate::Collection::with_deleted) to keep them.
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};

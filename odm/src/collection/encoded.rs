@@ -88,6 +88,13 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     to_raw(&stored)
 }
 
+/// The fields of a document to insert whose id is `None`, and is given by a filter. Without maintained
+/// fields.
+pub(super) fn for_insert_without_id<D: Model>(document: &D) -> Result<RawDocumentBuf> {
+    let changed = checked(document, WriteKind::Insert)?;
+    to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))
+}
+
 /// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
 /// if its id is `None`.
 pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {

@@ -1,6 +1,7 @@
 //! The maintained fields in updates: the version is incremented, and the times are set.
 
 use crate::bson::{Bson, DateTime, Document, doc};
+use crate::collection::pipeline;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::schema_version::SchemaVersion;
@@ -43,6 +44,9 @@ pub(super) fn add<D: Model>(compiled: &mut Compiled, upsert: bool) -> Result<()>
                      one; use operators, or set the field in the pipeline",
                 ));
             }
+            let schema = behavior.schema.map(|schema| schema.field);
+            let kept = [behavior.version, behavior.created_at, schema];
+            pipeline::keep(stages, &kept.into_iter().flatten().collect::<Vec<_>>());
             let mut fields = Document::new();
             if let Some(field) = behavior.version {
                 let old = doc! { "$ifNull": [format!("${field}"), 0] };

@@ -1,4 +1,5 @@
-//! The id of the document that an upsert with an aggregation pipeline may insert.
+//! Updates with an aggregation pipeline: the id of the document that an upsert may insert, and the fields
+//! that a stage must not lose.
 //!
 //! If a stage of the pipeline removes `_id`, a server keeps the `_id` of an existing document, and
 //! adds an `ObjectId` to an inserted one. No later stage can distinguish the two cases, so the
@@ -59,10 +60,10 @@ fn keep_id(mut stage: Document) -> Option<Document> {
             continue;
         };
         match (operator, argument) {
-            ("$replaceWith", root) => *root = with_id(root),
+            ("$replaceWith", root) => *root = with_fields(root, &["_id"]),
             ("$replaceRoot", Bson::Document(options)) => {
                 if let Some(root) = options.get_mut("newRoot") {
-                    *root = with_id(root);
+                    *root = with_fields(root, &["_id"]);
                 }
             }
             ("$project", Bson::Document(fields)) if fields.get("_id").is_some_and(is_false) => {
@@ -85,14 +86,49 @@ fn keep_id(mut stage: Document) -> Option<Document> {
     Some(stage)
 }
 
-/// The expression for a new document, with the `_id` of the old one if the new one has none. A
+/// Changes the stages that create a new document or name the fields of the result, so that they keep
+/// these fields with their old values. A stage that itself sets or removes such a field still does.
+pub(super) fn keep(stages: &mut [Document], kept: &[&str]) {
+    for stage in stages.iter_mut().filter(|_| !kept.is_empty()) {
+        for (operator, argument) in stage.iter_mut() {
+            match (operator.as_str(), argument) {
+                ("$replaceWith", root) => *root = with_fields(root, kept),
+                ("$replaceRoot", Bson::Document(options)) => {
+                    if let Some(root) = options.get_mut("newRoot") {
+                        *root = with_fields(root, kept);
+                    }
+                }
+                ("$project", Bson::Document(fields)) if includes(fields) => {
+                    for field in kept {
+                        fields.entry((*field).to_owned()).or_insert(Bson::Int32(1));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a `$project` names the fields of the result, and not those to remove.
+fn includes(fields: &Document) -> bool {
+    match fields.iter().find(|(name, _)| *name != "_id") {
+        Some((_, value)) => !is_false(value),
+        None => fields.get("_id").is_some_and(|value| !is_false(value)),
+    }
+}
+
+/// The expression for a new document, with the fields of the old one that the new one does not have. A
 /// value that is not a document does not change, and the server rejects it.
-fn with_id(root: &Bson) -> Bson {
+fn with_fields(root: &Bson, kept: &[&str]) -> Bson {
+    let old: Document = kept
+        .iter()
+        .map(|field| ((*field).to_owned(), Bson::from(format!("${field}"))))
+        .collect();
     Bson::Document(doc! { "$let": {
         "vars": { "root": root.clone() },
         "in": { "$cond": [
             { "$eq": [{ "$type": "$$root" }, "object"] },
-            { "$mergeObjects": [{ "_id": "$_id" }, "$$root"] },
+            { "$mergeObjects": [old, "$$root"] },
             "$$root",
         ] },
     } })
@@ -149,11 +185,32 @@ mod tests {
         let expected = vec![
             doc! { "$project": { "a": 1 } },
             doc! { "$unset": ["b"] },
-            doc! { "$replaceWith": with_id(&"$a".into()) },
-            doc! { "$replaceRoot": { "newRoot": with_id(&"$b".into()) } },
+            doc! { "$replaceWith": with_fields(&"$a".into(), &["_id"]) },
+            doc! { "$replaceRoot": { "newRoot": with_fields(&"$b".into(), &["_id"]) } },
             added(),
         ];
         assert_eq!(with_added(stages), expected);
+    }
+
+    #[test]
+    fn stages_keep_fields() {
+        let mut stages = vec![
+            doc! { "$set": { "a": 1 } },
+            doc! { "$unset": "v" },
+            doc! { "$project": { "a": 0 } },
+            doc! { "$project": { "_id": 0, "a": 1 } },
+            doc! { "$project": { "v": "$b" } },
+            doc! { "$replaceWith": "$a" },
+            doc! { "$replaceRoot": { "newRoot": "$b" } },
+        ];
+        let mut expected = stages.clone();
+        expected[3] = doc! { "$project": { "_id": 0, "a": 1, "v": 1 } };
+        expected[5] = doc! { "$replaceWith": with_fields(&"$a".into(), &["v"]) };
+        expected[6] = doc! { "$replaceRoot": { "newRoot": with_fields(&"$b".into(), &["v"]) } };
+        keep(&mut stages, &["v"]);
+        assert_eq!(stages, expected);
+        keep(&mut stages, &[]);
+        assert_eq!(stages, expected);
     }
 
     #[test]

@@ -24,6 +24,11 @@ impl<D: Model> Collection<D> {
     /// document was inserted, the time of the insert. A save of another version than the stored one
     /// fails with [`Error::VersionConflict`].
     ///
+    /// In a transaction they are written when the save succeeds, before the commit. If the transaction is
+    /// aborted, the struct has a version that is not stored, and the next save fails with
+    /// [`Error::VersionConflict`]: a body that can [run again](crate::Client::transaction) saves a clone,
+    /// or reads the document itself.
+    ///
     /// All fields are replaced, also those that another client has changed since the document was
     /// read. To change single fields use [`update_by_id`](Collection::update_by_id).
     ///

@@ -1,13 +1,11 @@
 //! [`Collection::upsert_with`], and writes to all documents of a collection.
 
 use crate::bson::{Bson, Document, doc, from_raw};
-use crate::collection::encoded::for_insert;
-use crate::collection::write::to_raw;
+use crate::collection::encoded::{for_insert, for_insert_without_id};
 use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of};
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
-use crate::stored::Stored;
 use crate::update::{Compiled, IntoUpdate, Update};
 
 impl<D: Model> Collection<D> {
@@ -103,7 +101,7 @@ fn on_insert<D: Model>(
 ) -> Result<Document> {
     let has_id = !matches!(filter.equality("_id"), None | Some(Bson::Null));
     let raw = if has_id && initial.lacks_id() {
-        to_raw(&Stored::new(initial))?
+        for_insert_without_id(initial)?
     } else {
         for_insert(collection, initial)?
     };

@@ -98,8 +98,9 @@ pub enum SchemaError {
         /// When the lease of the other instance expires unless it is renewed.
         expires_at: DateTime,
     },
-    /// The lease expired while indexes were changed, because the server could not be reached. The last
-    /// command may have taken effect; a new plan shows what is left.
+    /// The lease expired while indexes were changed, because the server could not be reached, or because no
+    /// connection was free to renew it. The last command may have taken effect; a new plan shows what is
+    /// left. The source of [`PartlyApplied`](SchemaError::PartlyApplied) if steps were taken before.
     LeaseLost,
     /// The existing indexes are not those that are declared, and
     /// [`SyncMode::Verify`](crate::schema::SyncMode::Verify) changes none.

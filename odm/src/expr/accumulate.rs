@@ -103,6 +103,11 @@ pub trait Summed: Number {
     fn of_nulls(raw: Raw) -> Raw {
         raw
     }
+    /// A sum that can be of no values: it is an Int32 then, which does not decode as a Decimal128.
+    #[doc(hidden)]
+    fn total(sum: Raw) -> Raw {
+        sum
+    }
 }
 
 macro_rules! summed {
@@ -122,9 +127,16 @@ impl Summed for Decimal128 {
     type Sum = Decimal128;
     type Average = Decimal128;
     fn of_nulls(raw: Raw) -> Raw {
-        let zero = "0".parse::<Decimal128>().map_or(Bson::Null, Bson::Decimal128);
-        raw.map(|raw| doc! { "$ifNull": [raw, zero] }.into())
+        raw.map(|raw| doc! { "$ifNull": [raw, zero()] }.into())
     }
+    fn total(sum: Raw) -> Raw {
+        sum.map(|sum| doc! { "$add": [sum, zero()] }.into())
+    }
+}
+
+/// 0 as a Decimal128.
+fn zero() -> Bson {
+    "0".parse::<Decimal128>().map_or(Bson::Null, Bson::Decimal128)
 }
 
 impl<T: Summed> Summed for Option<T> {
@@ -135,6 +147,9 @@ impl<T: Summed> Summed for Option<T> {
     }
     fn of_nulls(raw: Raw) -> Raw {
         T::of_nulls(raw)
+    }
+    fn total(sum: Raw) -> Raw {
+        T::total(sum)
     }
 }
 

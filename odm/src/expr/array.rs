@@ -171,7 +171,7 @@ pub fn all_of<R, A: Operand<R, Value: List>>(
     )
 }
 
-/// The sum of a value computed from each element (`$sum` of a `$map`).
+/// The sum of a value computed from each element (`$sum` of a `$map`); 0 of an empty array.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
@@ -197,8 +197,7 @@ pub fn sum_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Summed>>(
         array.into_operand().into_raw(),
         |item| Expr::from_raw(B::Value::of_nulls(body(item).into_operand().into_raw())),
     );
-    // Of an empty array the sum is the integer 0.
-    call("$sum", [values])
+    Expr::from_raw(B::Value::total(call::<R, (), 1>("$sum", [values]).into_raw()))
 }
 
 /// The average of a value computed from each element (`$avg` of a `$map`); `None` of an empty
@@ -271,7 +270,8 @@ pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 }
 
 /// A value computed from all elements in order (`$reduce`): the closure takes the value so far and
-/// an element.
+/// an element. They are variables of their own (`$let`), since the names `value` and `this` of the
+/// server are those of the innermost `$reduce`.
 ///
 /// ```
 /// # use marula::{Document, expr::*, prelude::*};
@@ -283,7 +283,8 @@ pub fn max_of<R, A: Operand<R, Value: List>, B: Operand<R, Value: Ordered>>(
 ///     all.to_string(),
 ///     concat!(
 ///         r#"{"$reduce": {"input": "$names", "initialValue": "", "#,
-///         r#""in": {"$concat": ["$$value", "$$this"]}}}"#
+///         r#""in": {"$let": {"vars": {"value0": "$$value", "this0": "$$this"}, "#,
+///         r#""in": {"$concat": ["$$value0", "$$this0"]}}}}}"#
 ///     )
 /// );
 /// ```
@@ -292,14 +293,21 @@ pub fn reduce<R, A: Operand<R, Value: List>, S: Operand<R>, B: IntoExpr<R, S::Va
     initial: S,
     body: impl FnOnce(Expr<R, S::Value>, ItemNav<A::Value, R>) -> B,
 ) -> Expr<R, S::Value> {
-    let item = variable::<R, <A::Value as List>::Item>("this");
-    let body = body(Expr::raw("$$value"), item).into_expr();
+    let (names, body) = with_variable("this", |item| {
+        let value = item.replace("this", "value");
+        let so_far = Expr::raw(format!("$${value}"));
+        let body = body(so_far, variable::<R, <A::Value as List>::Item>(item)).into_expr();
+        (doc! { value: "$$value", item: "$$this" }, body.into_raw())
+    });
     named(
         "$reduce",
         [
             ("input", Some(array.into_operand().into_raw())),
             ("initialValue", Some(initial.into_operand().into_raw())),
-            ("in", Some(body.into_raw())),
+            (
+                "in",
+                Some(body.map(|body| doc! { "$let": { "vars": names, "in": body } }.into())),
+            ),
         ],
     )
 }

@@ -134,7 +134,7 @@ pub fn date_trunc_in<R, A: Operand<R, Value: DatePart>>(
         [
             ("date", Some(date.into_operand().into_raw())),
             ("unit", unit(to)),
-            ("timezone", Some(Ok(Bson::from(time_zone)))),
+            ("timezone", Some(crate::expr::literal(Ok(Bson::from(time_zone))))),
         ],
     )
 }

@@ -50,6 +50,10 @@
 //! true for an order without a discount. Filters differ: there a comparison with a number matches
 //! numbers only.
 //!
+//! Null and a missing field are two values: [`eq`] of a missing field and null is false, so test with
+//! [`is_null`]; in the inner documents of a group's key they are two groups, and [`push`] leaves missing
+//! values out. [`if_null`] makes them equal.
+//!
 //! # Other expressions
 //!
 //! [`Expr::raw`] takes any expression, and [`Expr::retype`] states another type. Neither is

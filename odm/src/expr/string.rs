@@ -153,7 +153,10 @@ pub fn regex_match<R, A: Operand<R, Value: Text>>(text: A, pattern: &str, option
         [
             ("input", Some(text.into_operand().into_raw())),
             ("regex", Some(pattern)),
-            ("options", (!options.is_empty()).then(|| Ok(Bson::from(options)))),
+            (
+                "options",
+                (!options.is_empty()).then(|| crate::expr::literal(Ok(Bson::from(options)))),
+            ),
         ],
     )
 }

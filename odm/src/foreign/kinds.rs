@@ -167,6 +167,9 @@ macro_rules! decimal_type {
             fn of_nulls(raw: $crate::expr::Raw) -> $crate::expr::Raw {
                 <$crate::bson::Decimal128 as $crate::expr::Summed>::of_nulls(raw)
             }
+            fn total(sum: $crate::expr::Raw) -> $crate::expr::Raw {
+                <$crate::bson::Decimal128 as $crate::expr::Summed>::total(sum)
+            }
         }
         impl $crate::expr::ToText for $t {}
         $crate::value::integers_as_decimals!($t);

@@ -8,6 +8,9 @@ use crate::bson::{Bson, Decimal128};
 use crate::error::ValueError;
 use crate::form::Converted;
 
+/// A `Decimal` has a coefficient of 96 bits.
+const LIMIT: u128 = 1 << 96;
+
 // The average has up to 34 digits.
 decimal_type!(Decimal, average Decimal128);
 
@@ -35,16 +38,16 @@ impl Converted for Decimal {
             mut coefficient,
             mut exponent,
         } = digits;
-        while exponent < -i64::from(Decimal::MAX_SCALE) && coefficient.is_multiple_of(10) {
-            if coefficient == 0 {
-                exponent = -i64::from(Decimal::MAX_SCALE);
-                break;
-            }
+        if coefficient == 0 {
+            exponent = exponent.clamp(-i64::from(Decimal::MAX_SCALE), 0);
+        }
+        // Zeros at the end that a `Decimal` has no place for.
+        let is_too_long = |coefficient, exponent| {
+            exponent < -i64::from(Decimal::MAX_SCALE) || (exponent < 0 && coefficient >= LIMIT)
+        };
+        while is_too_long(coefficient, exponent) && coefficient.is_multiple_of(10) {
             coefficient /= 10;
             exponent += 1;
-        }
-        if exponent > 0 && coefficient == 0 {
-            exponent = 0;
         }
         if exponent > 0 {
             let factor = u32::try_from(exponent)

@@ -233,6 +233,15 @@ fn has_passed(time: Duration, since: DateTime) -> bool {
         >= millis
 }
 
+/// An error after some steps, with what was done.
+fn partly(applied: Applied, error: Error) -> Error {
+    if applied.is_empty() {
+        return error;
+    }
+    let (applied, source) = (Box::new(applied), Box::new(error));
+    SchemaError::PartlyApplied { applied, source }.into()
+}
+
 impl SchemaPlan {
     /// Takes the steps of the plan that `apply` allows. If there are none, nothing is sent.
     ///
@@ -278,44 +287,38 @@ impl SchemaPlan {
         };
         match self.wait_for_search(&apply, limit).await {
             Ok(()) => Ok(applied),
-            Err(error) if applied.is_empty() => Err(error),
-            Err(error) => {
-                let (applied, source) = (Box::new(applied), Box::new(error));
-                Err(SchemaError::PartlyApplied { applied, source }.into())
-            }
+            Err(error) => Err(partly(applied, error)),
         }
     }
 
     async fn apply_steps(&self, apply: &Apply) -> Result<Applied> {
-        if !self.steps().any(|(_, step)| apply.changes(step)) {
-            return self.run(apply).await;
-        }
-        let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
-        lease
-            .hold(async {
+        let mut applied = Applied::default();
+        let taken = if self.steps().any(|(_, step)| apply.changes(step)) {
+            let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
+            let work = async {
                 // The preceding holder may have taken the same steps.
                 let plan = self.schema.clone().plan().await?;
                 match apply.refused(&plan) {
                     Some(refused) => Err(refused.into()),
-                    None => plan.run(apply).await,
+                    None => plan.run(apply, &mut applied).await,
                 }
-            })
-            .await
+            };
+            lease.hold(work).await
+        } else {
+            self.run(apply, &mut applied).await
+        };
+        match taken {
+            Ok(()) => Ok(applied),
+            Err(error) => Err(partly(applied, error)),
+        }
     }
 
-    async fn run(&self, apply: &Apply) -> Result<Applied> {
-        let mut applied = Applied::default();
+    /// Takes the steps, and adds each to `applied` when it is taken.
+    async fn run(&self, apply: &Apply, applied: &mut Applied) -> Result<()> {
         for collection in &self.collections {
-            let taken = self.run_steps(collection, apply, &mut applied).await;
-            taken.map_err(|error| {
-                if applied.is_empty() {
-                    return error;
-                }
-                let (applied, source) = (Box::new(std::mem::take(&mut applied)), Box::new(error));
-                SchemaError::PartlyApplied { applied, source }.into()
-            })?;
+            self.run_steps(collection, apply, applied).await?;
         }
-        Ok(applied)
+        Ok(())
     }
 
     async fn run_steps(&self, plan: &CollectionPlan, apply: &Apply, applied: &mut Applied) -> Result<()> {

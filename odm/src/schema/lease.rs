@@ -24,6 +24,8 @@ pub(super) struct Lease {
     collection: driver::Collection<Document>,
     holder: uuid::Uuid,
     validity: Duration,
+    /// When the last attempt to take the lease began: it is valid at least until `validity` later.
+    taken: Instant,
 }
 
 /// The new content of the lease.
@@ -45,12 +47,13 @@ impl Lease {
         validity: Duration,
         wait: Duration,
     ) -> Result<Lease> {
-        let lease = Lease {
+        let began = Instant::now();
+        let mut lease = Lease {
             collection: record::collection(database),
             holder: uuid::Uuid::now_v7(),
             validity,
+            taken: began,
         };
-        let began = Instant::now();
         while !lease.take().await? {
             if began.elapsed() >= wait {
                 return Err(lease.timed_out(database.name()).await?.into());
@@ -62,7 +65,8 @@ impl Lease {
 
     /// Takes the lease if it is free. The upsert of a lease that another instance holds fails, because
     /// it would insert a second document with the same id.
-    async fn take(&self) -> Result<bool> {
+    async fn take(&mut self) -> Result<bool> {
+        self.taken = Instant::now();
         let free = doc! { "_id": ID, "$expr": { "$lt": ["$expires_at", "$$NOW"] } };
         let taken = self
             .collection
@@ -98,38 +102,47 @@ impl Lease {
     /// Those of `work`. [`SchemaError::LeaseLost`] if the lease expired before it was renewed, e.g.
     /// because the server could not be reached: `work` was dropped.
     pub(super) async fn hold<T>(self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let result = {
+        let outcome = {
             let mut work = pin!(work);
             let mut renewing = pin!(self.renew());
             poll_fn(|cx| {
                 if let Poll::Ready(lost) = renewing.as_mut().poll(cx) {
-                    return Poll::Ready(Err(lost.into()));
+                    return Poll::Ready(Err(lost));
                 }
-                work.as_mut().poll(cx)
+                work.as_mut().poll(cx).map(Ok)
             })
             .await
         };
-        // It expires in any case.
-        let _ = self.collection.delete_one(self.own()).await;
-        result
+        match outcome {
+            // The server may still not reply.
+            Err(lost) => Err(lost.into()),
+            Ok(result) => {
+                // It expires in any case.
+                let _ = self.collection.delete_one(self.own()).await;
+                result
+            }
+        }
     }
 
     fn own(&self) -> Document {
         doc! { "_id": ID, "holder": self.holder.to_string() }
     }
 
-    /// Renews the lease until it is lost.
+    /// Renews the lease until it is lost. A renewal without a reply ends when the lease has expired: the
+    /// server could give it to another instance while `work` goes on.
     async fn renew(&self) -> SchemaError {
-        let mut renewed = Instant::now();
+        let mut renewed = self.taken;
         loop {
-            tokio::time::sleep(self.validity / 3).await;
+            let left = self.validity.saturating_sub(renewed.elapsed());
+            tokio::time::sleep(left.min(self.validity / 3)).await;
             let began = Instant::now();
+            let left = self.validity.saturating_sub(renewed.elapsed());
             let renewal = renewal(self.holder, self.validity);
-            match self.collection.update_one(self.own(), renewal).await {
-                Ok(result) if result.matched_count == 1 => renewed = began,
-                Ok(_) => return SchemaError::LeaseLost,
-                Err(_) if renewed.elapsed() < self.validity => {}
-                Err(_) => return SchemaError::LeaseLost,
+            let renewing = self.collection.update_one(self.own(), renewal).into_future();
+            match tokio::time::timeout(left, renewing).await {
+                Ok(Ok(result)) if result.matched_count == 1 => renewed = began,
+                Ok(Err(_)) if renewed.elapsed() < self.validity => {}
+                Ok(_) | Err(_) => return SchemaError::LeaseLost,
             }
         }
     }

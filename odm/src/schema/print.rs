@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::bson::Document;
+use crate::index::normal::number;
 use crate::json::relaxed;
 use crate::schema::{Plan, Step};
 
@@ -18,6 +19,17 @@ impl fmt::Display for Plan {
     }
 }
 
+/// Whether a limit of the documents of a collection is less than before.
+fn is_less(name: &str, existing: &Document, declared: &Document) -> bool {
+    let number = |options: &Document| options.get(name).and_then(|value| number(value).as_i64());
+    matches!(name, "expireAfterSeconds" | "size" | "max")
+        && match (number(existing), number(declared)) {
+            (Some(before), Some(after)) => after < before,
+            (None, after) => after.is_some(),
+            (_, None) => false,
+        }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -29,7 +41,11 @@ impl fmt::Display for Step {
                 differences,
             } => {
                 f.write_str("~ modify   collection")?;
-                changed(f, existing, declared, differences)
+                changed(f, existing, declared, differences)?;
+                if differences.iter().any(|name| is_less(name, existing, declared)) {
+                    f.write_str(" (deletes the documents that have expired or exceed the limit)")?;
+                }
+                Ok(())
             }
             Step::CollectionConflict {
                 existing,

@@ -6,6 +6,9 @@ use crate::error::{Applied, Error, Result, SchemaError};
 use crate::schema::change::IndexChange;
 use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
 
+/// `CannotConvertIndexToUnique`: documents have the same key.
+const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
+
 /// The collection that the steps change.
 pub(super) struct Target<'a> {
     pub(super) database: &'a driver::Database,
@@ -131,17 +134,36 @@ impl Target<'_> {
         changes: &[IndexChange],
     ) -> Result<()> {
         for change in changes {
-            if *change == IndexChange::Unique {
-                // No further duplicates are written from here on.
-                self.coll_mod(name, doc! { "prepareUnique": true }).await?;
-                if let Err(error) = self.check_unique(existing).await {
-                    self.coll_mod(name, doc! { "prepareUnique": false }).await?;
-                    return Err(error);
-                }
+            if *change != IndexChange::Unique {
+                self.coll_mod(name, change.options()).await?;
+                continue;
             }
-            self.coll_mod(name, change.options()).await?;
+            // No further duplicates are written from here on.
+            self.coll_mod(name, doc! { "prepareUnique": true }).await?;
+            if let Err(error) = self.make_unique(name, existing).await {
+                // The first error is reported also if the index cannot be changed back.
+                let _ = self.coll_mod(name, doc! { "prepareUnique": false }).await;
+                return Err(error);
+            }
         }
         Ok(())
+    }
+
+    /// The last step of the change of an index to unique.
+    async fn make_unique(&self, name: &str, existing: &Document) -> Result<()> {
+        self.check_unique(existing).await?;
+        match self.coll_mod(name, IndexChange::Unique.options()).await {
+            Err(Error::Driver(error)) if error.code() == Some(CANNOT_CONVERT_INDEX_TO_UNIQUE) => {
+                Err(SchemaError::Duplicates {
+                    namespace: self.plan.namespace.clone(),
+                    index: name.to_owned(),
+                    samples: Vec::new(),
+                    source: Some(error),
+                }
+                .into())
+            }
+            changed => changed,
+        }
     }
 
     /// Builds the declared index in place of the existing one.
@@ -162,7 +184,10 @@ impl Target<'_> {
         if is_first {
             self.create(&[declared]).await?;
         }
-        self.drop(old).await?;
+        if let Err(error) = self.drop(old).await {
+            applied.created.extend(is_first.then(|| self.index(new)));
+            return Err(error);
+        }
         if !is_first && let Err(error) = self.create(&[declared]).await {
             applied.dropped.push(self.index(old));
             return Err(error);

@@ -338,3 +338,72 @@ fn nested_closures_have_their_own_variables() {
         )
     );
 }
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+struct Nested {
+    text: String,
+}
+
+/// The inner `$reduce` has its own `$$this` and `$$value`.
+#[tokio::test]
+async fn nested_reductions_use_the_variables_of_both() {
+    let shop = Shop::open().await;
+    let nested = shop
+        .orders
+        .aggregate()
+        .match_(|o| o.id().eq(2))
+        .project(|o| NestedExpr {
+            text: reduce(o.lines(), "", |text, line| {
+                reduce(o.tags(), text, |inner, tag| {
+                    concat([inner, expr(line.sku()), expr(tag), expr(" ")])
+                })
+            }),
+        })
+        .first()
+        .await
+        .unwrap();
+    let expected = Nested {
+        text: "teaGift tean2 potGift potn2 ".to_owned(),
+    };
+    assert_eq!(nested, Some(expected));
+    shop.close().await;
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Shape)]
+struct Fees {
+    fees: Decimal128,
+}
+
+#[tokio::test]
+async fn the_sum_of_no_decimals_is_a_decimal() {
+    let shop = Shop::open().await;
+    let fees = shop
+        .orders
+        .aggregate()
+        .match_(|o| o.id().eq(2))
+        .project(|_| FeesExpr {
+            fees: sum_of(lit::<_, Vec<i64>>(Vec::<i64>::new()), to_decimal),
+        })
+        .first()
+        .await
+        .unwrap();
+    let expected = Fees {
+        fees: "0".parse().unwrap(),
+    };
+    assert_eq!(fees, Some(expected));
+    shop.close().await;
+}
+
+/// Arguments that an application may take from its users.
+#[test]
+fn text_arguments_are_not_paths() {
+    let o = Order::fields();
+    assert_eq!(
+        date_trunc_in(o.created_at(), Unit::Day, "$status").to_string(),
+        r#"{"$dateTrunc": {"date": "$createdAt", "unit": "day", "timezone": {"$literal": "$status"}}}"#
+    );
+    assert_eq!(
+        regex_match::<Order, _>("x", "$a", "$status").to_string(),
+        r#"{"$regexMatch": {"input": "x", "regex": {"$literal": "$a"}, "options": {"$literal": "$status"}}}"#
+    );
+}

@@ -3,7 +3,7 @@
 use crate::models::*;
 use marula::expr::{any_of, eq, gt};
 use marula::prelude::*;
-use marula::{Pipeline, Projection};
+use marula::{Document, Embedded, Pipeline, Projection};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
@@ -219,5 +219,57 @@ async fn changed_documents_are_read_as_projections() {
         .await
         .unwrap();
     assert_eq!(deleted.status, Status::Paid);
+    shop.close().await;
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "boards")]
+struct Board {
+    _id: i64,
+    cells: Vec<Option<Cell>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Cell {
+    colour: String,
+    weight: i32,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+#[document(of = Board)]
+struct Colours {
+    cells: Vec<Option<Colour>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+#[document(of = Cell)]
+struct Colour {
+    colour: String,
+}
+
+/// An inclusion of the fields would leave the null elements out.
+#[tokio::test]
+async fn null_elements_keep_their_places() {
+    let shop = Shop::open().await;
+    let boards = shop.db.collection::<Board>();
+    let cell = Cell {
+        colour: "red".to_owned(),
+        weight: 1,
+    };
+    let board = Board {
+        _id: 1,
+        cells: vec![None, Some(cell), None],
+    };
+    boards.insert_one(&board).await.unwrap();
+    let red = Colour {
+        colour: "red".to_owned(),
+    };
+    let expected = Colours {
+        cells: vec![None, Some(red), None],
+    };
+    let found = boards.find_by_id(1).select::<Colours>().await.unwrap();
+    assert_eq!(found.as_ref(), Some(&expected));
+    let piped = boards.aggregate().select::<Colours>().first().await.unwrap();
+    assert_eq!(piped, Some(expected));
     shop.close().await;
 }

@@ -163,3 +163,22 @@ async fn many_instances_create_a_collection_once() {
     assert!(schema.sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }
+
+#[tokio::test]
+async fn a_plan_says_that_a_smaller_collection_loses_documents() {
+    let env = Env::start().await;
+    let log = async |size: i64, max: i64| {
+        let create = doc! { "create": "log", "capped": true, "size": size, "max": max };
+        env.db.driver().run_command(create).await.unwrap();
+        let plan = env.db.schema().register::<LogEntry>().plan().await.unwrap();
+        let log = env.db.driver().collection::<bson::Document>("log");
+        log.drop().await.unwrap();
+        plan.to_string()
+    };
+    let larger = log(4096, 1).await;
+    assert!(larger.ends_with("~ modify   collection max: 1 → 2\n"), "{larger}");
+    for smaller in [log(4096, 3).await, log(8192, 2).await] {
+        assert!(smaller.contains(" (deletes the documents that"), "{smaller}");
+    }
+    env.stop().await;
+}

@@ -198,3 +198,54 @@ async fn models_without_maintained_fields_are_validated() {
     plain.insert_one(&Plain { _id: 1 }).await.unwrap();
     env.stop().await;
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "notes", validate = Note::check, hooks)]
+struct Note {
+    #[serde(rename = "_id")]
+    #[document(id = manual)]
+    id: Option<i64>,
+    text: String,
+    length: Option<i64>,
+}
+
+impl Note {
+    fn check(&self) -> Result<(), &'static str> {
+        if self.text.is_empty() {
+            Err("the text is empty")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Hooks for Note {
+    fn before_insert(&mut self) -> Result<(), BoxedError> {
+        self.length = i64::try_from(self.text.len()).ok();
+        Ok(())
+    }
+}
+
+/// Also if the filter of the upsert gives the id.
+#[tokio::test]
+async fn the_initial_document_of_an_upsert_is_validated_and_changed_by_its_hook() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    let note = |text: &str| Note {
+        id: None,
+        text: text.to_owned(),
+        length: None,
+    };
+    let upsert = async |initial: Note| {
+        let update = marula::Update::<Note>::empty();
+        notes
+            .upsert_with(|n| n.id().eq(1_i64), |_| update, &initial)
+            .await
+    };
+    let error = upsert(note("")).await.unwrap_err();
+    assert!(matches!(error, Error::Validation { .. }), "{error}");
+    upsert(note("abc")).await.unwrap();
+    let stored = notes.find_by_id(1_i64).required().await.unwrap();
+    assert_eq!((stored.text.as_str(), stored.length), ("abc", Some(3)));
+    env.stop().await;
+}

@@ -347,3 +347,60 @@ async fn an_instance_that_ends_with_the_lease_is_followed_by_another() {
     assert_eq!(schema.count_documents(doc! { "_id": "lease" }).await.unwrap(), 0);
     env.stop().await;
 }
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(tags))]
+struct Tagged {
+    _id: i64,
+    tags: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(tags, unique))]
+struct UniquelyTagged {
+    _id: i64,
+    tags: Vec<String>,
+}
+
+/// Only the server finds equal elements of different arrays.
+#[tokio::test]
+async fn an_index_that_cannot_be_unique_permits_duplicates_as_before() {
+    let env = Env::start().await;
+    if env.lacks_changes().await {
+        return env.stop().await;
+    }
+    env.db
+        .schema()
+        .register::<Tagged>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let visits = env.db.collection::<Tagged>();
+    let tagged = |id: i64, tags: &[&str]| Tagged {
+        _id: id,
+        tags: tags.iter().map(ToString::to_string).collect(),
+    };
+    visits
+        .insert_many(&[tagged(1, &["a", "b"]), tagged(2, &["b"])])
+        .await
+        .unwrap();
+    let schema = env.db.schema().register::<UniquelyTagged>();
+    let error = schema.sync(SyncMode::Full).await.unwrap_err();
+    let Error::Schema(SchemaError::Duplicates {
+        index,
+        source,
+        samples,
+        ..
+    }) = &error
+    else {
+        panic!("another error: {error}");
+    };
+    assert!(
+        index == "tags_1" && source.is_some() && samples.is_empty(),
+        "{error}"
+    );
+    let index = env.index("tags_1").await;
+    assert!(!index.contains_key("prepareUnique"), "{index}");
+    visits.insert_one(&tagged(3, &["b"])).await.unwrap();
+    env.stop().await;
+}

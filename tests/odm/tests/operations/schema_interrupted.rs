@@ -160,3 +160,52 @@ async fn an_index_with_another_name_is_kept_if_that_is_declared() {
     assert!(other().sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }
+
+/// The only connection is in use by a change, so that the lease cannot be renewed: another instance takes
+/// it, and this one must not go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_that_cannot_renew_its_lease_ends_and_reports_what_it_did() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        // The command is blocked by a fail point of the server.
+        return env.stop().await;
+    }
+    let old = env.db.schema().register::<OldVisit>();
+    old.sync(SyncMode::Additive).await.unwrap();
+    // The second change is blocked.
+    let block = doc! {
+        "configureFailPoint": "failCommand", "mode": { "skip": 1 },
+        "data": { "failCommands": ["collMod"], "blockConnection": true, "blockTimeMS": 600_000, "errorCode": 11_601 },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(block).await.unwrap();
+
+    let mut options = ClientOptions::parse(&env.uri()).expect("a valid connection string");
+    options.max_pool_size = 1;
+    let client = Client::with_options(options).expect("a client");
+    let schema = client.database(env.db.name()).schema().register::<Visit>();
+    let plan = schema.plan().await.unwrap();
+    let error = plan
+        .apply(Apply::full().lease(Duration::from_secs(1)))
+        .await
+        .unwrap_err();
+    let Error::Schema(SchemaError::PartlyApplied { applied, source }) = &error else {
+        panic!("another error: {error}");
+    };
+    let modified: Vec<&str> = applied.modified.iter().map(|(_, name)| &**name).collect();
+    assert_eq!(modified, ["at_1"], "{applied}");
+    assert!(
+        matches!(&**source, Error::Schema(SchemaError::LeaseLost)),
+        "{source}"
+    );
+    let unblock = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    admin.run_command(unblock).await.unwrap();
+    env.db
+        .schema()
+        .register::<Visit>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    client.shutdown().await;
+    env.stop().await;
+}

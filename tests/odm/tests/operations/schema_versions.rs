@@ -311,3 +311,22 @@ async fn change_events_contain_upgraded_documents() {
     assert!(matches!(error, Error::NewerSchema { stored: 9, .. }), "{error}");
     env.stop().await;
 }
+
+/// A document without its version would be upgraded a second time.
+#[tokio::test]
+async fn pipelines_that_replace_the_document_keep_its_version() {
+    let env = Env::start().await;
+    let people = env.db.collection::<Person>();
+    people.insert_one(&ada(1)).await.unwrap();
+    let stages = [
+        doc! { "$replaceWith": { "first": "Ada", "last": "Lovelace", "tags": [] } },
+        doc! { "$project": { "first": 1, "last": 1, "tags": 1 } },
+    ];
+    for stage in stages {
+        let update = marula::Update::<Person>::pipeline([stage]);
+        people.update_by_id(1, |_| update).required().await.unwrap();
+        assert_eq!(stored(&people).await, sorted([three(1)]));
+        assert_eq!(people.find_by_id(1).required().await.unwrap(), ada(1));
+    }
+    env.stop().await;
+}

@@ -214,3 +214,31 @@ async fn conflicts_are_found_within_a_transaction() {
     assert_eq!(stored(&orders, 1).await, (10, 2));
     env.stop().await;
 }
+
+#[tokio::test]
+async fn pipelines_that_replace_the_document_keep_the_version() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_one(&order(1)).await.unwrap();
+    let stages = [
+        doc! { "$replaceWith": { "_id": "$_id", "total": 11 } },
+        doc! { "$replaceRoot": { "newRoot": { "_id": "$_id", "total": 12 } } },
+        doc! { "$project": { "total": 1 } },
+        doc! { "$set": { "total": 14 } },
+    ];
+    for (version, stage) in (1..).zip(stages) {
+        let update = marula::Update::<Order>::pipeline([stage]);
+        orders.update_by_id(1, |_| update).required().await.unwrap();
+        assert_eq!(stored(&orders, 1).await.1, version);
+    }
+    // A struct of version 1 is older than what is stored.
+    let mut old = order(1);
+    old.lock_version = 1;
+    is_conflict(orders.replace(&old).await);
+    // A pipeline that sets the version itself starts from it.
+    let update = doc! { "$replaceWith": { "_id": "$_id", "total": 15, "lockVersion": 40 } };
+    let update = marula::Update::<Order>::pipeline([update]);
+    orders.update_by_id(1, |_| update).required().await.unwrap();
+    assert_eq!(stored(&orders, 1).await, (15, 41));
+    env.stop().await;
+}

@@ -2,7 +2,7 @@
 
 use crate::database::Env;
 use marula::bson::{Bson, Decimal128, doc};
-use marula::expr::{avg, expr, gt, sum};
+use marula::expr::{avg, expr, gt, sum, sum_of};
 use marula::{Document, Shape, prelude::*};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,17 @@ macro_rules! decimals {
                     .await
                     .unwrap();
                 assert_eq!(added, Some(Amount { amount: decimal("1.001") }));
+
+                prices.update_by_id(3, |p| p.steps().set(Vec::<$t>::new())).await.unwrap();
+                let steps = prices
+                    .aggregate()
+                    .sort(|p| p._id().asc())
+                    .project(|p| AmountExpr { amount: sum_of(p.steps(), |step| step) })
+                    .all()
+                    .await
+                    .unwrap();
+                let steps: Vec<String> = steps.iter().map(|step| step.amount.to_string()).collect();
+                assert_eq!(steps, ["12.40", "6.90", "0"]);
                 env.close().await;
             }
 
@@ -99,4 +110,42 @@ macro_rules! decimals {
 decimals! {
     of_rust_decimal: rust_decimal::Decimal, Decimal128;
     of_bigdecimal: bigdecimal::BigDecimal, bigdecimal::BigDecimal;
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "long")]
+struct Long {
+    _id: i64,
+    amount: rust_decimal::Decimal,
+}
+
+/// A `Decimal` has 96 bits for its digits, and up to 28 places.
+#[tokio::test]
+async fn zeros_at_the_end_do_not_prevent_a_decimal() {
+    let env = Env::open().await;
+    let all = env.collection::<Long>();
+    let raw = all.driver().clone_with_type::<marula::bson::Document>();
+    let cases = [
+        ("123.0000000000000000000000000000", Some("123")),
+        ("-1.5000000000000000000000000000000", Some("-1.5")),
+        ("0E-6176", Some("0")),
+        ("0E+6000", Some("0")),
+        (
+            "79228162514264337593543950335",
+            Some("79228162514264337593543950335"),
+        ),
+        ("79228162514264337593543950336", None),
+        ("123.0000000000000000000000000001", None),
+        ("1E-29", None),
+    ];
+    for (id, (stored, expected)) in (1_i64..).zip(cases) {
+        let amount = stored.parse::<Decimal128>().unwrap();
+        raw.insert_one(&doc! { "_id": id, "amount": amount })
+            .await
+            .unwrap();
+        let read = all.find_by_id(id).required().await;
+        let read = read.ok().map(|long| long.amount);
+        assert_eq!(read, expected.map(|text| text.parse().unwrap()), "{stored}");
+    }
+    env.close().await;
 }
