@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bson::{DateTime, Document, doc};
-use crate::error::{Applied, Result, SchemaError};
+use crate::error::{Applied, Error, Result, SchemaError};
 use crate::schema::lease::Lease;
 use crate::schema::target::Target;
 use crate::schema::{CollectionPlan, SchemaPlan, Step, options, record};
