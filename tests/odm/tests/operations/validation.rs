@@ -55,24 +55,47 @@ async fn refused<D: Model + Clone>(env: &Env, document: &D, fields: &[(&str, &st
     let all = env.db.collection::<D>();
     let id = |_| marula::Filter::everything();
     let errors = [
-        all.insert_one(document).await.map(drop).unwrap_err(),
-        all.insert_many([document]).await.map(drop).unwrap_err(),
-        all.replace(document).await.map(drop).unwrap_err(),
+        all.insert_one(document)
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
+        all.insert_many([document])
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
+        all.replace(document)
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
         all.find_one_and_replace(id, document)
             .await
             .map(drop)
-            .unwrap_err(),
-        all.save(document).await.map(drop).unwrap_err(),
-        all.save(&mut document.clone()).await.map(drop).unwrap_err(),
-        all.bulk().insert(document).await.map(drop).unwrap_err(),
-        all.bulk().save(document).await.map(drop).unwrap_err(),
+            .expect_err("the document is invalid"),
+        all.save(document)
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
+        all.save(&mut document.clone())
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
+        all.bulk()
+            .insert(document)
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
+        all.bulk()
+            .save(document)
+            .await
+            .map(drop)
+            .expect_err("the document is invalid"),
     ];
     for error in errors {
         let found = error.invalid_fields().iter();
         let found: Vec<(&str, &str)> = found.map(|f| (f.path.as_str(), f.message.as_str())).collect();
         assert_eq!(found, fields, "{error}");
     }
-    assert_eq!(all.estimated_count().await.unwrap(), 0);
+    assert_eq!(all.estimated_count().await.expect("a count"), 0);
 }
 
 #[tokio::test]
