@@ -153,7 +153,7 @@ impl Error {
 
     /// Whether encryption or decryption failed, not the command itself.
     pub(crate) fn is_encryption(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Encryption(_))
+        cfg!(feature = "encryption") && matches!(self.0.kind, ErrorKind::Encryption(_))
     }
 
     /// Whether the server that the operation requires was not available, so that nothing was sent.

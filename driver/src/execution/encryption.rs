@@ -57,6 +57,7 @@ fn is_generic(key: &str) -> bool {
 }
 
 /// Limits the statements of a command that is encrypted.
+#[inline(always)]
 pub(super) fn limited<'h>(
     hello: &'h HelloReply,
     encryption: Option<&dyn CommandEncryption>,

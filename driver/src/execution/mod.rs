@@ -106,9 +106,15 @@ impl Executor {
         &self.topology
     }
 
-    /// The encryption of the client's commands.
+    /// The encryption of the client's commands. The condition is constant, so that a build without the
+    /// feature contains no branch for it.
+    #[inline(always)]
     pub(crate) fn encryption(&self) -> Option<&dyn CommandEncryption> {
-        self.settings.encryption.as_deref()
+        if cfg!(feature = "encryption") {
+            self.settings.encryption.as_deref()
+        } else {
+            None
+        }
     }
 
     /// Runs `operation` in an implicit session, without a time limit and without a span: it is not
