@@ -265,7 +265,7 @@ impl SchemaPlan {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::Schema`](crate::Error::Schema) with [`CollectionConflict`](SchemaError::CollectionConflict),
+    /// - [`Error::Schema`] with [`CollectionConflict`](SchemaError::CollectionConflict),
     ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
     ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
     ///   differs and may not be changed: nothing was done;
@@ -276,7 +276,7 @@ impl SchemaPlan {
     /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
     /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
     ///   was done, and its source is one of the other errors;
-    /// - [`Error::Driver`](crate::Error::Driver) for other errors of the driver.
+    /// - [`Error::Driver`] for other errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(refused) = apply.refused(self) {
             return Err(refused.into());
