@@ -14,7 +14,7 @@ mod invalid;
 mod schema;
 mod value;
 
-pub use applied::{Applied, DuplicateKey};
+pub use applied::{Applied, DuplicateKey, IndexChange};
 pub use bulk::{BulkOperation, FailedWrite};
 pub use invalid::{InvalidField, InvalidFields};
 pub use schema::SchemaError;

@@ -64,6 +64,23 @@ impl SearchIndexDeclaration {
         &self.definition
     }
 
+    /// Adds a filter field to a vector search index, unless the index contains the field.
+    pub(crate) fn filter_by(&mut self, path: &str) {
+        if self.kind != SearchIndexKind::VectorSearch {
+            return;
+        }
+        if let Ok(fields) = self.definition.get_array_mut("fields") {
+            let is_path = |field: &Bson| {
+                field
+                    .as_document()
+                    .is_some_and(|f| f.get_str("path").is_ok_and(|known| known == path))
+            };
+            if !fields.iter().any(is_path) {
+                fields.push(doc! { "type": "filter", "path": path }.into());
+            }
+        }
+    }
+
     /// Why the server would reject the declaration.
     pub(crate) fn check(&self) -> Result<(), String> {
         match &self.error {
