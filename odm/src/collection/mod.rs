@@ -15,6 +15,7 @@ use crate::value::IntoValue;
 
 pub(crate) mod action;
 mod bulk;
+mod bulk_versions;
 mod client_bulk;
 pub(crate) mod decode;
 mod delete;

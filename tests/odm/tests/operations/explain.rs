@@ -106,7 +106,8 @@ async fn writes_and_find_and_modify_are_explained_and_not_run() {
         ..first.clone()
     };
     let pages = env.db.collection::<Page>();
-    pages.insert_one(&page(3)).await.unwrap();
+    let next = page(3);
+    pages.insert_one(&next).await.unwrap();
     let explained = [
         orders.delete_one(|o| o.number().eq(1)).explain(),
         orders.delete_many(|o| o.number().gte(1)).explain(),
@@ -129,8 +130,8 @@ async fn writes_and_find_and_modify_are_explained_and_not_run() {
         pages.delete_one(|p| p._id().eq(1)).explain(),
         pages.delete_many(|p| p._id().eq(1)).explain(),
         pages.find_one_and_delete(|p| p._id().eq(1)).explain(),
-        pages.replace(&page(3)).explain(),
-        pages.find_one_and_replace(|p| p._id().eq(1), &page(3)).explain(),
+        pages.replace(&next).explain(),
+        pages.find_one_and_replace(|p| p._id().eq(1), &next).explain(),
     ];
     for (at, action) in explained.into_iter().enumerate() {
         let reply = action.unwrap().await.unwrap_or_else(|e| panic!("{at}: {e}"));
@@ -162,11 +163,12 @@ async fn the_explained_command_is_that_of_the_call() {
     }));
     let client = marula::Client::with_options(options).expect("a client");
     let pages = client.database(env.db.name()).collection::<Page>();
+    let next = page(3);
     let calls = [
         pages.exists(|p| p._id().eq(1)).explain(),
         pages.delete_one(|p| p._id().eq(1)).explain(),
-        pages.replace(&page(3)).explain(),
-        pages.find_one_and_replace(|p| p._id().eq(1), &page(3)).explain(),
+        pages.replace(&next).explain(),
+        pages.find_one_and_replace(|p| p._id().eq(1), &next).explain(),
         pages.delete_permanently(|p| p._id().eq(1)).explain(),
     ];
     for call in calls {
@@ -176,9 +178,11 @@ async fn the_explained_command_is_that_of_the_call() {
     let [exists, delete, replace, modify, remove] = &all[..] else {
         panic!("five commands: {all:?}");
     };
-    let scoped = doc! { "_id": 1_i64, "deleted_at": { "$eq": null } };
-    let mut versioned = scoped.clone();
-    versioned.insert("version", doc! { "$eq": 3_i64 });
+    let scoped = doc! { "_id": { "$eq": 1_i64 }, "deleted_at": { "$eq": null } };
+    let versioned = |id: Bson| {
+        let version = doc! { "$eq": 3_i64 };
+        doc! { "_id": id, "deleted_at": { "$eq": null }, "version": version }
+    };
     let statement = |command: &Document, name: &str| {
         let statements = command.get_array(name).expect("an array");
         statements[0].as_document().expect("a document").clone()
@@ -189,9 +193,10 @@ async fn the_explained_command_is_that_of_the_call() {
     assert_eq!(delete.get_document("q").unwrap(), &scoped);
     assert!(delete.get_document("u").unwrap().contains_key("$set"), "{delete}");
     let replace = statement(replace, "updates");
-    assert_eq!(replace.get_document("q").unwrap(), &versioned);
+    assert_eq!(replace.get_document("q").unwrap(), &versioned(Bson::Int64(1)));
     assert_eq!(replace.get_document("u").unwrap().get_i64("version").unwrap(), 4);
-    assert_eq!(modify.get_document("query").unwrap(), &versioned);
+    let by_filter = versioned(doc! { "$eq": 1_i64 }.into());
+    assert_eq!(modify.get_document("query").unwrap(), &by_filter);
     assert_eq!(statement(remove, "deletes").get_document("q").unwrap(), &scoped);
     client.shutdown().await;
     env.stop().await;
@@ -201,13 +206,12 @@ async fn the_explained_command_is_that_of_the_call() {
 async fn invalid_calls_are_not_explained() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
+    let first = order(1);
     let all = [
         orders.delete_many(|_| Filter::all([])).explain(),
-        orders.replace_one(|_| Filter::all([]), &order(1)).explain(),
+        orders.replace_one(|_| Filter::all([]), &first).explain(),
         orders.find_one_and_delete(|_| Filter::all([])).explain(),
-        orders
-            .find_one_and_replace(|_| Filter::all([]), &order(1))
-            .explain(),
+        orders.find_one_and_replace(|_| Filter::all([]), &first).explain(),
     ];
     for explained in all {
         assert!(matches!(explained, Err(Error::InvalidFilter { .. })));

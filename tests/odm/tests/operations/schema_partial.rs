@@ -102,7 +102,9 @@ async fn obsolete(env: &Env) -> Vec<String> {
         Step::Obsolete { name, .. } => Some(name.clone()),
         _ => None,
     });
-    names.collect()
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 fn partly(error: Error) -> (Applied, Error) {
