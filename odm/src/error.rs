@@ -200,8 +200,8 @@ pub enum Error {
     BulkWrite {
         /// The writes that failed, in the order of the call.
         failed: Vec<FailedWrite>,
-        /// The error of the driver, with the results of the other writes. `None` if the server rejected no
-        /// write.
+        /// The error of the driver, with the results of the writes that were sent with the one that was
+        /// rejected. `None` if the server rejected no write.
         source: Option<driver::Error>,
     },
     /// A write of a bulk write is invalid. Nothing was sent.

@@ -127,7 +127,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     }
 }
 
-impl<In: SoftDelete, S> Pipeline<In, S> {
+impl<In, S> Pipeline<In, S> {
     /// Also reads documents that were soft-deleted, in a [lookup](Lookup::pipeline) or a
     /// [union](Pipeline::union_with). Default: live documents only. A pipeline that is run reads what its
     /// collection finds: see [`Collection::with_deleted`](crate::Collection::with_deleted).
@@ -147,7 +147,10 @@ impl<In: SoftDelete, S> Pipeline<In, S> {
     /// assert!(live.to_string().contains("deleted_at"));
     /// assert!(!all.to_string().contains("deleted_at"));
     /// ```
-    pub fn with_deleted(mut self) -> Self {
+    pub fn with_deleted(mut self) -> Self
+    where
+        In: SoftDelete,
+    {
         self.stages = self.stages.in_scope(Scope::All);
         self
     }
@@ -165,7 +168,10 @@ impl<In: SoftDelete, S> Pipeline<In, S> {
     ///     .union_with_collection::<Note>("old_notes", |n| n.only_deleted());
     /// assert!(deleted.to_string().contains(r#"{"$match": {"deleted_at": {"$ne": null}}}"#));
     /// ```
-    pub fn only_deleted(mut self) -> Self {
+    pub fn only_deleted(mut self) -> Self
+    where
+        In: SoftDelete,
+    {
         self.stages = self.stages.in_scope(Scope::Deleted);
         self
     }

@@ -40,6 +40,13 @@ impl Stages {
 
     /// The stages in the form in which they are sent.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let stages = Pipeline::<Order>::new().match_(|o| o.total().gt(100)).into_stages();
+    /// assert_eq!(stages.into_documents()?, [doc! { "$match": { "total": { "$gt": 100_i64 } } }]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Encode`] for a value that cannot be encoded as BSON; [`Error::InvalidPipeline`] or
     /// [`Error::InvalidFilter`] for a stage that the server would reject.

@@ -32,7 +32,8 @@ impl<D: Model> Collection<D> {
     /// them, which are sent separately. A document that another client changes meanwhile can be reported
     /// although it was replaced. Replacements by a filter whose document has no id are compared with the
     /// first document that the filter finds. In place of that, [`Client::bulk`](crate::Client::bulk) (MongoDB
-    /// 8.0+) has the result of each write. Without acknowledgment (`w: 0`) conflicts are not reported.
+    /// 8.0+) has the result of each write. Without acknowledgment (`w: 0`) conflicts are not reported. A
+    /// `timeout` applies to each of the parts that are sent separately.
     ///
     /// ```no_run
     /// # use marula::{Document, Error, prelude::*};

@@ -188,7 +188,11 @@ impl<'a, D: Model> Runs<'a, D> {
                     _ => None,
                 });
                 let replaced: Vec<(usize, &Replaced)> = replaced.collect();
-                self.find_conflicts(run.at, &replaced, missing, session).await?;
+                let found = self.find_conflicts(run.at, &replaced, missing, session).await;
+                // A rejected write has aborted the transaction that the reads would be part of.
+                if self.error.is_none() {
+                    found?;
+                }
             }
         }
         Ok(is_last)

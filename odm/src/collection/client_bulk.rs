@@ -311,8 +311,14 @@ impl<'a> ClientBulk<'a> {
                     .find_one(&replaced.filter)
                     .projection(doc! { "_id": 1 })
                     .read_preference(ReadPreference::primary());
-                let found = in_session!(session.as_deref_mut(), finding).await?;
-                failed.extend(found.map(|found| operation.conflict(found.get("_id").cloned())));
+                match in_session!(session.as_deref_mut(), finding).await {
+                    Ok(found) => {
+                        failed.extend(found.map(|found| operation.conflict(found.get("_id").cloned())));
+                    }
+                    // A rejected write has aborted the transaction that the read would be part of.
+                    Err(_) if error.is_some() => break,
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         failed_writes(failed, error)?;

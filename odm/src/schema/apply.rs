@@ -180,6 +180,15 @@ impl Apply {
 
     /// How long to wait until queries can use all declared search indexes, with their declared
     /// definitions. Default: no wait.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let apply = Apply::additive().wait_for_search(Duration::from_secs(300));
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn wait_for_search(mut self, limit: Duration) -> Self {
         self.search_wait = Some(limit);
         self

@@ -156,6 +156,15 @@ impl Schema {
     }
 
     /// What to do about declared search indexes. Default: [`SearchMode::Required`].
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// // In tests, on a server without search.
+    /// let schema = db.schema().register::<Order>().search(SearchMode::Optional);
+    /// schema.sync(SyncMode::Additive).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn search(mut self, mode: SearchMode) -> Self {
         self.search = mode;
         self
