@@ -57,7 +57,7 @@ impl Digits {
             self.exponent -= 1;
         }
         while self.exponent < *EXPONENTS.start() {
-            if self.coefficient % 10 != 0 {
+            if !self.coefficient.is_multiple_of(10) {
                 return None;
             }
             self.coefficient /= 10;

@@ -215,7 +215,7 @@ async fn a_bulk_write_names_the_replacements_that_lost_a_race() {
 }
 
 #[tokio::test]
-async fn replacements_of_one_document_in_one_bulk_write_are_told_apart() {
+async fn replacements_of_one_document_in_one_bulk_write_are_distinguished() {
     let env = Env::start().await;
     let orders = env.db.collection::<Order>();
     orders.insert_many([order(1), order(2)]).await.unwrap();
