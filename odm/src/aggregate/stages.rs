@@ -91,6 +91,7 @@ pub struct ShapeFields(Vec<(&'static str, Raw)>);
 
 impl ShapeFields {
     /// Adds a computed field.
+    #[doc(hidden)]
     #[must_use]
     pub fn expr<R, T>(mut self, name: &'static str, value: Expr<R, T>) -> Self {
         self.0.push((name, value.into_raw()));
@@ -98,6 +99,7 @@ impl ShapeFields {
     }
 
     /// Adds an accumulated field.
+    #[doc(hidden)]
     #[must_use]
     pub fn acc<R, T>(mut self, name: &'static str, value: Acc<R, T>) -> Self {
         self.0.push((name, value.into_raw()));
