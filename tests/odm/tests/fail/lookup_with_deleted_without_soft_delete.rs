@@ -1,4 +1,4 @@
-use marula::{Document, Pipeline, Shape, prelude::*};
+use marula::{Document, Pipeline, Shape};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]

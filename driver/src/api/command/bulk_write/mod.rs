@@ -117,7 +117,8 @@ impl<'a> BulkWrite<'a> {
     session_setter!();
 
     /// Whether the server acknowledges the writes, so that the result contains their counts: the write
-    /// concern of the action, or else that of the collection, is not `w: 0`.
+    /// concern of the action, or else that of the collection, is not `w: 0`. The collection's does not apply
+    /// in a transaction.
     ///
     /// ```no_run
     /// # use marula_driver::{Collection, WriteModel, bson::{Document, doc}, options::WriteConcern};
@@ -129,8 +130,14 @@ impl<'a> BulkWrite<'a> {
     /// ```
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
-        let own = self.options.write_concern.as_deref();
-        own.unwrap_or(self.collection.write_concern()).is_acknowledged()
+        let is_in_transaction = || {
+            self.session
+                .is_some_and(|session| session.lock().open_transaction().is_some())
+        };
+        match self.options.write_concern.as_deref() {
+            Some(own) => own.is_acknowledged(),
+            None => self.collection.write_concern().is_acknowledged() || is_in_transaction(),
+        }
     }
 
     async fn run(mut self) -> Result<BulkWriteResult> {
