@@ -64,7 +64,8 @@ async fn bulk_writes_state_whether_they_are_acknowledged() {
     session.start_transaction().await.unwrap();
     assert!(silent.bulk_write(model()).session(&mut session).is_acknowledged());
     let mut other = client.start_session().await.unwrap();
-    other.start_transaction().await.unwrap();
+    let transaction = other.start_transaction();
+    transaction.write_concern(WriteConcern::majority()).await.unwrap();
     assert!(client.bulk_write(models()).session(&mut other).is_acknowledged());
     client.shutdown().await;
 }
