@@ -147,7 +147,7 @@ mod symbol;
 /// # Concerns and the read preference
 ///
 /// Those of the collections that `Database::collection` returns, in place of those of the database.
-/// `with_read_concern` and the other methods of a collection replace them.
+/// `with_read_concern` and the other methods of a collection replace them. `Client::bulk` does not use them.
 ///
 /// | attribute | meaning |
 /// |---|---|

@@ -237,7 +237,9 @@ impl Client {
     /// possible when the action is awaited (MongoDB 8.0+). For one collection,
     /// [`Collection::bulk`] works with all servers.
     ///
-    /// The concerns of the collections are not used. Without writes, nothing is sent.
+    /// The concerns of the collections, and those that models declare, are not used: the writes have the
+    /// write concern of the client, or that of
+    /// [`write_concern`](crate::collection::ClientBulk::write_concern). Without writes, nothing is sent.
     ///
     /// ```no_run
     /// # use marula::{Collection, Document, prelude::*};

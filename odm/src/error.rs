@@ -11,13 +11,15 @@ mod applied;
 mod bulk;
 mod convert;
 mod invalid;
+mod performed;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey, IndexChange};
-pub(crate) use bulk::failed as failed_writes;
+pub(crate) use bulk::BulkOutcome;
 pub use bulk::{BulkOperation, FailedWrite, FailedWriteReason};
 pub use invalid::{InvalidField, InvalidFields};
+pub use performed::PerformedWrites;
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -195,13 +197,15 @@ pub enum Error {
         reason: String,
     },
     /// Writes of a bulk write had no effect: the server rejected them, or the stored documents have other
-    /// versions. An ordered bulk write stops at the first that is rejected; writes before it were
-    /// performed. See [`Collection::bulk`](crate::Collection::bulk).
+    /// versions. Or another error occurred after writes were performed. An ordered bulk write stops at the
+    /// first write that is rejected. See [`Collection::bulk`](crate::Collection::bulk).
     BulkWrite {
-        /// The writes that failed, in the order of the call.
+        /// The writes that failed, in the order of the call. Empty if only another error occurred.
         failed: Vec<FailedWrite>,
-        /// The error of the driver, with the results of the writes that were sent with the one that was
-        /// rejected. `None` if the server rejected no write.
+        /// The results of the writes that were performed.
+        performed: Box<PerformedWrites>,
+        /// The error that ended the bulk write, or else the first error of the driver. Its indexes are those
+        /// of the command that it belongs to, not of the call. `None` if there are version conflicts only.
         source: Option<driver::Error>,
     },
     /// A write of a bulk write is invalid. Nothing was sent.

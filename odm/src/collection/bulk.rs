@@ -28,12 +28,13 @@ impl<D: Model> Collection<D> {
     /// effect, and is a failed write with [`is_version_conflict`](crate::error::FailedWrite::is_version_conflict).
     /// A save stops an ordered bulk write, because the server rejects it; the writes after a replacement are
     /// performed. The server replies with counts only: if fewer documents matched than were replaced, they
-    /// are read and compared with the replacements, after the replacements and before updates that follow
-    /// them, which are sent separately. A document that another client changes meanwhile can be reported
-    /// although it was replaced. Replacements by a filter whose document has no id are compared with the
-    /// first document that the filter finds. In place of that, [`Client::bulk`](crate::Client::bulk) (MongoDB
-    /// 8.0+) has the result of each write. Without acknowledgment (`w: 0`) conflicts are not reported. A
-    /// `timeout` applies to each of the parts that are sent separately.
+    /// are read and compared with the replacements, after the replacements and before updates, and further
+    /// replacements of the same documents, that follow them, which are sent separately. A document that
+    /// another client changes meanwhile can be reported although it was replaced. Replacements by a filter
+    /// whose document has no id are compared with the first document that the filter finds. In place of that,
+    /// [`Client::bulk`](crate::Client::bulk) (MongoDB 8.0+) has the result of each write. Conflicts are not
+    /// reported without acknowledgment (`w: 0`), nor with a rejected write in a transaction, which the server
+    /// has aborted. A `timeout` applies to each of the parts that are sent separately.
     ///
     /// ```no_run
     /// # use marula::{Document, Error, prelude::*};
@@ -49,15 +50,19 @@ impl<D: Model> Collection<D> {
     ///     .await;
     /// match result {
     ///     Ok(counts) => println!("{} inserted", counts.inserted_count),
-    ///     Err(Error::BulkWrite { failed, .. }) => println!("failed: {}", failed[0]),
+    ///     Err(Error::BulkWrite { failed, performed, .. }) => {
+    ///         println!("failed: {failed:?}, {} inserted", performed.inserted_count);
+    ///     }
     ///     Err(other) => return Err(other),
     /// }
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`Error::BulkWrite`] if the server rejects writes, [`Error::InvalidBulkWrite`] if a write is
-    /// invalid, so that nothing was sent; both contain the index and the model of the write.
+    /// [`Error::BulkWrite`] if the server rejects writes, for a version conflict, and for other errors after
+    /// writes were performed, such as a write concern error; it contains the results of the writes that were
+    /// performed. [`Error::InvalidBulkWrite`] if a write is invalid, so that nothing was sent. Both contain the
+    /// index and the model of the write.
     /// Otherwise the [errors of the action](Collection#errors).
     pub fn bulk(&self) -> Bulk<'_, D> {
         Bulk {
@@ -407,7 +412,7 @@ impl<'a, D: Model> Bulk<'a, D> {
         }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built) {
-            let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await?;
+            let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await;
             if is_last {
                 break;
             }

@@ -5,9 +5,11 @@ use crate::collection::action::{Session, awaitable, forward_options, in_session}
 use crate::collection::bulk::{self, Writes};
 use crate::collection::bulk_versions::{Built, Effect};
 use crate::collection::{Collection, filter_of, save};
-use crate::driver::options::{ClientBulkWriteOptions, ReadPreference};
-use crate::driver::{self, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel};
-use crate::error::{FailedWrite, Result, failed_writes};
+use crate::driver::options::{ClientBulkWriteOptions, ReadConcern, ReadPreference};
+use crate::driver::{
+    self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel,
+};
+use crate::error::{BulkOperation, BulkOutcome, PerformedWrites, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
@@ -260,6 +262,7 @@ impl<'a> ClientBulk<'a> {
         }
         let is_verbose = self.options.is_verbose();
         let mut session = self.session;
+        let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
         let writing = self.client.bulk_write(models).with_options(self.options);
         let mut writing = in_session!(session.as_deref_mut(), writing);
         let has_replacements = effects
@@ -269,59 +272,46 @@ impl<'a> ClientBulk<'a> {
             // Which replacements matched a document.
             writing = writing.verbose_results(true);
         }
-        let (mut result, error) = match writing.await {
-            Ok(result) => (result, None),
-            Err(error) => {
-                let partial = match error.kind() {
-                    ErrorKind::ClientBulkWrite(bulk) => bulk.partial_result.clone(),
-                    _ => None,
-                };
-                (partial.unwrap_or_default(), Some(error))
+        let mut outcome = BulkOutcome::default();
+        let result = match writing.await {
+            Ok(result) => {
+                outcome.has_written = true;
+                result
             }
+            Err(error) => rejected(error, &operations, &effects, &mut outcome),
         };
-        let rejected = error
-            .as_ref()
-            .map(driver::Error::write_errors)
-            .unwrap_or_default();
-        let mut failed: Vec<FailedWrite> = rejected
-            .iter()
-            .filter_map(|error| {
-                let operation = operations.get(error.index)?;
-                let effect = effects.get(error.index);
-                Some(match effect {
-                    Some((_, Effect::Saves)) => operation.rejected_save(error.clone()),
-                    _ => operation.rejected(error.clone()),
-                })
-            })
-            .collect();
         let updated = result
             .verbose_results
             .as_ref()
-            .map(|verbose| &verbose.update_results);
+            .map(|verbose| &verbose.update_results)
+            // A rejected write has aborted the transaction that the reads would be part of.
+            .filter(|_| !is_in_transaction || outcome.failed.is_empty());
         for (index, updated) in updated.into_iter().flatten() {
             if let Some((namespace, Effect::Replaces(replaced))) = effects.get(*index)
                 && updated.matched_count == 0
                 && let Some(operation) = operations.get(*index)
             {
+                // The writes need not be in the snapshot of the majority. A transaction has its own concern.
                 let finding = self
                     .client
                     .database(&namespace.database)
+                    .with_read_concern(ReadConcern::local())
                     .collection::<Document>(&namespace.collection);
                 let finding = finding
-                    .find_one(&replaced.filter)
+                    .find_one(replaced.finding())
                     .projection(doc! { "_id": 1 })
                     .read_preference(ReadPreference::primary());
                 match in_session!(session.as_deref_mut(), finding).await {
-                    Ok(found) => {
-                        failed.extend(found.map(|found| operation.conflict(found.get("_id").cloned())));
+                    Ok(Some(found)) => outcome.failed.push(operation.conflict(found.get("_id").cloned())),
+                    Ok(None) => {}
+                    Err(error) => {
+                        outcome.end(error);
+                        break;
                     }
-                    // A rejected write has aborted the transaction that the read would be part of.
-                    Err(_) if error.is_some() => break,
-                    Err(error) => return Err(error.into()),
                 }
             }
         }
-        failed_writes(failed, error)?;
+        let mut result = outcome.into_result(result, PerformedWrites::of_client)?;
         if !is_verbose {
             result.verbose_results = None;
         }
@@ -330,3 +320,45 @@ impl<'a> ClientBulk<'a> {
 }
 
 awaitable!(['a] ClientBulk<'a> => ClientBulkWriteResult);
+
+/// Adds the errors of the writes. Returns the results of the writes that were performed.
+fn rejected(
+    error: driver::Error,
+    operations: &[BulkOperation],
+    effects: &[(Namespace, Effect)],
+    outcome: &mut BulkOutcome,
+) -> ClientBulkWriteResult {
+    let Some(bulk) = bulk_error(&error) else {
+        outcome.end(error);
+        return ClientBulkWriteResult::default();
+    };
+    outcome.has_written = true;
+    outcome
+        .write_concern_errors
+        .clone_from(&bulk.write_concern_errors);
+    for error in &bulk.write_errors {
+        let Some(operation) = operations.get(error.index) else {
+            continue;
+        };
+        outcome.failed.push(match effects.get(error.index) {
+            Some((_, Effect::Saves(_))) => operation.rejected_save(error.clone()),
+            _ => operation.rejected(error.clone()),
+        });
+    }
+    let performed = bulk.partial_result.clone().unwrap_or_default();
+    if bulk.error.is_none() {
+        outcome.note(error);
+    } else {
+        outcome.end(error);
+    }
+    performed
+}
+
+/// The errors of the writes, also if a time limit expired.
+fn bulk_error(error: &driver::Error) -> Option<&ClientBulkWriteError> {
+    match error.kind() {
+        ErrorKind::ClientBulkWrite(bulk) => Some(bulk),
+        ErrorKind::Timeout(timeout) => bulk_error(timeout.cause()?),
+        _ => None,
+    }
+}

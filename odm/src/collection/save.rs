@@ -2,7 +2,7 @@
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::bulk_versions::{Built, Effect};
+use crate::collection::bulk_versions::{Built, Effect, id_key};
 use crate::collection::encoded::{Encoded, for_save};
 use crate::collection::update::replace;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
@@ -177,7 +177,7 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
     Ok(Built {
         model: model.upsert(true),
         effect: match encoded.version {
-            Some(_) => Effect::Saves,
+            Some(_) => Effect::Saves(id_key(&encoded.raw)),
             None => Effect::Matches,
         },
     })

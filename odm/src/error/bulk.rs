@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::bson::Bson;
 use crate::driver;
-use crate::error::Error;
 use crate::error::convert::index_name;
+use crate::error::{Error, PerformedWrites};
 
 /// A write of a bulk write, as its call describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,15 +136,54 @@ impl BulkOperation {
     }
 }
 
-/// The error of a bulk write in which these writes failed.
-pub(crate) fn failed(mut failed: Vec<FailedWrite>, source: Option<driver::Error>) -> Result<(), Error> {
-    match (failed.is_empty(), source) {
-        (true, None) => Ok(()),
-        (true, Some(source)) => Err(source.into()),
-        (false, source) => {
-            failed.sort_by_key(|write| write.operation.index);
-            Err(Error::BulkWrite { failed, source })
+/// The errors of a bulk write.
+#[derive(Default)]
+pub(crate) struct BulkOutcome {
+    pub(crate) failed: Vec<FailedWrite>,
+    pub(crate) write_concern_errors: Vec<driver::WriteConcernError>,
+    /// Whether a command was performed, or may have been performed in part.
+    pub(crate) has_written: bool,
+    source: Option<driver::Error>,
+    has_ended: bool,
+}
+
+impl BulkOutcome {
+    /// Adds an error that does not end the bulk write, or ends it at a rejected write. Its parts are added
+    /// separately.
+    pub(crate) fn note(&mut self, error: driver::Error) {
+        self.source.get_or_insert(error);
+    }
+
+    /// Adds the error that ends the bulk write.
+    pub(crate) fn end(&mut self, error: driver::Error) {
+        if !self.has_ended {
+            self.source = Some(error);
+            self.has_ended = true;
         }
+    }
+
+    /// The result, or the error of the bulk write. An error before anything was written is that of the
+    /// driver.
+    pub(crate) fn into_result<T>(
+        mut self,
+        result: T,
+        performed: impl FnOnce(T) -> PerformedWrites,
+    ) -> Result<T, Error> {
+        if self.failed.is_empty() {
+            match self.source {
+                None => return Ok(result),
+                Some(source) if !self.has_written => return Err(source.into()),
+                Some(_) => {}
+            }
+        }
+        self.failed.sort_by_key(|write| write.operation.index);
+        let mut performed = performed(result);
+        performed.write_concern_errors = self.write_concern_errors;
+        Err(Error::BulkWrite {
+            failed: self.failed,
+            performed: Box::new(performed),
+            source: self.source,
+        })
     }
 }
 
@@ -152,6 +191,11 @@ pub(crate) fn failed(mut failed: Vec<FailedWrite>, source: Option<driver::Error>
 pub(super) fn list(f: &mut fmt::Formatter<'_>, failed: &[FailedWrite]) -> fmt::Result {
     const SHOWN: usize = 10;
     match failed.len() {
+        0 => {
+            return f.write_str(
+                "the bulk write failed although no write was rejected; `performed` contains the results of its writes",
+            );
+        }
         1 => f.write_str("a write of the bulk write failed: ")?,
         count => write!(f, "{count} writes of the bulk write failed: ")?,
     }

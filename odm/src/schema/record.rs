@@ -12,10 +12,17 @@ pub(super) const COLLECTION: &str = "marula_schema";
 /// The field of a record that names the creation in progress.
 const CREATING: &str = "creating";
 
-/// The errors after which the server may go on building an index: of an election or a shutdown, and of
-/// interrupted commands (91 ShutdownInProgress, 189 PrimarySteppedDown, 10107 NotWritablePrimary,
-/// 11600 InterruptedAtShutdown, 11601 Interrupted, 11602 InterruptedDueToReplStateChange).
-const CONTINUED: [i32; 6] = [91, 189, 10_107, 11_600, 11_601, 11_602];
+/// The errors after which the server may go on building an index: of an election or a shutdown, of
+/// interrupted commands, and of the connections between a mongos and its shards (6 HostUnreachable,
+/// 7 HostNotFound, 89 NetworkTimeout, 91 ShutdownInProgress, 189 PrimarySteppedDown, 262 ExceededTimeLimit,
+/// 9001 SocketException, 10107 NotWritablePrimary, 11600 InterruptedAtShutdown, 11601 Interrupted,
+/// 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436 NotPrimaryOrSecondary).
+const CONTINUED: [i32; 13] = [
+    6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_601, 11_602, 13_435, 13_436,
+];
+
+/// The field of a record with the time since which the index is known to exist.
+const CREATED: &str = "created_at";
 
 /// The collection, with write concern `majority`: what it contains must survive elections.
 pub(super) fn collection(database: &driver::Database) -> driver::Collection<Document> {
@@ -94,13 +101,15 @@ fn id(collection: &str, kind: Kind, index: &str) -> Document {
 /// The creation of indexes from declarations.
 ///
 /// Its record has two steps. The first is written before the creation: if the instance ends before the
-/// second, the next one finds it with the index and [confirms](confirm) it. A record of the first step
-/// alone does not permit to drop an index of that name, which another client could have created.
+/// second, the next one that declares an equal index [confirms](confirm) it. A record of the first step
+/// alone does not permit to drop an index of that name. After the confirmation, an index with the same name
+/// and options that another client created in the meantime is not distinguished from one of these.
 pub(super) struct Creation<'a> {
     database: &'a driver::Database,
     collection: &'a str,
     kind: Kind,
-    names: &'a [String],
+    /// The names of the indexes, and their records before the creation.
+    indexes: Vec<(&'a str, Option<Document>)>,
     /// Identifies the creation, so that it does not remove the record of another instance.
     id: String,
 }
@@ -113,45 +122,79 @@ impl<'a> Creation<'a> {
         kind: Kind,
         names: &'a [String],
     ) -> driver::Result<Self> {
-        let creation = Creation {
+        let mut creation = Creation {
             database,
             collection: name,
             kind,
-            names,
+            indexes: Vec::new(),
             id: uuid::Uuid::now_v7().to_string(),
         };
         for index in names {
             let begun = doc! {
-                "$set": { CREATING: &creation.id }, "$unset": { "hidden_at": "", "created_at": "" },
+                "$set": { CREATING: &creation.id }, "$unset": { "hidden_at": "", CREATED: "" },
             };
-            collection(database)
-                .update_one(id(name, kind, index), begun)
+            let before = collection(database)
+                .find_one_and_update(id(name, kind, index), begun)
                 .upsert(true)
                 .await?;
+            creation.indexes.push((index, before));
         }
         Ok(creation)
     }
 
     /// Records that the indexes exist.
     pub(super) async fn succeeded(self) -> driver::Result<()> {
-        for index in self.names {
+        for (index, _) in self.indexes {
             confirm(self.database, self.collection, self.kind, index).await?;
         }
         Ok(())
     }
 
-    /// Removes the records of indexes that were not created. If the error does not show that, they remain
-    /// unconfirmed. The error of the creation is reported also if they cannot be removed: unconfirmed
-    /// records have no effect on indexes that are not declared.
+    /// Removes the records of indexes that were not created, and restores those of indexes that exist:
+    /// another instance created them after the plan was made. If the error does not show that nothing was
+    /// created, the records remain unconfirmed. The error of the creation is reported also if they cannot be
+    /// changed: unconfirmed records have no effect on indexes that are not declared.
     pub(super) async fn failed(self, error: &driver::Error) {
         if error.code().is_none_or(|code| CONTINUED.contains(&code)) {
             return;
         }
-        for index in self.names {
-            let mut own = id(self.collection, self.kind, index);
+        let is_confirmed = |(_, before): &(&str, Option<Document>)| {
+            before.as_ref().is_some_and(|record| record.contains_key(CREATED))
+        };
+        let existing = if self.indexes.iter().any(is_confirmed) {
+            match self.existing().await {
+                Ok(existing) => existing,
+                Err(_) => return,
+            }
+        } else {
+            BTreeSet::new()
+        };
+        for index in self.indexes {
+            let restored = is_confirmed(&index) && existing.contains(index.0);
+            let (name, before) = index;
+            let mut own = id(self.collection, self.kind, name);
             own.insert(CREATING, &self.id);
-            let _ = collection(self.database).delete_one(own).await;
+            let records = collection(self.database);
+            let _ = match before.filter(|_| restored) {
+                Some(before) => records.replace_one(own, &before).await.map(drop),
+                None => records.delete_one(own).await.map(drop),
+            };
         }
+    }
+
+    /// The names of the existing indexes.
+    async fn existing(&self) -> driver::Result<BTreeSet<String>> {
+        let indexed = self.database.collection::<Document>(self.collection);
+        let names = match self.kind {
+            Kind::Index => indexed.list_index_names().await?,
+            Kind::Search => {
+                let listing = indexed.list_search_indexes(None).with_type::<Document>();
+                let listed: Vec<Document> = listing.await?.try_collect().await?;
+                let name = |index: &Document| index.get_str("name").ok().map(str::to_owned);
+                listed.iter().filter_map(name).collect()
+            }
+        };
+        Ok(names.into_iter().collect())
     }
 }
 
@@ -163,7 +206,7 @@ pub(super) async fn confirm(
     index: &str,
 ) -> driver::Result<()> {
     let confirmed = doc! {
-        "$unset": { CREATING: "", "hidden_at": "" }, "$currentDate": { "created_at": true },
+        "$unset": { CREATING: "", "hidden_at": "" }, "$currentDate": { CREATED: true },
     };
     collection(database)
         .update_one(id(name, kind, index), confirmed)

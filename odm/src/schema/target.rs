@@ -59,17 +59,23 @@ impl Target<'_> {
         if specifications.is_empty() {
             return Ok(());
         }
+        let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
+        let creation = self.begin_if_recorded(&names).await?;
+        self.build(specifications, creation, created).await
+    }
+
+    /// Creates indexes whose creation has begun.
+    async fn build(
+        &self,
+        specifications: &[&Document],
+        creation: Option<Creation<'_>>,
+        created: &mut Vec<(String, String)>,
+    ) -> Result<()> {
         let models = specifications
             .iter()
             .map(|specification| from_document::<IndexModel>(specification))
             .collect::<Result<Vec<_>, _>>()
             .map_err(driver::Error::from)?;
-        let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
-        let creation = if self.record {
-            Some(self.begin(Kind::Index, &names).await?)
-        } else {
-            None
-        };
         let reply = self.collection().create_indexes(models).await;
         if let Err(error) = reply {
             if let Some(creation) = creation {
@@ -77,11 +83,18 @@ impl Target<'_> {
             }
             return Err(self.failed_build(specifications, error).await);
         }
-        created.extend(names.iter().map(|name| self.index(name)));
+        created.extend(specifications.iter().map(|s| self.index(name_of(s))));
         if let Some(creation) = creation {
             creation.succeeded().await?;
         }
         Ok(())
+    }
+
+    async fn begin_if_recorded<'a>(&'a self, names: &'a [String]) -> Result<Option<Creation<'a>>> {
+        if !self.record {
+            return Ok(None);
+        }
+        Ok(Some(self.begin(Kind::Index, names).await?))
     }
 
     /// Records that the creation of indexes begins.
@@ -224,21 +237,42 @@ impl Target<'_> {
         let is_first = old != new && differences.iter().any(|name| name == "key");
         if is_first {
             self.create(&[declared], &mut applied.created).await?;
-        }
-        self.drop(old).await?;
-        applied.dropped.push(self.index(old));
-        if self.record && old != new {
-            // An index of this name that another client creates later is not one of these.
-            record::dropped(self.database, &self.plan.collection, Kind::Index, old).await?;
-        }
-        if !is_first {
-            self.create(&[declared], &mut applied.created).await?;
+            self.drop(old).await?;
+            applied.dropped.push(self.index(old));
+            self.forget(old).await?;
+        } else {
+            // An error of a record is one before the drop, so that the index is built again in any case.
+            let names = [new.to_owned()];
+            let creation = self.begin_if_recorded(&names).await?;
+            if let Err(error) = self.collection().drop_index(old).await {
+                if let Some(creation) = creation {
+                    creation.failed(&error).await;
+                }
+                return Err(error.into());
+            }
+            applied.dropped.push(self.index(old));
+            let built = self.build(&[declared], creation, &mut applied.created).await;
+            let forgotten = if old == new {
+                Ok(())
+            } else {
+                self.forget(old).await
+            };
+            built.and(forgotten)?;
         }
         // Both halves are done: they are one step.
         let (old, new) = (self.index(old), self.index(new));
         applied.dropped.retain(|index| *index != old);
         applied.created.retain(|index| *index != new);
         applied.rebuilt.push(new);
+        Ok(())
+    }
+
+    /// Removes the record of a dropped index: an index of this name that another client creates later is
+    /// not one of these.
+    async fn forget(&self, name: &str) -> Result<()> {
+        if self.record {
+            record::dropped(self.database, &self.plan.collection, Kind::Index, name).await?;
+        }
         Ok(())
     }
 
