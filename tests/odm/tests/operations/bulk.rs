@@ -107,6 +107,7 @@ async fn a_rejected_write_is_named() {
     let Error::BulkWrite {
         failed: writes,
         source: Some(source),
+        ..
     } = &failed
     else {
         panic!("{failed}");

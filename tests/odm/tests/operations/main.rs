@@ -3,6 +3,7 @@
 //! They use the deployment of `MONGODB_URI`, or an in-process test server if it is not set.
 
 mod bulk;
+mod bulk_outcomes;
 mod cli;
 mod collection_kinds;
 mod collections;

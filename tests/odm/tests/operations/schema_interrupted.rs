@@ -209,3 +209,103 @@ async fn an_instance_that_cannot_renew_its_lease_ends_and_reports_what_it_did() 
     client.shutdown().await;
     env.stop().await;
 }
+
+/// A write to the records of indexes that fails.
+async fn fail_records(env: &Env, commands: &[&str]) {
+    let namespace = format!("{}.marula_schema", env.db.name());
+    let fail = doc! {
+        "configureFailPoint": "failCommand", "mode": "alwaysOn",
+        "data": { "failCommands": commands.to_vec(), "errorCode": 13, "namespace": namespace },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(fail).await.expect("a fail point");
+}
+
+/// An index is not dropped before the record of the new one is written, and it is built again even if the
+/// record of the old one cannot be removed.
+#[tokio::test]
+async fn a_rebuild_does_not_depend_on_the_records_of_indexes() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        return env.stop().await;
+    }
+    let parcels = env.db.driver().collection::<bson::Document>("parcels");
+    let legacy = {
+        let mut index = IndexModel::new(doc! { "code": 1 });
+        index.options.name = Some("legacy_code".to_owned());
+        index
+    };
+    parcels.create_index(legacy).await.unwrap();
+    let plan = env.db.schema().register::<OtherParcel>().plan().await.unwrap();
+    let lease = Duration::from_secs(1);
+    fail_records(&env, &["findAndModify", "delete"]).await;
+    plan.apply(Apply::full().lease(lease)).await.unwrap_err();
+    let names = parcels.list_index_names().await.unwrap();
+    assert_eq!(names, ["_id_", "legacy_code"]);
+
+    fail_records(&env, &["delete"]).await;
+    let error = plan.apply(Apply::full().lease(lease)).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Schema(SchemaError::PartlyApplied { .. })),
+        "{error}"
+    );
+    let names = parcels.list_index_names().await.unwrap();
+    assert_eq!(names, ["_id_", "by_code"]);
+    env.stop().await;
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "letters", index(sender))]
+struct Letter {
+    _id: i64,
+    sender: String,
+    code: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "letters", index(sender), index(code, unique))]
+struct NewLetter {
+    _id: i64,
+    sender: String,
+    code: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "letters")]
+struct PlainLetter {
+    _id: i64,
+    sender: String,
+    code: String,
+}
+
+/// A plan from before another instance created one of its indexes fails at the other index.
+#[tokio::test]
+async fn a_failed_creation_keeps_the_record_of_an_index_that_another_instance_created() {
+    let env = Env::start().await;
+    let letters = env.db.collection::<Letter>();
+    let letter = |id| Letter {
+        _id: id,
+        sender: "a".to_owned(),
+        code: "same".to_owned(),
+    };
+    letters.insert_many([letter(1), letter(2)]).await.unwrap();
+    let early = env.db.schema().register::<NewLetter>().plan().await.unwrap();
+    let first = env.db.schema().register::<Letter>();
+    let applied = first.sync(SyncMode::Additive).await.unwrap();
+    assert_eq!(applied.created.len(), 1, "{applied}");
+    let error = early.apply(Apply::additive()).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Schema(SchemaError::Duplicates { index, .. }) if index == "code_1"),
+        "{error}"
+    );
+    // The index is known to come from a declaration.
+    let plan = env.db.schema().register::<PlainLetter>().plan().await.unwrap();
+    let steps: Vec<&Step> = plan.steps().map(|(_, step)| step).collect();
+    assert!(
+        steps
+            .iter()
+            .any(|step| matches!(step, Step::Obsolete { name, .. } if name == "sender_1")),
+        "{plan}"
+    );
+    env.stop().await;
+}

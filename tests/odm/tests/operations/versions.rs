@@ -253,7 +253,7 @@ async fn a_rejected_write_and_conflicts_are_in_one_error() {
             .ordered(ordered)
             .await
             .unwrap_err();
-        let Error::BulkWrite { failed, source } = &failed else {
+        let Error::BulkWrite { failed, source, .. } = &failed else {
             panic!("another error: {failed}");
         };
         assert!(source.is_some());
