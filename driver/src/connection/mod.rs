@@ -110,7 +110,7 @@ pub struct Connection {
     last_request: i32,
     /// The number of the last request that is part of a transaction.
     transactional_request: Option<i32>,
-    /// Kept while the reply to that request is outstanding.
+    /// Kept while the reply to that request is outstanding and the connection is not broken.
     outstanding: Option<OutstandingReply>,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
@@ -224,17 +224,11 @@ impl Connection {
     }
 
     /// Marks the request that was begun as part of a transaction: the server closes a cursor that it
-    /// opens at the end of the transaction. `reply` is kept until its reply was read.
+    /// opens at the end of the transaction. `reply` is kept until
+    /// its reply was read, or the connection is broken.
     pub(crate) fn mark_transactional(&mut self, reply: OutstandingReply) {
         self.transactional_request = Some(self.last_request);
         self.outstanding = Some(reply);
-    }
-
-    /// The reply is not late for the session.
-    pub fn settle(&mut self) {
-        if let Some(reply) = self.outstanding.take() {
-            reply.settle();
-        }
     }
 
     /// The request that was written last, until it is sent.
@@ -287,7 +281,7 @@ impl Connection {
             Ok(Err(error)) => Err(self.fail(Error::network(NetworkPhase::Write, error))),
             Err(_) if written == 0 && !self.stream.is_encrypted() => {
                 self.state = State::Idle;
-                self.settle();
+                self.outstanding = None;
                 Err(self.late(NetworkPhase::Write))
             }
             Err(_) => Err(self.fail(timed_out(NetworkPhase::Write))),
@@ -321,7 +315,7 @@ impl Connection {
 
     /// The last reply to the request was read.
     fn end_of_reply(&mut self) {
-        self.settle();
+        self.outstanding = None;
         // Unexpected bytes would be read as the next reply.
         self.state = if self.read.has_surplus() {
             State::Broken
@@ -394,7 +388,7 @@ impl Connection {
     /// Marks the connection unusable and adds its address to the error.
     pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
-        self.settle();
+        self.outstanding = None;
         let error = error.with_address(&self.address);
         self.failure = Some(error.clone());
         error

@@ -13,6 +13,7 @@
 
 mod monitor;
 mod round_trip;
+mod runtime_end;
 mod server;
 mod settings;
 mod shared;
