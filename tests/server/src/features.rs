@@ -9,9 +9,7 @@ const COMMANDS: &[&str] = &[
     "analyze",
     "analyzeShardKey",
     "appendOplogNote",
-    "cleanupStructuredEncryptionData",
     "clearLog",
-    "compactStructuredEncryptionData",
     "configureQueryAnalyzer",
     "connPoolStats",
     "connPoolSync",
@@ -235,7 +233,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
             "$_resumeAfter",
             "$_startAt",
             "collectionUUID",
-            "encryptionInformation",
             "exchange",
             "fromMongos",
             "fromRouter",
@@ -256,7 +253,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
             "$_requestResumeToken",
             "$_resumeAfter",
             "$_startAt",
-            "encryptionInformation",
             "includeQueryStatsMetrics",
             "legacyRuntimeConstants",
             "mirrored",
@@ -272,7 +268,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
         "count",
         &[
             "collectionUUID",
-            "encryptionInformation",
             "includeQueryStatsMetrics",
             "queryOptions",
         ],
@@ -283,13 +278,12 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ),
     (
         "insert",
-        &["collectionUUID", "encryptionInformation", "isTimeseriesNamespace"],
+        &["collectionUUID", "isTimeseriesNamespace"],
     ),
     (
         "update",
         &[
             "collectionUUID",
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",
@@ -301,7 +295,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
         "delete",
         &[
             "collectionUUID",
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",
@@ -312,7 +305,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
     (
         "findAndModify",
         &[
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",

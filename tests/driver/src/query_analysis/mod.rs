@@ -1,11 +1,14 @@
-//! A stand-in for mongocryptd: analyzes commands with a JSON schema and marks the values to be encrypted.
+//! A stand-in for mongocryptd: analyzes commands with the schemas of collections and marks the values to be encrypted.
 //!
 //! It is written from the specification's tests and the documents that libmongocrypt exchanges with mongocryptd. It implements
-//! client-side field level encryption, not Queryable Encryption.
+//! client-side field level encryption and Queryable Encryption.
 
 mod command;
 mod error;
+mod expression;
 mod filter;
+mod queryable;
+mod range;
 mod schema;
 mod update;
 mod value;
@@ -20,7 +23,6 @@ use tokio::{
 };
 
 use crate::{reply_to, wire::read_whole_request};
-pub use command::NOT_ANALYZED;
 use error::Rejection;
 
 /// Listens on a loopback port until it is dropped.

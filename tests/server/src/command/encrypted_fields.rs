@@ -1,5 +1,4 @@
-//! `encryptedFields` of `create`: the fields and the state collections of Queryable Encryption. Commands on the values of such
-//! collections are rejected: their field `encryptionInformation` is not served.
+//! `encryptedFields` of `create`: the fields and the state collections of Queryable Encryption.
 
 use crate::error::{Error, Result, code};
 use bson::{Bson, Document};
