@@ -266,20 +266,13 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("getMore", &["includeQueryStatsMetrics"]),
     (
         "count",
-        &[
-            "collectionUUID",
-            "includeQueryStatsMetrics",
-            "queryOptions",
-        ],
+        &["collectionUUID", "includeQueryStatsMetrics", "queryOptions"],
     ),
     (
         "distinct",
         &["collectionUUID", "includeQueryStatsMetrics", "querySettings"],
     ),
-    (
-        "insert",
-        &["collectionUUID", "isTimeseriesNamespace"],
-    ),
+    ("insert", &["collectionUUID", "isTimeseriesNamespace"]),
     (
         "update",
         &[

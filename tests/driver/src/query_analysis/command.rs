@@ -28,7 +28,12 @@ impl Schemas {
             schemas.of_collections.insert(namespace.to_owned(), schema);
         }
         let of_several = command.remove("csfleEncryptionSchemas");
-        for (namespace, schema) in of_several.as_ref().and_then(Bson::as_document).into_iter().flatten() {
+        for (namespace, schema) in of_several
+            .as_ref()
+            .and_then(Bson::as_document)
+            .into_iter()
+            .flatten()
+        {
             let schema = schema.as_document();
             let json = schema.and_then(|schema| schema.get_document("jsonSchema").ok());
             let is_remote = schema.is_some_and(|schema| schema.get_bool("isRemoteSchema").unwrap_or(false));
@@ -36,7 +41,9 @@ impl Schemas {
             schemas.of_collections.insert(namespace.clone(), schema);
         }
         let mut information = command.get_document("encryptionInformation").ok();
-        if let (None, Ok([Bson::Document(info), ..])) = (information, command.get_array("nsInfo").map(Vec::as_slice)) {
+        if let (None, Ok([Bson::Document(info), ..])) =
+            (information, command.get_array("nsInfo").map(Vec::as_slice))
+        {
             information = info.get_document("encryptionInformation").ok();
         }
         let Some(information) = information else {
@@ -52,7 +59,9 @@ impl Schemas {
             let Bson::Document(fields) = fields else {
                 return reject("encryptionInformation.schema must contain documents");
             };
-            schemas.of_collections.insert(namespace.clone(), Schema::of_fields(fields)?);
+            schemas
+                .of_collections
+                .insert(namespace.clone(), Schema::of_fields(fields)?);
         }
         Ok(schemas)
     }
@@ -93,7 +102,10 @@ fn namespace_of(database: &str, command: &Document) -> String {
         Some((name, _)) if name == "bulkWrite" => {
             let infos = command.get_array("nsInfo").map(Vec::as_slice).unwrap_or_default();
             let info = infos.first().and_then(Bson::as_document);
-            return info.and_then(|info| info.get_str("ns").ok()).unwrap_or_default().to_owned();
+            return info
+                .and_then(|info| info.get_str("ns").ok())
+                .unwrap_or_default()
+                .to_owned();
         }
         first => first.map(|(_, value)| value),
     };
@@ -159,11 +171,13 @@ impl Marker<'_> {
         };
         let before = self.count;
         let marked = self.mark_filter(filter)?;
-        Ok(Bson::Document(if self.count > before || self.schema.is_queryable() {
-            with_operators(&marked)
-        } else {
-            marked
-        }))
+        Ok(Bson::Document(
+            if self.count > before || self.schema.is_queryable() {
+                with_operators(&marked)
+            } else {
+                marked
+            },
+        ))
     }
 
     /// Marks one field of a document.
@@ -237,9 +251,9 @@ impl Marker<'_> {
             Target::Encrypted(Field::Plain(field)) if matches!(field.key, Key::Pointer(_)) => {
                 reject("The distinct key is not allowed to be marked for encryption with a non-UUID keyId")
             }
-            Target::Encrypted(Field::Plain(field)) if field.is_random => {
-                reject("The distinct key is not allowed to be marked for encryption with the randomized algorithm")
-            }
+            Target::Encrypted(Field::Plain(field)) if field.is_random => reject(
+                "The distinct key is not allowed to be marked for encryption with the randomized algorithm",
+            ),
             Target::Encrypted(Field::Queryable(_)) => {
                 reject("The distinct key is not allowed to be encrypted with Queryable Encryption")
             }

@@ -15,7 +15,8 @@ impl Marker<'_> {
     pub(super) fn mark_expression(&mut self, expression: &Bson) -> Analyzed<Bson> {
         match expression {
             Bson::Array(items) => {
-                let marked: Analyzed<Vec<Bson>> = items.iter().map(|item| self.mark_expression(item)).collect();
+                let marked: Analyzed<Vec<Bson>> =
+                    items.iter().map(|item| self.mark_expression(item)).collect();
                 marked.map(Bson::Array)
             }
             Bson::Document(document) => {
@@ -57,7 +58,11 @@ impl Marker<'_> {
                 *value = field.containing(part, value)?;
                 self.count += 1;
             }
-            _ => return reject(format!("'input' must be an encrypted field, and '{name}' a string")),
+            _ => {
+                return reject(format!(
+                    "'input' must be an encrypted field, and '{name}' a string"
+                ));
+            }
         }
         Ok(marked)
     }

@@ -98,7 +98,11 @@ impl Marker<'_> {
                     };
                     let equal: Analyzed<Vec<Bson>> = values
                         .iter()
-                        .map(|value| Ok(Bson::Document(doc! { path: self.mark_equal_range(field, range, value)? })))
+                        .map(|value| {
+                            Ok(Bson::Document(
+                                doc! { path: self.mark_equal_range(field, range, value)? },
+                            ))
+                        })
                         .collect();
                     match (equal?, is_negated) {
                         (equal, true) => conditions.push(Bson::Document(doc! { "$nor": equal })),
@@ -117,7 +121,8 @@ impl Marker<'_> {
     fn mark_equal(&mut self, field: &QueryableField, operand: &Bson) -> Analyzed<Bson> {
         match operand {
             Bson::Array(values) if field.queries.contains(&Query::Equality) => {
-                let marked: Analyzed<Vec<Bson>> = values.iter().map(|value| self.mark_equal(field, value)).collect();
+                let marked: Analyzed<Vec<Bson>> =
+                    values.iter().map(|value| self.mark_equal(field, value)).collect();
                 marked.map(Bson::Array)
             }
             value if is_encrypted(value) => Ok(value.clone()),
@@ -164,8 +169,10 @@ impl Marker<'_> {
             ("$not", operand) => self.mark_operand(field, operand),
             _ => match (equality_operands(operator, value)?.0, value) {
                 (values, Bson::Array(_)) => {
-                    let marked: Analyzed<Vec<Bson>> =
-                        values.iter().map(|value| self.mark_queried(field, value)).collect();
+                    let marked: Analyzed<Vec<Bson>> = values
+                        .iter()
+                        .map(|value| self.mark_queried(field, value))
+                        .collect();
                     marked.map(Bson::Array)
                 }
                 (_, value) => self.mark_queried(field, value),

@@ -13,7 +13,7 @@ const SPARSITY: i64 = 2;
 /// An encrypted field.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct QueryableField {
-    bson_type: String,
+    pub(super) bson_type: String,
     key_id: Binary,
     contention: i64,
     pub(super) queries: Vec<Query>,
@@ -145,7 +145,8 @@ impl QueryableField {
             None => (Kind::Unindexed, value.clone()),
             Some(Query::Equality) => (Kind::Equality, value.clone()),
             Some(Query::Range(range)) => {
-                let mut operand = doc! { "v": value.clone(), "min": range.min.clone(), "max": range.max.clone() };
+                let mut operand =
+                    doc! { "v": value.clone(), "min": range.min.clone(), "max": range.max.clone() };
                 range.append(&mut operand, "precision", range.precision.as_ref());
                 range.append(&mut operand, "trimFactor", range.trim_factor.as_ref());
                 (Kind::Range, Bson::Document(operand))
@@ -177,7 +178,10 @@ impl QueryableField {
         self.check_type(value)?;
         match self.text(part) {
             Some(text) => Ok(self.placeholder(Use::Find, Kind::Text, text_operand(value, &[text]))),
-            None => reject(format!("the field is not indexed for queries of a {}", part.name())),
+            None => reject(format!(
+                "the field is not indexed for queries of a {}",
+                part.name()
+            )),
         }
     }
 

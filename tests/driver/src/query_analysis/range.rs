@@ -69,7 +69,11 @@ impl Marker<'_> {
             }
             operators
         };
-        let bound = |is_lower: bool| comparisons.iter().find(|(comparison, _)| comparison.is_lower() == is_lower);
+        let bound = |is_lower: bool| {
+            comparisons
+                .iter()
+                .find(|(comparison, _)| comparison.is_lower() == is_lower)
+        };
         let (lower, upper) = (bound(true), bound(false));
         let mut edges = doc! {
             "lowerBound": lower.map_or_else(|| range.min.clone(), |(_, value)| (*value).clone()),
@@ -98,7 +102,8 @@ impl Marker<'_> {
         range: &RangeIndex,
         value: &Bson,
     ) -> Analyzed<Document> {
-        let bounds = [Comparison::GreaterOrEqual, Comparison::LessOrEqual].map(|comparison| (comparison, value));
+        let bounds =
+            [Comparison::GreaterOrEqual, Comparison::LessOrEqual].map(|comparison| (comparison, value));
         self.mark_range(field, range, &bounds)
     }
 }
@@ -106,8 +111,9 @@ impl Marker<'_> {
 fn check_bound(field: &QueryableField, range: &RangeIndex, comparison: Comparison, value: &Bson) -> Analyzed {
     if !field.has_type(value) {
         return reject(format!(
-            "Range query on an encrypted field: the field type is not supported for a value of type {}",
-            type_name(value)
+            "Range query on an encrypted field: the field type is not supported for a bound of type {}, the value type is a {}",
+            type_name(value),
+            field.bson_type
         ));
     }
     let is_excluded = |bound: &Bson, outside: Ordering| match compare(value, bound) {

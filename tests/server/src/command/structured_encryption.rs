@@ -36,7 +36,8 @@ pub(super) fn check_version(command: &str, version: Version, body: &Document) ->
 
 /// The fields of a command without payloads of Queryable Encryption.
 pub(super) fn without_payloads<'c>(call: &Call<'c>) -> Result<Cow<'c, Document>> {
-    let is_encrypted = has_information(call.body) && (accepts_information(call.name) || call.name == "bulkWrite");
+    let is_encrypted =
+        has_information(call.body) && (accepts_information(call.name) || call.name == "bulkWrite");
     if is_encrypted {
         let mut catalog = call.catalog();
         return rewrite(&mut catalog, call.db, call.name, call.body).map(Cow::Owned);

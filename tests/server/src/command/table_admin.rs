@@ -2,7 +2,10 @@
 //! test commands.
 
 use super::table::{Access, COMMAND, Command, Process};
-use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, structured_encryption, system, users};
+use super::{
+    admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, structured_encryption,
+    system, users,
+};
 
 /// Accepts any field: the command ignores them, or validates them itself.
 const ANY_FIELDS: Option<&[&str]> = None;

@@ -17,13 +17,20 @@ const ONE_DOCUMENT: i32 = 6_371_503;
 pub(crate) fn has_information(command: &Document) -> bool {
     let of_namespaces = || {
         let infos = command.get_array("nsInfo").into_iter().flatten();
-        infos.filter_map(Bson::as_document).any(|info| info.contains_key(INFORMATION))
+        infos
+            .filter_map(Bson::as_document)
+            .any(|info| info.contains_key(INFORMATION))
     };
     command.contains_key(INFORMATION) || of_namespaces()
 }
 
 /// Replaces the payloads of a command. `name`: that of the command, not an alias.
-pub(crate) fn rewrite(catalog: &mut Catalog, database: &str, name: &str, command: &Document) -> Result<Document> {
+pub(crate) fn rewrite(
+    catalog: &mut Catalog,
+    database: &str,
+    name: &str,
+    command: &Document,
+) -> Result<Document> {
     if name == "bulkWrite" {
         return bulk_write(catalog, command);
     }
@@ -49,9 +56,15 @@ pub(crate) fn rewrite(catalog: &mut Catalog, database: &str, name: &str, command
             }
             ("aggregate", "pipeline", Bson::Array(stages)) => parts.queries().pipeline(stages)?,
             ("findAndModify", "update", update) => parts.writes().update(update)?,
-            ("insert", "documents", documents) => each(documents, |document| parts.writes().document(document))?,
-            ("update", "updates", statements) => each(statements, |statement| parts.statement(statement, "q", "u"))?,
-            ("delete", "deletes", statements) => each(statements, |statement| parts.statement(statement, "q", ""))?,
+            ("insert", "documents", documents) => {
+                each(documents, |document| parts.writes().document(document))?
+            }
+            ("update", "updates", statements) => {
+                each(statements, |statement| parts.statement(statement, "q", "u"))?
+            }
+            ("delete", "deletes", statements) => {
+                each(statements, |statement| parts.statement(statement, "q", ""))?
+            }
             (_, _, value) => value.clone(),
         };
         rewritten.insert(field, value);
@@ -109,7 +122,11 @@ fn each(documents: &Bson, mut rewrite: impl FnMut(&Document) -> Result<Document>
         Bson::Document(document) => rewrite(document).map(Bson::Document),
         other => Ok(other.clone()),
     };
-    documents.iter().map(one).collect::<Result<Vec<_>>>().map(Bson::Array)
+    documents
+        .iter()
+        .map(one)
+        .collect::<Result<Vec<_>>>()
+        .map(Bson::Array)
 }
 
 /// Rejects updates and deletes of several documents.
@@ -142,13 +159,19 @@ fn check_statements(name: &str, command: &Document) -> Result<()> {
 fn bulk_write(catalog: &mut Catalog, command: &Document) -> Result<Document> {
     let infos = command.get_array("nsInfo").map(Vec::as_slice).unwrap_or_default();
     let [Bson::Document(info)] = infos else {
-        return Err(Error::bad_value("BulkWrite with Queryable Encryption supports only a single namespace."));
+        return Err(Error::bad_value(
+            "BulkWrite with Queryable Encryption supports only a single namespace.",
+        ));
     };
     let information = info.get_document(INFORMATION);
     let schema = Schema::read(information.map_err(|_| invalid("must be an object"))?)?;
     let namespace = info.get_str("ns").unwrap_or_default();
     let operations = command.get_array("ops").map(Vec::as_slice).unwrap_or_default();
-    let is_insert = |operation: &Bson| operation.as_document().is_some_and(|operation| operation.contains_key("insert"));
+    let is_insert = |operation: &Bson| {
+        operation
+            .as_document()
+            .is_some_and(|operation| operation.contains_key("insert"))
+    };
     if operations.len() > 1 && !operations.iter().all(is_insert) {
         return Err(Error::bad_value(
             "Only insert is supported in BulkWrite with multiple operations and Queryable Encryption.",

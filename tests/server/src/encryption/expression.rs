@@ -13,7 +13,11 @@ impl Queries<'_> {
             Bson::Document(stage) => self.stage(stage).map(Bson::Document),
             other => Ok(other.clone()),
         };
-        stages.iter().map(stage).collect::<Result<Vec<_>>>().map(Bson::Array)
+        stages
+            .iter()
+            .map(stage)
+            .collect::<Result<Vec<_>>>()
+            .map(Bson::Array)
     }
 
     fn stage(&self, stage: &Document) -> Result<Document> {
@@ -87,7 +91,10 @@ impl Queries<'_> {
                 let Bson::Array(operands) = operands else {
                     return Ok(None);
                 };
-                let payloads: Vec<&Bson> = operands.iter().filter(|value| FindPayload::is_one(value)).collect();
+                let payloads: Vec<&Bson> = operands
+                    .iter()
+                    .filter(|value| FindPayload::is_one(value))
+                    .collect();
                 let found = self.any_of(&payloads)?;
                 return Ok(match operator {
                     "$ne" => found.map(|found| bson!({ "$not": [found] })),
@@ -95,9 +102,15 @@ impl Queries<'_> {
                 });
             }
             "$in" => {
-                let list = operands.as_array().and_then(|operands| operands.get(1)?.as_array());
+                let list = operands
+                    .as_array()
+                    .and_then(|operands| operands.get(1)?.as_array());
                 let payloads = list.into_iter().flatten();
-                return self.any_of(&payloads.filter(|value| FindPayload::is_one(value)).collect::<Vec<_>>());
+                return self.any_of(
+                    &payloads
+                        .filter(|value| FindPayload::is_one(value))
+                        .collect::<Vec<_>>(),
+                );
             }
             _ => return Ok(None),
         };

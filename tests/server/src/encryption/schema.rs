@@ -19,11 +19,14 @@ pub(super) struct Schema(BTreeMap<String, EncryptedCollection>);
 
 impl Schema {
     pub(super) fn read(information: &Document) -> Result<Schema> {
-        let invalid = |what: &str| Error::bad_value(format!("BSON field 'encryptionInformation.{what}' is invalid"));
+        let invalid =
+            |what: &str| Error::bad_value(format!("BSON field 'encryptionInformation.{what}' is invalid"));
         if !matches!(information.get("type"), Some(Bson::Int32(1) | Bson::Int64(1))) {
             return Err(invalid("type"));
         }
-        let schema = information.get_document("schema").map_err(|_| invalid("schema"))?;
+        let schema = information
+            .get_document("schema")
+            .map_err(|_| invalid("schema"))?;
         let mut collections = BTreeMap::new();
         for (name, collection) in schema {
             let (Some((database, _)), Bson::Document(collection)) = (name.split_once('.'), collection) else {

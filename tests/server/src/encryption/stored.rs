@@ -91,8 +91,5 @@ fn tags_of(bytes: &[u8]) -> Vec<&[u8]> {
         .and_then(|count| bytes.len().checked_sub(count.checked_mul(BLOCK)?))
         .filter(|start| *start >= HEADER)
         .map_or(&[][..], |start| &bytes[start..]);
-    blocks
-        .chunks_exact(BLOCK)
-        .map(|block| &block[32..64])
-        .collect()
+    blocks.chunks_exact(BLOCK).map(|block| &block[32..64]).collect()
 }

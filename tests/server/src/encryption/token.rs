@@ -36,7 +36,10 @@ mod tests {
     fn numbers_are_in_little_endian_order() {
         // HMAC-SHA-256 with 32 bytes 0x0b and the message 01 00 00 00 00 00 00 00, computed by Python's hmac.
         let expected = "feeb596ad9926d99e7cf22254603c5cb71c231f3ce6d57d3f88e3cad4195cdae";
-        let derived: String = derive(&[0x0b; 32], 1).iter().map(|byte| format!("{byte:02x}")).collect();
+        let derived: String = derive(&[0x0b; 32], 1)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         assert_eq!(derived, expected);
     }
 

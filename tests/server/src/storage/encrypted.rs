@@ -57,7 +57,10 @@ mod tests {
             assert!(check_document(&options, &accepted).is_ok(), "{accepted}");
             assert!(check_document(&doc! {}, &accepted).is_ok());
         }
-        for rejected in [doc! { "a": { "b": 1 } }, doc! { "a": { "b": binary(BinarySubtype::Generic) } }] {
+        for rejected in [
+            doc! { "a": { "b": 1 } },
+            doc! { "a": { "b": binary(BinarySubtype::Generic) } },
+        ] {
             let error = check_document(&options, &rejected).expect_err("plain value");
             assert_eq!(error.code, code::DOCUMENT_VALIDATION_FAILURE);
         }
