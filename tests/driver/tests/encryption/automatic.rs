@@ -67,29 +67,31 @@ impl Automatic {
     }
 
     pub(crate) fn client_with(&self, options: &str, encryption: AutoEncryptionOptions) -> (Client, Sent) {
-        let sent = Sent::default();
-        let recorded = Arc::clone(&sent);
-        let mut options = self.options(options);
-        options.command_listener = Some(marula_driver::event::EventListener::new(
-            move |event: &CommandEvent| {
-                if let CommandEvent::Started(event) = event {
-                    let command =
-                        marula_driver::bson::decode_document(event.command.as_bytes()).expect("a command");
-                    let mut sent = recorded.lock().unwrap_or_else(PoisonError::into_inner);
-                    sent.push((event.command_name.clone(), command));
-                }
-            },
-        ));
-        (
-            Client::with_auto_encryption(options, encryption).expect("a client"),
-            sent,
-        )
+        recorded(self.options(options), encryption)
     }
 
     /// The collection as the server stores it.
     pub(crate) fn stored(&self) -> Collection<Document> {
         self.setup.client().database("hospital").collection("patients")
     }
+}
+
+/// A client with automatic encryption, and the commands that it sends.
+pub(crate) fn recorded(mut options: ClientOptions, encryption: AutoEncryptionOptions) -> (Client, Sent) {
+    let sent = Sent::default();
+    let recorded = Arc::clone(&sent);
+    options.command_listener = Some(marula_driver::event::EventListener::new(
+        move |event: &CommandEvent| {
+            if let CommandEvent::Started(event) = event {
+                let command =
+                    marula_driver::bson::decode_document(event.command.as_bytes()).expect("a command");
+                let mut sent = recorded.lock().unwrap_or_else(PoisonError::into_inner);
+                sent.push((event.command_name.clone(), command));
+            }
+        },
+    ));
+    let client = Client::with_auto_encryption(options, encryption).expect("a client");
+    (client, sent)
 }
 
 pub(crate) fn patients(client: &Client) -> Collection<Document> {

@@ -4,9 +4,14 @@
 mod analysis;
 mod automatic;
 mod credentials;
+mod events;
 mod explicit;
 mod keys;
+mod lookup;
+mod queryable;
+mod ranges;
 mod services;
+mod strings;
 mod support;
 
 use libtest_mimic::{Arguments, Trial};
@@ -40,7 +45,8 @@ fn main() {
             keys_are_managed,
             keys_are_rewrapped,
             key_material_has_96_bytes,
-            a_duplicate_name_is_an_error_of_the_server,
+            client_side_encryption_prose_13_names_of_keys_are_unique,
+            client_side_encryption_prose_16_keys_are_rewrapped_between_all_providers,
             an_unreachable_key_vault_is_an_error_of_encryption,
             a_failed_encrypted_collection_reports_its_keys,
         }
@@ -67,11 +73,34 @@ fn main() {
             transactions_are_encrypted,
             encrypted_collections_are_created,
         }
+        events::{
+            client_side_encryption_prose_14_events_have_encrypted_replies,
+        }
+        queryable::{
+            client_side_encryption_prose_12_explicit_payloads_are_inserted_and_found,
+            client_side_encryption_prose_21_data_keys_are_created_with_the_collection,
+            client_side_encryption_prose_4_bulk_writes_of_clients_are_split_at_2_mib,
+            documents_are_updated_and_deleted_by_encrypted_values,
+        }
+        ranges::{
+            client_side_encryption_prose_22_ranges_of_all_types_are_found,
+            client_side_encryption_prose_23_ranges_have_defaults,
+        }
+        strings::{
+            client_side_encryption_prose_27_parts_of_strings_are_found,
+            client_side_encryption_prose_27_contention_is_required,
+            client_side_encryption_prose_27_case_and_diacritics_are_folded,
+        }
+        lookup::{
+            client_side_encryption_prose_25_encrypted_collections_are_joined,
+            client_side_encryption_prose_25_an_old_analysis_is_an_error,
+        }
         credentials::{
             aws_credentials_come_from_environment_variables,
             aws_credentials_come_from_ecs,
             aws_credentials_come_from_ec2,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
+            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
