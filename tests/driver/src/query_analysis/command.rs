@@ -1,75 +1,14 @@
 //! The commands with values to be encrypted.
 
-use std::collections::BTreeMap;
-
 use marula_driver::bson::{Bson, Document, doc};
 
 use super::{
     error::{Analyzed, reject},
     filter::with_operators,
     schema::{Field, Key, Schema, Target},
+    schemas::Schemas,
     value::Marker,
 };
-
-/// The schemas of a command by the namespaces of the collections.
-#[derive(Debug, Default)]
-pub(super) struct Schemas {
-    of_collections: BTreeMap<String, Schema>,
-    empty: Schema,
-}
-
-impl Schemas {
-    /// Takes the schemas out of a command.
-    fn take(command: &mut Document, namespace: &str) -> Analyzed<Self> {
-        let mut schemas = Self::default();
-        if let Some(Bson::Document(schema)) = command.remove("jsonSchema") {
-            let is_remote = command.remove("isRemoteSchema") == Some(Bson::Boolean(true));
-            let schema = Schema::read(&schema, is_remote)?;
-            schemas.of_collections.insert(namespace.to_owned(), schema);
-        }
-        let of_several = command.remove("csfleEncryptionSchemas");
-        for (namespace, schema) in of_several
-            .as_ref()
-            .and_then(Bson::as_document)
-            .into_iter()
-            .flatten()
-        {
-            let schema = schema.as_document();
-            let json = schema.and_then(|schema| schema.get_document("jsonSchema").ok());
-            let is_remote = schema.is_some_and(|schema| schema.get_bool("isRemoteSchema").unwrap_or(false));
-            let schema = Schema::read(&json.cloned().unwrap_or_default(), is_remote)?;
-            schemas.of_collections.insert(namespace.clone(), schema);
-        }
-        let mut information = command.get_document("encryptionInformation").ok();
-        if let (None, Ok([Bson::Document(info), ..])) =
-            (information, command.get_array("nsInfo").map(Vec::as_slice))
-        {
-            information = info.get_document("encryptionInformation").ok();
-        }
-        let Some(information) = information else {
-            return Ok(schemas);
-        };
-        if schemas.of_collections.values().any(|schema| !schema.is_empty()) {
-            return reject(
-                "Cannot specify both encryptionInformation and csfleEncryptionSchemas unless csfleEncryptionSchemas \
-                 only contains non-encryption JSON schema validators",
-            );
-        }
-        for (namespace, fields) in information.get_document("schema").into_iter().flatten() {
-            let Bson::Document(fields) = fields else {
-                return reject("encryptionInformation.schema must contain documents");
-            };
-            schemas
-                .of_collections
-                .insert(namespace.clone(), Schema::of_fields(fields)?);
-        }
-        Ok(schemas)
-    }
-
-    fn of(&self, namespace: &str) -> &Schema {
-        self.of_collections.get(namespace).unwrap_or(&self.empty)
-    }
-}
 
 /// The reply to a command with its schemas.
 pub(super) fn analyze(mut command: Document) -> Analyzed<Document> {
@@ -90,7 +29,7 @@ pub(super) fn analyze(mut command: Document) -> Analyzed<Document> {
     Ok(doc! {
         "ok": 1.0,
         "hasEncryptionPlaceholders": marker.count > 0,
-        "schemaRequiresEncryption": schemas.of_collections.values().any(|schema| !schema.is_empty()),
+        "schemaRequiresEncryption": schemas.require_encryption(),
         "result": result,
     })
 }

@@ -10,6 +10,7 @@ mod filter;
 mod queryable;
 mod range;
 mod schema;
+mod schemas;
 mod update;
 mod value;
 

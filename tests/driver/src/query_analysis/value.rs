@@ -3,10 +3,10 @@
 use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
 
 use super::{
-    command::Schemas,
     error::{Analyzed, reject},
     queryable::type_name,
     schema::{Field, Key, PlainField, Schema, Target},
+    schemas::Schemas,
 };
 
 const DETERMINISTIC: i32 = 1;
