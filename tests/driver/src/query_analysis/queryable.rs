@@ -23,7 +23,7 @@ pub(super) struct QueryableField {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Query {
     Equality,
-    Range(RangeIndex),
+    Range(Box<RangeIndex>),
     Text(TextIndex),
 }
 
@@ -117,7 +117,7 @@ impl QueryableField {
 
     pub(super) fn range(&self) -> Option<&RangeIndex> {
         self.queries.iter().find_map(|query| match query {
-            Query::Range(range) => Some(range),
+            Query::Range(range) => Some(range.as_ref()),
             _ => None,
         })
     }
@@ -222,7 +222,7 @@ impl Query {
         let name = query.get_str("queryType").unwrap_or_default();
         Ok(match name {
             "equality" => Self::Equality,
-            "range" => Self::Range(RangeIndex::read(query, bson_type)?),
+            "range" => Self::Range(Box::new(RangeIndex::read(query, bson_type)?)),
             "prefix" | "prefixPreview" => Self::Text(TextIndex::read(query, Part::Prefix)),
             "suffix" | "suffixPreview" => Self::Text(TextIndex::read(query, Part::Suffix)),
             "substring" | "substringPreview" => Self::Text(TextIndex::read(query, Part::Substring)),

@@ -30,6 +30,8 @@ pub(super) enum Field {
 pub(super) struct PlainField {
     pub(super) is_random: bool,
     pub(super) key: Key,
+    /// `bsonType`. Empty: any type.
+    pub(super) types: Vec<String>,
 }
 
 /// The data key of a field.
@@ -190,7 +192,19 @@ fn read_field(encrypt: &Document, inherited: &Inherited) -> Analyzed<PlainField>
         Some(Bson::String(name)) if name.ends_with("-Deterministic") => false,
         _ => return reject("Invalid schema: the algorithm is missing or unknown"),
     };
-    Ok(PlainField { is_random, key })
+    let types = match encrypt.get("bsonType") {
+        Some(Bson::String(name)) => vec![name.clone()],
+        Some(Bson::Array(names)) => {
+            let names = names.iter().filter_map(Bson::as_str);
+            names.map(ToOwned::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(PlainField {
+        is_random,
+        key,
+        types,
+    })
 }
 
 /// Whether a part of a schema contains the keyword `encrypt`.

@@ -35,8 +35,8 @@ impl Marker<'_> {
     /// The placeholder of a value to store. `document`: where the alternate name of a key is found.
     fn mark_stored(&mut self, field: &Field, value: &Bson, document: Option<&Document>) -> Analyzed<Bson> {
         match field {
-            _ if is_encrypted(value) => Ok(value.clone()),
             Field::Plain(field) => self.mark(field, value, document),
+            Field::Queryable(_) if is_encrypted(value) => Ok(value.clone()),
             Field::Queryable(field) => {
                 check_timestamp(value)?;
                 self.count += 1;
@@ -52,9 +52,6 @@ impl Marker<'_> {
         value: &Bson,
         document: Option<&Document>,
     ) -> Analyzed<Bson> {
-        if is_encrypted(value) {
-            return Ok(value.clone());
-        }
         check_type(field, value)?;
         let algorithm = if field.is_random { RANDOM } else { DETERMINISTIC };
         let mut placeholder = doc! { "a": algorithm };
@@ -123,8 +120,15 @@ fn check_type(field: &PlainField, value: &Bson) -> Analyzed {
         | Bson::JavaScriptCodeWithScope(_) => !field.is_random,
         _ => false,
     };
-    if is_rejected {
-        return reject(format!("Cannot encrypt element of type: {}", type_name(value)));
+    let name = type_name(value);
+    if is_rejected || is_encrypted(value) {
+        return reject(format!("Cannot encrypt element of type: {name}"));
+    }
+    if !field.types.is_empty() && !field.types.iter().any(|allowed| allowed == name) {
+        let allowed = field.types.join(", ");
+        return reject(format!(
+            "Cannot encrypt element of type: {name} because schema requires that type is one of: [ {allowed} ]"
+        ));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod automatic;
+mod corpus;
 mod credentials;
 mod events;
 mod explicit;
@@ -13,6 +14,7 @@ mod ranges;
 mod services;
 mod strings;
 mod support;
+mod vault;
 
 use libtest_mimic::{Arguments, Trial};
 use marula_mongocrypt::Library;
@@ -90,6 +92,15 @@ fn main() {
             client_side_encryption_prose_27_parts_of_strings_are_found,
             client_side_encryption_prose_27_contention_is_required,
             client_side_encryption_prose_27_case_and_diacritics_are_folded,
+        }
+        vault::{
+            client_side_encryption_prose_1_key_material_is_that_of_the_application,
+            client_side_encryption_prose_2_values_are_not_encrypted_twice,
+            client_side_encryption_prose_5_views_cannot_be_encrypted,
+            client_side_encryption_prose_7_endpoints_are_those_of_the_master_key,
+        }
+        corpus::{
+            client_side_encryption_prose_6_the_corpus_is_encrypted_and_decrypted,
         }
         lookup::{
             client_side_encryption_prose_25_encrypted_collections_are_joined,
