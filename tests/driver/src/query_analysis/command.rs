@@ -67,8 +67,16 @@ impl Marker<'_> {
                 ("delete", "deletes") => self.each(value, Self::mark_delete_statement)?,
                 ("aggregate", "pipeline") => self.each(value, Self::mark_stage)?,
                 ("bulkWrite", "ops") => self.each(value, Self::mark_operation)?,
+                // libmongocrypt expects it in the explained command.
+                ("explain", "encryptionInformation") => continue,
                 ("explain", "explain") => match value {
-                    Bson::Document(inner) => Bson::Document(self.mark_command(inner)?),
+                    Bson::Document(inner) => {
+                        let mut inner = self.mark_command(inner)?;
+                        if let Some(information) = command.get("encryptionInformation") {
+                            inner.insert("encryptionInformation", information.clone());
+                        }
+                        Bson::Document(inner)
+                    }
                     other => other.clone(),
                 },
                 ("create" | "collMod", "validator") => self.check_plain(value)?,

@@ -83,6 +83,7 @@ fn main() {
             client_side_encryption_prose_21_data_keys_are_created_with_the_collection,
             client_side_encryption_prose_4_bulk_writes_of_clients_are_split_at_2_mib,
             documents_are_updated_and_deleted_by_encrypted_values,
+            transactions_insert_and_abort_encrypted_values,
         }
         ranges::{
             client_side_encryption_prose_22_ranges_of_all_types_are_found,

@@ -315,6 +315,31 @@ pub(crate) async fn documents_are_updated_and_deleted_by_encrypted_values() {
         .await
         .expect("a delete");
     assert_eq!(deleted.deleted_count, 1);
+    let cursor = patients
+        .aggregate([
+            doc! { "$match": { "ssn": "number 3" } },
+            doc! { "$project": { "ssn": 1 } },
+        ])
+        .await
+        .expect("an aggregation");
+    let documents = cursor.try_collect().await.expect("documents");
+    assert_eq!(documents, [doc! { "_id": 3, "ssn": "number 3" }]);
+    let ids: Vec<Bson> = patients
+        .distinct("_id", doc! { "ssn": "number 3" })
+        .await
+        .expect("values");
+    assert_eq!(ids, [Bson::from(3)]);
+    // The plan is that of the rewritten filter.
+    let explained = patients
+        .find(doc! { "ssn": "number 3" })
+        .explain()
+        .await
+        .expect("a plan");
+    let explained = format!("{explained:?}");
+    assert!(
+        explained.contains("__safeContent__") && !explained.contains("number 3"),
+        "{explained}"
+    );
     // The server supports no writes of several documents.
     assert!(
         patients
@@ -337,6 +362,50 @@ pub(crate) async fn documents_are_updated_and_deleted_by_encrypted_values() {
         error.to_string().contains("Invalid match expression operator"),
         "{error}"
     );
+}
+
+/// The state collections are part of a transaction.
+pub(crate) async fn transactions_insert_and_abort_encrypted_values() {
+    let queryable = Queryable::new("8.2.0").await;
+    let client = queryable.automatic();
+    let equality = doc! { "queryType": "equality", "contention": 0_i64 };
+    let fields = vec![queryable.field("ssn", "string", Some(equality.into()))];
+    let patients = queryable.collection(&client, "patients", fields).await;
+    let esc = queryable
+        .setup
+        .client()
+        .database("db")
+        .collection::<Document>("enxcol_.patients.esc");
+    for (id, commits) in [(1, false), (2, true)] {
+        let mut session = client.start_session().await.expect("a session");
+        session.start_transaction().await.expect("a transaction");
+        let document = doc! { "_id": id, "ssn": "123" };
+        patients
+            .insert_one(&document)
+            .session(&mut session)
+            .await
+            .expect("an insert");
+        let inside = patients
+            .find_one(doc! { "ssn": "123" })
+            .session(&mut session)
+            .await;
+        assert_eq!(
+            inside
+                .expect("a find")
+                .and_then(|found| found.get_i32("_id").ok()),
+            Some(id)
+        );
+        if commits {
+            session.commit_transaction().await.expect("a commit");
+        } else {
+            session.abort_transaction().await.expect("an abort");
+        }
+        let count = esc.count_documents(doc! {}).await.expect("a count");
+        assert_eq!(
+            (count, found(&patients, doc! { "ssn": "123" }).await.len()),
+            (u64::from(commits), usize::from(commits))
+        );
+    }
 }
 
 /// Prose test 4, cases 7 and 8: a bulk write of the client is split at 2 MiB.

@@ -196,13 +196,13 @@ pub(crate) async fn client_side_encryption_prose_27_case_and_diacritics_are_fold
         inserting.insert_one(&document).await.expect("an insert");
         for (part, operand) in queries {
             let found = strings.find(collection, *part, operand, false).await;
-            assert_eq!(found, [document.clone()], "{operand}");
+            assert_eq!(found, std::slice::from_ref(&document), "{operand}");
             // The operand that automatic encryption makes.
             let operands = doc! { "input": format!("${PATH}"), part.name(): *operand };
             let filter = doc! { "$expr": { part.operator(): operands } };
             assert_eq!(
                 super::queryable::found(&inserting, filter).await,
-                [document.clone()],
+                std::slice::from_ref(&document),
                 "{operand}"
             );
         }
