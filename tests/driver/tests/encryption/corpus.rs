@@ -8,7 +8,7 @@ use marula_driver::{
     bson::{Binary, BinarySubtype, Bson, Document, Uuid, doc, from_extended_json},
     encryption::{AutoEncryptionOptions, ClientEncryption, DataKey, EncryptionAlgorithm},
 };
-use marula_driver_tests::QueryAnalysis;
+use marula_driver_tests::{QueryAnalysis, spec_tests};
 
 use super::support::{NAMESPACE, Setup, spec_providers};
 
@@ -17,14 +17,11 @@ const PROVIDERS: [&str; 5] = ["local", "aws", "azure", "gcp", "kmip"];
 const PUBLISHED: [&str; 3] = ["local", "aws", "kmip"];
 
 fn folder() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec-tests");
-    let folder = std::env::var_os("SPEC_TESTS_DIR").map_or_else(beside, PathBuf::from);
-    let folder = folder.join("client-side-encryption/corpus");
-    if !folder.is_dir() {
-        println!("left out: set SPEC_TESTS_DIR to the folder that holds client-side-encryption/corpus");
+    let Some(root) = spec_tests::root() else {
+        println!("left out: {}", spec_tests::ADVICE);
         return None;
-    }
-    Some(folder)
+    };
+    Some(root.join("client-side-encryption/corpus"))
 }
 
 fn file(folder: &Path, name: &str) -> Document {

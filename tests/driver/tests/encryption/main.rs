@@ -14,6 +14,7 @@ mod ranges;
 mod services;
 mod strings;
 mod support;
+mod timeouts;
 mod vault;
 
 use libtest_mimic::{Arguments, Trial};
@@ -106,6 +107,13 @@ fn main() {
         lookup::{
             client_side_encryption_prose_25_encrypted_collections_are_joined,
             client_side_encryption_prose_25_an_old_analysis_is_an_error,
+        }
+        timeouts::{
+            client_side_operations_timeout_prose_3a,
+            client_side_operations_timeout_prose_3b,
+            client_side_operations_timeout_prose_3c,
+            client_side_operations_timeout_prose_unit_6,
+            client_side_operations_timeout_prose_unit_7,
         }
         credentials::{
             aws_credentials_come_from_environment_variables,
