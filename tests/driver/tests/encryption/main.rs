@@ -5,6 +5,7 @@ mod analysis;
 mod automatic;
 mod corpus;
 mod credentials;
+mod deadlocks;
 mod events;
 mod explicit;
 mod keys;
@@ -71,10 +72,12 @@ fn main() {
             values_are_encrypted_on_the_server_and_decrypted_by_the_client,
             all_commands_with_documents_are_encrypted_and_decrypted,
             client_side_encryption_prose_4_batches_are_split_at_2_mib,
-            client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
             client_side_encryption_prose_3_values_are_decrypted_without_automatic_encryption,
             transactions_are_encrypted,
             encrypted_collections_are_created,
+        }
+        deadlocks::{
+            client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
         }
         events::{
             client_side_encryption_prose_14_events_have_encrypted_replies,
