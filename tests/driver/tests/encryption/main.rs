@@ -9,6 +9,7 @@ mod deadlocks;
 mod events;
 mod explicit;
 mod keys;
+mod limits;
 mod lookup;
 mod queryable;
 mod ranges;
@@ -79,6 +80,9 @@ fn main() {
         deadlocks::{
             client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
         }
+        limits::{
+            client_side_encryption_prose_4_limits_apply_before_and_after_the_encryption,
+        }
         events::{
             client_side_encryption_prose_14_events_have_encrypted_replies,
         }
@@ -101,6 +105,7 @@ fn main() {
         vault::{
             client_side_encryption_prose_1_key_material_is_that_of_the_application,
             client_side_encryption_prose_2_values_are_not_encrypted_twice,
+            client_side_encryption_prose_3_an_external_key_vault_has_its_own_credentials,
             client_side_encryption_prose_5_views_cannot_be_encrypted,
             client_side_encryption_prose_7_endpoints_are_those_of_the_master_key,
         }

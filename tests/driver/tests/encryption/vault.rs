@@ -110,6 +110,38 @@ pub(crate) async fn client_side_encryption_prose_2_values_are_not_encrypted_twic
     }
 }
 
+/// Prose test 3 with an external key vault: its client authenticates as another user, who does not exist.
+pub(crate) async fn client_side_encryption_prose_3_an_external_key_vault_has_its_own_credentials() {
+    let automatic = Automatic::new().await;
+    let uri = automatic.setup.deployment.server.uri();
+    let external = uri.replacen("mongodb://", "mongodb://fake-user:fake-pwd@", 1);
+    let external = Client::connect(external).await.expect("a connection string");
+    let (client, _sent) =
+        automatic.client_with("", automatic.encryption().key_vault_client(external.clone()));
+    let error = patients(&client)
+        .insert_one(&doc! { "ssn": "test" })
+        .await
+        .expect_err("an unknown user");
+    let ErrorKind::Encryption(EncryptionError::KeyVault(cause)) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert!(matches!(cause.kind(), ErrorKind::Authentication(_)), "{cause:?}");
+    let options = automatic.setup.options(providers());
+    let encryption = ClientEncryption::new(&external, options).expect("options");
+    let error = encryption
+        .encrypt("test", "name", EncryptionAlgorithm::Deterministic)
+        .await;
+    assert!(matches!(
+        error.expect_err("an unknown user").kind(),
+        ErrorKind::Encryption(EncryptionError::KeyVault(_))
+    ));
+    // Nothing is read from the key vault without an encrypted value.
+    patients(&client)
+        .insert_one(&doc! { "name": "test" })
+        .await
+        .expect("an insert");
+}
+
 /// Prose test 5.
 pub(crate) async fn client_side_encryption_prose_5_views_cannot_be_encrypted() {
     let automatic = Automatic::new().await;
