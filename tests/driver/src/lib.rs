@@ -22,6 +22,7 @@ mod scripted;
 pub mod slow_writes;
 pub mod socks5;
 mod spans;
+pub mod spec_tests;
 pub mod tap;
 mod target;
 pub mod tasks;

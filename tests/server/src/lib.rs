@@ -66,6 +66,7 @@ mod change_stream;
 mod command;
 mod cursor;
 mod deployment;
+mod encryption;
 mod error;
 mod events;
 mod explain;

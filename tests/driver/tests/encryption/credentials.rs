@@ -196,6 +196,34 @@ pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_an
     assert_eq!(metadata.requests().len(), 2);
 }
 
+/// Prose test 19: a key of Azure is created with the token of the virtual machine, and not without one.
+pub(crate) async fn client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine() {
+    let setup = Setup::new().await;
+    let options = setup.options(on_demand("azure"));
+    let create = async |services| {
+        let encryption = setup.encryption_in(&options, [], services);
+        let key = doc! {
+            "keyVaultEndpoint": "https://keyvault-drivers-2411.vault.azure.net/keys/", "keyName": "KEY-NAME",
+        };
+        encryption.create_data_key("azure").master_key(key).await
+    };
+    let none = Metadata::start(|_| (404, "")).await;
+    let message = message(&create(none.services()).await.expect_err("no token"));
+    assert!(message.contains("azure"), "{message}");
+    let hosts = || {
+        setup
+            .kms
+            .requests()
+            .into_iter()
+            .map(|request| request.host)
+            .collect::<Vec<_>>()
+    };
+    assert!(hosts().is_empty(), "no request without a token");
+    let machine = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    create(machine.services()).await.expect("a key");
+    assert_eq!(hosts(), ["keyvault-drivers-2411.vault.azure.net"]);
+}
+
 /// Prose test 17: credentials of Google Cloud.
 pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
     let setup = Setup::new().await;

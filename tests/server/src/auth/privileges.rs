@@ -137,6 +137,8 @@ impl Request<'_> {
             "dropIndexes" => on(&["dropIndex"]),
             "collMod" => on(&["collMod"]),
             "collStats" => on(&["collStats"]),
+            "compactStructuredEncryptionData" => on(&["compactStructuredEncryptionData"]),
+            "cleanupStructuredEncryptionData" => on(&["cleanupStructuredEncryptionData"]),
             "validate" => on(&["validate"]),
             "listIndexes" => on(&["listIndexes"]),
             "createSearchIndexes" => on(&["createSearchIndexes"]),
