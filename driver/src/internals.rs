@@ -33,7 +33,7 @@ pub use crate::{
     api::{Environment, EnvironmentVariables as Variables},
     connection::{
         Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError,
-        Resolver, TlsConfig,
+        MetadataServices, Resolver, TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
@@ -42,6 +42,8 @@ pub use crate::{
     },
     types::deadline::Deadline,
 };
+#[cfg(feature = "aws-auth")]
+pub use crate::connection::AwsCache;
 pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology, wait_until_idle};
 
 /// A network error as the connection reports it.

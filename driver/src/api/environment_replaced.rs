@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
-    connection::{Dialer, DnsLookup, Resolver},
+    connection::{Dialer, DnsLookup, LoginEnvironment, MetadataServices, Resolver},
     execution::Jitter,
     options::ClientOptions,
     proto::srv::MIN_RESCAN_INTERVAL,
@@ -42,6 +42,11 @@ pub struct Environment {
     pub variables: EnvironmentVariables,
     /// The file whose existence marks a Docker container. Default: `/.dockerenv`.
     pub docker_marker: PathBuf,
+    /// The metadata services that authentication mechanisms use. Default: those of the clouds.
+    pub services: MetadataServices,
+    /// The cached credentials of `MONGODB-AWS`. Default: those of the process.
+    #[cfg(feature = "aws-auth")]
+    pub aws_cache: crate::connection::AwsCache,
 }
 
 impl Default for Environment {
@@ -52,6 +57,9 @@ impl Default for Environment {
             min_rescan_interval: MIN_RESCAN_INTERVAL,
             variables: EnvironmentVariables::default(),
             docker_marker: PathBuf::from("/.dockerenv"),
+            services: MetadataServices::default(),
+            #[cfg(feature = "aws-auth")]
+            aws_cache: Default::default(),
         }
     }
 }
@@ -77,6 +85,16 @@ impl Environment {
                 let (_, value) = variables.iter().find(|(known, _)| known == name)?;
                 (!value.is_empty()).then(|| value.clone())
             }
+        }
+    }
+
+    pub(super) fn login(&self) -> LoginEnvironment {
+        let environment = self.clone();
+        LoginEnvironment {
+            variables: Arc::new(move |name| environment.variable(name)),
+            services: self.services.clone(),
+            #[cfg(feature = "aws-auth")]
+            aws_cache: self.aws_cache.clone(),
         }
     }
 

@@ -5,7 +5,6 @@
 
 mod algorithm;
 mod connect;
-mod credentials;
 mod providers;
 mod settings;
 
@@ -15,7 +14,6 @@ pub use algorithm::{
     DataKey, EncryptionAlgorithm, RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
 };
 pub use connect::{KmsConnect, KmsStream};
-pub use credentials::{AwsCredentialProvider, AwsCredentials};
 pub use providers::KmsProviders;
 pub(crate) use settings::EncryptionSettings;
 pub(crate) use settings::settings_setters;

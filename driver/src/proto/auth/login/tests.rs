@@ -6,7 +6,7 @@ use super::{super::scram::tests::sign_as_server, *};
 use crate::bson::{BinarySubtype, Document, decode_document, doc, to_vec};
 
 /// A nonce of the length that the driver uses; that of the example in RFC 7677 is shorter.
-const NONCE: Nonce = *b"123456789012345678901234";
+const NONCE: Nonce = *b"12345678901234567890123412345678";
 
 fn identity(mechanism: Option<Mechanism>) -> Identity {
     Identity::new(mechanism, "admin", Some("user"), Some("pencil"))
@@ -110,7 +110,7 @@ fn the_mechanism_follows_sasl_supported_mechs() {
             said.insert("saslSupportedMechs", mechanisms);
         }
         let said = to_vec(&said).unwrap();
-        let (start, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 24]));
+        let (start, awaiting) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 32]));
         assert_eq!(start.get_str("mechanism").unwrap(), chosen);
         assert_eq!(awaiting.mechanism().as_str(), chosen);
         assert!(payload(&start).ends_with(&"AQEB".repeat(8)), "the nonce is fresh");
@@ -120,7 +120,7 @@ fn the_mechanism_follows_sasl_supported_mechs() {
         doc! { "saslSupportedMechs": 5 },
     ] {
         let odd = to_vec(&odd).unwrap();
-        let (start, _) = sent(login(None).handle_hello(&Offer::parse(&odd), [1; 24]));
+        let (start, _) = sent(login(None).handle_hello(&Offer::parse(&odd), [1; 32]));
         assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
     }
 }
@@ -135,7 +135,7 @@ fn the_speculative_reply_is_used_if_the_mechanism_matches() {
         "saslSupportedMechs": ["SCRAM-SHA-256"], "speculativeAuthenticate": speculative.clone(),
     })
     .unwrap();
-    let Ok(Step::Derive(parameters, awaiting)) = started.handle_hello(&Offer::parse(&said), [1; 24]) else {
+    let Ok(Step::Derive(parameters, awaiting)) = started.handle_hello(&Offer::parse(&said), [1; 32]) else {
         panic!("another step");
     };
     assert_eq!(awaiting.mechanism().as_str(), "SCRAM-SHA-256");
@@ -147,7 +147,7 @@ fn the_speculative_reply_is_used_if_the_mechanism_matches() {
     let said =
         to_vec(&doc! { "saslSupportedMechs": ["SCRAM-SHA-1"], "speculativeAuthenticate": speculative })
             .unwrap();
-    let (start, _) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 24]));
+    let (start, _) = sent(login(None).handle_hello(&Offer::parse(&said), [1; 32]));
     assert_eq!(start.get_str("mechanism").unwrap(), "SCRAM-SHA-1");
 }
 
