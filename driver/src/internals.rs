@@ -32,7 +32,7 @@ pub use crate::proto::dns;
 pub use crate::{
     api::{Environment, EnvironmentVariables as Variables},
     connection::{
-        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError,
+        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginEnvironment, LoginSettings, Lookup, LookupError,
         MetadataServices, Resolver, TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
@@ -44,7 +44,7 @@ pub use crate::{
 };
 #[cfg(feature = "aws-auth")]
 pub use crate::connection::AwsCache;
-pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology, wait_until_idle};
+pub use client::{cached_oidc_token, describe, hosts, set_cached_oidc_token, wait_for_description, wait_for_hosts, wait_for_topology, wait_until_idle};
 
 /// A network error as the connection reports it.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {

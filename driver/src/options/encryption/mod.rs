@@ -10,6 +10,8 @@ mod settings;
 
 use std::{path::PathBuf, time::Duration};
 
+use crate::types::aws_credentials::AwsCredentialProvider;
+
 pub use algorithm::{
     DataKey, EncryptionAlgorithm, RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
 };
