@@ -39,6 +39,7 @@ pub struct LoginSettings {
 pub struct LoginEnvironment {
     /// The environment variables.
     pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// Where metadata services are.
     pub services: MetadataServices,
     /// Credentials of web identities, ECS and EC2.
     #[cfg(feature = "aws-auth")]

@@ -178,9 +178,10 @@ impl Connection {
     /// by others only if it is the last one to the request.
     pub fn condition(&self) -> Condition {
         match self.state {
-            _ if self.is_interrupted() => Condition::Broken,
+            // Without the latter, an authentication was interrupted, and the user is unknown.
+            _ if self.is_interrupted() || !self.is_established => Condition::Broken,
             State::Idle => Condition::Reusable,
-            State::Reading if self.is_established && !self.exhaust => Condition::OwesReply,
+            State::Reading if !self.exhaust => Condition::OwesReply,
             State::Reading | State::Writing | State::Broken => Condition::Broken,
         }
     }

@@ -1,7 +1,7 @@
 //! Credentials that are obtained when they are needed.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -9,14 +9,14 @@ use marula_driver::{
     EncryptionError, ErrorKind, Result,
     bson::doc,
     encryption::{AwsCredentialProvider, AwsCredentials, ClientEncryption, KmsProviders},
-    internals::encryption::MetadataServices,
+    internals::MetadataServices,
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
+use marula_driver_tests::MetadataService;
 
 use super::support::{Setup, master_key};
+
+/// Maps the first line of a request to a status and a body.
+type Answer = fn(&str) -> (u16, &'static str);
 
 async fn create(encryption: &ClientEncryption, provider: &str) -> Result<()> {
     let key = master_key(provider).expect("a master key");
