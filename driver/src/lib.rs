@@ -85,12 +85,11 @@ pub mod encryption {
         AutoEncryptionOptions, ClientEncryption, CreateDataKey, CreateEncryptedCollection, Decrypt, Encrypt,
         EncryptExpression, RewrapManyDataKey, RewrapManyDataKeyResult,
     };
-    pub use crate::types::aws_credentials::{AwsCredentialProvider, AwsCredentials};
     pub use crate::options::encryption::{
-        ClientEncryptionOptions, DataKey, EncryptionAlgorithm,
-        KmsConnect, KmsProviders, KmsStream, RangeOptions, StringOptions, StringQueryLength,
-        SubstringQueryLength,
+        ClientEncryptionOptions, DataKey, EncryptionAlgorithm, KmsConnect, KmsProviders, KmsStream,
+        RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
     };
+    pub use crate::types::aws_credentials::{AwsCredentialProvider, AwsCredentials};
 }
 mod error;
 mod execution;

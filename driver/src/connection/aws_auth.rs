@@ -164,7 +164,9 @@ async fn assume_role(
     let token = reading
         .map_err(|_| "the runtime is ending".to_owned())?
         .map(Zeroizing::new)
-        .map_err(|error| format!("the token file {file} (AWS_WEB_IDENTITY_TOKEN_FILE) cannot be read: {error}"))?;
+        .map_err(|error| {
+            format!("the token file {file} (AWS_WEB_IDENTITY_TOKEN_FILE) cannot be read: {error}")
+        })?;
     // The token is part of the target, so errors do not contain it.
     let target = Zeroizing::new(format!(
         "/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",

@@ -20,10 +20,7 @@ const EC2_ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 
 /// The credentials of the environment variables, if the access key is set.
 pub(crate) fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Option<AwsCredentials> {
-    let credentials = AwsCredentials::new(
-        variable("AWS_ACCESS_KEY_ID")?,
-        variable("AWS_SECRET_ACCESS_KEY")?,
-    );
+    let credentials = AwsCredentials::new(variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
     Some(match variable("AWS_SESSION_TOKEN") {
         Some(token) => credentials.with_session_token(token),
         None => credentials,
@@ -59,7 +56,9 @@ pub(crate) async fn from_ec2(
     let roles = request(NAME, "GET", &format!("{host}{EC2_ROLES}"), &headers, deadline).await?;
     let role = roles.lines().next().unwrap_or_default().trim();
     if !is_word(role) {
-        return Err(format!("{NAME} replied with something else than the name of a role"));
+        return Err(format!(
+            "{NAME} replied with something else than the name of a role"
+        ));
     }
     let url = format!("{host}{EC2_ROLES}{role}");
     parse(&request(NAME, "GET", &url, &headers, deadline).await?)
@@ -78,7 +77,9 @@ async fn request(
     deadline: Deadline,
 ) -> Result<Zeroizing<String>, String> {
     let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-    fetch(name, method, url, headers, deadline).await.map(Zeroizing::new)
+    fetch(name, method, url, headers, deadline)
+        .await
+        .map(Zeroizing::new)
 }
 
 /// The credentials in a response of ECS or EC2.
@@ -132,7 +133,12 @@ mod tests {
         let at = |text: &str| {
             let body = format!(r#"{{"AccessKeyId":"a","SecretAccessKey":"b","Expiration":{text}}}"#);
             let expiration = parse(&body).unwrap().expiration?;
-            Some(expiration.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis())
+            Some(
+                expiration
+                    .duration_since(SystemTime::UNIX_EPOCH)
+                    .unwrap()
+                    .as_millis(),
+            )
         };
         assert_eq!(at(r#""2020-01-01T00:00:00Z""#), Some(1_577_836_800_000));
         assert_eq!(at("1577836800"), Some(1_577_836_800_000));

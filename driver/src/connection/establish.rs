@@ -132,7 +132,11 @@ impl Connection {
 
     /// The same as far as the handshake, which begins the login.
     pub async fn handshake(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Handshaken> {
-        let login = settings.login.as_ref().map(|user| user.begin(address)).transpose();
+        let login = settings
+            .login
+            .as_ref()
+            .map(|user| user.begin(address))
+            .transpose();
         let login = login.map_err(|error| error.with_address(address))?;
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let stream = open(address, settings, deadline)

@@ -287,7 +287,9 @@ impl Connection {
                     // Boxed: large, and not needed by other mechanisms.
                     let obtaining = Box::pin(tokens.obtain(request, limits.of_machine()));
                     let token = obtaining.await.map_err(|missing| match missing {
-                        Missing::Failed(why) => settings.error(AuthenticationFailure::Credentials(why)).into(),
+                        Missing::Failed(why) => {
+                            settings.error(AuthenticationFailure::Credentials(why)).into()
+                        }
                         Missing::Elapsed => limits.no_token(settings),
                     })?;
                     limits.exclude(flow, began.elapsed());

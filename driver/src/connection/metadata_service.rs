@@ -76,7 +76,10 @@ pub(crate) async fn fetch(
 
 /// The beginning of a body for an error.
 pub(super) fn shortened(body: &str) -> &str {
-    let end = body.char_indices().nth(MAX_SHOWN).map_or(body.len(), |(end, _)| end);
+    let end = body
+        .char_indices()
+        .nth(MAX_SHOWN)
+        .map_or(body.len(), |(end, _)| end);
     body.get(..end).unwrap_or(body)
 }
 
@@ -99,7 +102,10 @@ mod tests {
 
     #[test]
     fn values_of_a_query_are_encoded() {
-        assert_eq!(percent_encoded("api://a b/é-._~"), "api%3A%2F%2Fa%20b%2F%C3%A9-._~");
+        assert_eq!(
+            percent_encoded("api://a b/é-._~"),
+            "api%3A%2F%2Fa%20b%2F%C3%A9-._~"
+        );
     }
 
     #[test]

@@ -250,7 +250,11 @@ fn check_owner(credential: &Credential) -> std::result::Result<(), CredentialErr
             credential.allowed_hosts.is_some(),
             AuthMechanism::MongoDbOidc,
         ),
-        ("a provider of AWS credentials", provider, AuthMechanism::MongoDbAws),
+        (
+            "a provider of AWS credentials",
+            provider,
+            AuthMechanism::MongoDbAws,
+        ),
     ] {
         if is_given && credential.mechanism.as_ref() != Some(&owner) {
             let mechanism = owner.as_str();
@@ -266,7 +270,10 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialErro
     let resource = property("TOKEN_RESOURCE").is_some_and(|resource| !resource.is_empty());
     let sources = [
         (environment.is_some(), "the property ENVIRONMENT"),
-        (credential.oidc_callback.is_some(), "a callback of the machine flow"),
+        (
+            credential.oidc_callback.is_some(),
+            "a callback of the machine flow",
+        ),
         (
             credential.oidc_human_callback.is_some(),
             "a callback of the human flow",
@@ -363,7 +370,10 @@ mod tests {
                 "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_name:x,SERVICE_NAME:y",
                 "given twice",
             ),
-            ("mongodb://h/?authMechanism=MONGODB-OIDC", "ENVIRONMENT or a callback"),
+            (
+                "mongodb://h/?authMechanism=MONGODB-OIDC",
+                "ENVIRONMENT or a callback",
+            ),
             (
                 "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ALLOWED_HOSTS:%5B%22h%22%5D",
                 "no property ALLOWED_HOSTS",
@@ -424,14 +434,23 @@ mod tests {
         };
         assert_eq!(error_of(OIDC, machine), None);
         assert_eq!(error_of("mongodb://h", machine), None);
-        assert_eq!(error_of("mongodb://h", |credential| hosts(human(credential))), None);
+        assert_eq!(
+            error_of("mongodb://h", |credential| hosts(human(credential))),
+            None
+        );
         assert_eq!(error_of("mongodb://u@h/?authMechanism=MONGODB-OIDC", human), None);
         for (error, why) in [
             (error_of(test, machine), "not both"),
             (error_of(test, human), "not both"),
-            (error_of(OIDC, |credential| human(machine(credential))), "not both"),
+            (
+                error_of(OIDC, |credential| human(machine(credential))),
+                "not both",
+            ),
             (error_of(azure, hosts), "needs the human callback"),
-            (error_of(OIDC, |credential| hosts(machine(credential))), "needs the human callback"),
+            (
+                error_of(OIDC, |credential| hosts(machine(credential))),
+                "needs the human callback",
+            ),
             (error_of(resource, machine), "azure and gcp only"),
             (
                 error_of("mongodb://u:p@h/?authMechanism=SCRAM-SHA-256", machine),

@@ -95,9 +95,11 @@ async fn read_request(socket: &mut TcpStream) -> String {
 
 async fn send(mut socket: TcpStream, answer: HttpAnswer) {
     let bytes = match answer {
-        HttpAnswer::Reply(status, body) => {
-            format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-        }
+        HttpAnswer::Reply(status, body) => format!(
+            "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_bytes(),
         HttpAnswer::Raw(bytes) => bytes,
         HttpAnswer::Silence => {
             let mut sink = [0; 64];

@@ -69,7 +69,11 @@ impl TokenEnvironment {
                 read(path).await
             }
             Self::Azure { resource, client_id } => {
-                let mut url = format!("{}{AZURE}{}", environment.services.azure, percent_encoded(resource));
+                let mut url = format!(
+                    "{}{AZURE}{}",
+                    environment.services.azure,
+                    percent_encoded(resource)
+                );
                 if let Some(id) = client_id {
                     url.push_str("&client_id=");
                     url.push_str(&percent_encoded(id));

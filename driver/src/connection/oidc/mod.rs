@@ -247,9 +247,7 @@ fn is_allowed(host: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| {
         let pattern = pattern.to_ascii_lowercase();
         match pattern.strip_prefix('*') {
-            Some(domain) if domain.starts_with('.') => {
-                host.len() > domain.len() && host.ends_with(domain)
-            }
+            Some(domain) if domain.starts_with('.') => host.len() > domain.len() && host.ends_with(domain),
             _ => host == pattern,
         }
     })

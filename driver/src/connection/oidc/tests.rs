@@ -47,7 +47,10 @@ async fn a_token_is_cached_until_it_is_invalidated() {
     let first = obtain(&tokens, TokenRequest::Stored).await;
     assert_eq!((first.text.expose(), first.source), ("token0", TokenSource::New));
     let again = obtain(&tokens, TokenRequest::Stored).await;
-    assert_eq!((again.text.expose(), again.source), ("token0", TokenSource::Cache));
+    assert_eq!(
+        (again.text.expose(), again.source),
+        ("token0", TokenSource::Cache)
+    );
     // Another token is cached.
     tokens.invalidate(&Secret::new("other"));
     assert!(tokens.cached().is_some());
@@ -191,6 +194,9 @@ fn hosts_match_names_and_domains() {
     }
     assert!(!is_allowed("localhost", &[]));
     for host in ["localhost", "127.0.0.1", "::1", "cluster0.abcde.mongodb.net"] {
-        assert!(is_allowed(host, &DEFAULT_ALLOWED_HOSTS.map(str::to_owned)), "{host}");
+        assert!(
+            is_allowed(host, &DEFAULT_ALLOWED_HOSTS.map(str::to_owned)),
+            "{host}"
+        );
     }
 }

@@ -1,9 +1,7 @@
 //! The options that explicit and automatic encryption share.
 
 use super::{Duration, KmsConnect, KmsProviders, PathBuf};
-use crate::{
-    Error, Namespace, Result, options::TlsOptions, types::aws_credentials::AwsCredentialProvider,
-};
+use crate::{Error, Namespace, Result, options::TlsOptions, types::aws_credentials::AwsCredentialProvider};
 
 /// The options that explicit and automatic encryption share.
 #[derive(Clone, Debug)]

@@ -73,7 +73,9 @@ impl AwsServerFirst {
             .and_then(|binary| binary.bytes.try_into().ok())
             .ok_or_else(|| invalid("the server's nonce is not 64 bytes long"))?;
         if !nonce.starts_with(client_nonce) {
-            return Err(invalid("the server's nonce does not begin with that of the client"));
+            return Err(invalid(
+                "the server's nonce does not begin with that of the client",
+            ));
         }
         let host = field("h")?.and_then(|value| value.str().ok());
         let host = host.ok_or_else(|| invalid("the server names no host of the Security Token Service"))?;
@@ -114,7 +116,11 @@ impl AwsServerFirst {
         }
         headers.push(("x-mongodb-gs2-cb-flag", "n"));
         headers.push(("x-mongodb-server-nonce", &nonce));
-        let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
+        let names = headers
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(";");
         let lines: String = headers
             .iter()
             .map(|(name, value)| format!("{name}:{value}\n"))
@@ -153,7 +159,10 @@ fn digest(text: &str) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 /// The region of a host of the Security Token Service: its second label. `None` for an invalid host.
@@ -224,7 +233,8 @@ mod tests {
              Signature=7d1e9185fc6feeb2d9284ebfd3dd4adfcf7d595934cf1e4eff7e22e5dab2f238"
         );
         let regional = parse(&server_first(&ascending(), "sts.us-west-2.amazonaws.com")).unwrap();
-        let authorization = regional.authorization(&credentials.with_session_token("TOKEN"), "20200101T000000Z");
+        let authorization =
+            regional.authorization(&credentials.with_session_token("TOKEN"), "20200101T000000Z");
         assert!(
             authorization
                 .ends_with("Signature=f3d88a289673080ab0c0602d9bd2e130a6ddb6085d69bfe9e06991b2dc5243b7"),

@@ -214,7 +214,10 @@ impl Awaiting {
                     progress,
                     conversation: Some(conversation),
                 };
-                Ok(Step::Token(TokenRequest::Ask(parse_idp_info(&payload)?), awaiting))
+                Ok(Step::Token(
+                    TokenRequest::Ask(parse_idp_info(&payload)?),
+                    awaiting,
+                ))
             }
             #[cfg(feature = "aws-auth")]
             State::AwsServerFirst(_) if done => Err(invalid_message(

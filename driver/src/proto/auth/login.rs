@@ -139,7 +139,9 @@ impl Login {
         let mechanism = self.identity.mechanism;
         let mechanism = mechanism.unwrap_or(Mechanism::Scram(negotiated));
         // The first message is computed again from the same nonce; the reply in the hello answers it.
-        let speculated = self.speculate().filter(|(_, awaiting)| awaiting.mechanism() == mechanism);
+        let speculated = self
+            .speculate()
+            .filter(|(_, awaiting)| awaiting.mechanism() == mechanism);
         match (offer.speculative, speculated) {
             (Some(reply), Some((_, awaiting))) => match (awaiting.handle_reply(reply), mechanism) {
                 // A token that is not accepted at once is sent again ("Speculative Authentication").

@@ -30,9 +30,9 @@ mod scram;
 
 #[cfg(all(feature = "aws-auth", feature = "internals"))]
 pub use conversation::AwaitingCredentials;
+pub use conversation::Step;
 #[cfg(feature = "internals")]
 pub use conversation::{Awaiting, AwaitingKeys, AwaitingToken};
-pub use conversation::Step;
 pub use login::{Identity, Login, Nonce};
 pub use mechanism::{Mechanism, ScramHash};
 pub use oidc::{IdpInfo, OidcFlow, Token, TokenRequest, TokenSource};

@@ -131,12 +131,16 @@ pub(super) fn parse_idp_info(payload: &[u8]) -> Result<IdpInfo, AuthenticationFa
     let malformed = |_| invalid("the server's description of the identity provider is malformed");
     let text = |name| {
         let found = find_element(payload, name).map_err(malformed)?;
-        let value = found.map(|element| element.value).filter(|value| !value.is_null());
+        let value = found
+            .map(|element| element.value)
+            .filter(|value| !value.is_null());
         value.map(|value| value.str()).transpose().map_err(malformed)
     };
     let issuer = text("issuer")?.ok_or_else(|| invalid("the server names no identity provider (issuer)"))?;
     let scopes = find_element(payload, "requestScopes").map_err(malformed)?;
-    let scopes = scopes.map(|element| element.value).filter(|value| !value.is_null());
+    let scopes = scopes
+        .map(|element| element.value)
+        .filter(|value| !value.is_null());
     let request_scopes = match scopes {
         Some(array) => {
             let names = array.array().map_err(malformed)?;
@@ -180,8 +184,12 @@ mod tests {
     #[test]
     fn the_description_of_the_identity_provider_is_parsed() {
         let parse = |document| parse_idp_info(&to_vec(&document).unwrap());
-        let info = parse(doc! { "issuer": "https://a", "clientId": "b", "requestScopes": ["c", "d"] }).unwrap();
-        assert_eq!((info.issuer.as_str(), info.client_id.as_deref()), ("https://a", Some("b")));
+        let info =
+            parse(doc! { "issuer": "https://a", "clientId": "b", "requestScopes": ["c", "d"] }).unwrap();
+        assert_eq!(
+            (info.issuer.as_str(), info.client_id.as_deref()),
+            ("https://a", Some("b"))
+        );
         assert_eq!(info.request_scopes, Some(vec!["c".to_owned(), "d".to_owned()]));
         let info = parse(doc! { "issuer": "https://a", "clientId": null }).unwrap();
         assert_eq!((info.client_id, info.request_scopes), (None, None));

@@ -104,7 +104,8 @@ pub(crate) async fn aws_credentials_come_from_ec2() {
 pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached() {
     let setup = Setup::new().await;
     let options = setup.options(on_demand("azure"));
-    let metadata = MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    let metadata =
+        MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     create(&encryption, "azure").await.expect("a key");
     create(&encryption, "azure").await.expect("a key");
@@ -129,7 +130,8 @@ pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_an
         assert!(!message.contains("magic-cookie"), "{message}");
     }
     // A token that is valid for less than a minute is not used again.
-    let metadata = MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
+    let metadata =
+        MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     create(&encryption, "azure").await.expect("a key");
     create(&encryption, "azure").await.expect("a key");

@@ -55,7 +55,9 @@ async fn oidc_prose_5_1_azure_without_username() {
         ),
         "{request}"
     );
-    assert!(request.contains("\r\nAccept: application/json\r\n") && request.contains("\r\nMetadata: true\r\n"));
+    assert!(
+        request.contains("\r\nAccept: application/json\r\n") && request.contains("\r\nMetadata: true\r\n")
+    );
 }
 
 #[tokio::test]
@@ -63,7 +65,10 @@ async fn oidc_prose_5_2_azure_with_a_wrong_username() {
     let server = started(oidc_server()).await;
     let service = MetadataService::start(|line| {
         if line.ends_with("&client_id=bad") {
-            (400, r#"{"error":"invalid_request","error_description":"Identity not found"}"#.to_owned())
+            (
+                400,
+                r#"{"error":"invalid_request","error_description":"Identity not found"}"#.to_owned(),
+            )
         } else {
             (200, azure_body(GOOD))
         }
@@ -102,7 +107,9 @@ async fn k8s_reads_the_first_file_that_is_named() {
         ]),
         variables([("AWS_WEB_IDENTITY_TOKEN_FILE", good.path())]),
     ] {
-        find(&client_in(&environment, &server, "", "ENVIRONMENT:k8s")).await.unwrap();
+        find(&client_in(&environment, &server, "", "ENVIRONMENT:k8s"))
+            .await
+            .unwrap();
     }
     let error = find(&client_in(&variables([]), &server, "", "ENVIRONMENT:k8s"))
         .await
@@ -140,13 +147,25 @@ async fn responses_other_than_a_token_are_errors() {
     for (properties, answer, why) in [
         (AZURE, HttpAnswer::from((200, HTML)), "not a JSON document"),
         (AZURE, HttpAnswer::from((200, "{}")), "no field access_token"),
-        (AZURE, HttpAnswer::from((200, r#"{"access_token":7}"#)), "no field access_token"),
-        (AZURE, HttpAnswer::from((200, r#"{"access_token":""}"#)), "is empty"),
+        (
+            AZURE,
+            HttpAnswer::from((200, r#"{"access_token":7}"#)),
+            "no field access_token",
+        ),
+        (
+            AZURE,
+            HttpAnswer::from((200, r#"{"access_token":""}"#)),
+            "is empty",
+        ),
         (AZURE, HttpAnswer::from((302, HTML)), "status 302"),
         (GCP, HttpAnswer::from((200, HTML)), "something else than a token"),
         (GCP, HttpAnswer::from((200, "")), "is empty"),
         (GCP, HttpAnswer::from((503, "try later")), "status 503: try later"),
-        (GCP, raw("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntok"), "did not reply"),
+        (
+            GCP,
+            raw("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\ntok"),
+            "did not reply",
+        ),
         (GCP, raw("220 mail.example.com ESMTP\r\n"), "did not reply"),
         (AZURE, raw(""), "did not reply"),
     ] {
@@ -161,7 +180,9 @@ async fn files_other_than_a_token_are_errors() {
     let server = started(oidc_server()).await;
     let file = TokenFile::new("two words");
     let environment = variables([("OIDC_TOKEN_FILE", file.path())]);
-    let error = find(&client_in(&environment, &server, "", "ENVIRONMENT:test")).await.unwrap_err();
+    let error = find(&client_in(&environment, &server, "", "ENVIRONMENT:test"))
+        .await
+        .unwrap_err();
     assert!(missing(&error).contains("something else than a token"), "{error}");
     assert!(!error.to_string().contains("two words"), "{error}");
     let error = find(&client_in(&variables([]), &server, "", "ENVIRONMENT:test"))
@@ -170,7 +191,9 @@ async fn files_other_than_a_token_are_errors() {
     assert!(missing(&error).contains("OIDC_TOKEN_FILE"), "{error}");
     let file = TokenFile::new("another-token");
     let environment = variables([("OIDC_TOKEN_FILE", file.path())]);
-    let error = find(&client_in(&environment, &server, "", "ENVIRONMENT:test")).await.unwrap_err();
+    let error = find(&client_in(&environment, &server, "", "ENVIRONMENT:test"))
+        .await
+        .unwrap_err();
     assert_refused(&error, 18);
     assert!(!format!("{error:?}").contains("another-token"), "{error:?}");
 }

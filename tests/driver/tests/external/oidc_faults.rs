@@ -127,7 +127,11 @@ async fn a_server_that_violates_the_conversation_is_an_error() {
     };
     assert!(why.contains("does not end the conversation"), "{why}");
     for (payload, done, part) in [
-        (info(doc! { "issuer": "https://a" }), true, "before an access token"),
+        (
+            info(doc! { "issuer": "https://a" }),
+            true,
+            "before an access token",
+        ),
         (info(doc! {}), false, "names no identity provider"),
         (b"<html>".to_vec(), false, "malformed"),
         (Vec::new(), false, "malformed"),
@@ -139,7 +143,10 @@ async fn a_server_that_violates_the_conversation_is_an_error() {
         assert!(why.contains(part), "{part}: {why}");
     }
     let failed = failure_with(|| Answer::Reply(doc! { "ok": 1 }), machine()).await;
-    assert!(matches!(failed, AuthenticationFailure::Conversation(_)), "{failed:?}");
+    assert!(
+        matches!(failed, AuthenticationFailure::Conversation(_)),
+        "{failed:?}"
+    );
 }
 
 #[tokio::test]

@@ -63,7 +63,9 @@ fn refreshing(recorder: &Recorder) -> OidcCallback {
 async fn oidc_prose_human_1_1_single_principal_implicit_username() {
     let server = started(single()).await;
     let recorder = Recorder::default();
-    find(&client_of(&server, human(refreshing(&recorder)))).await.unwrap();
+    find(&client_of(&server, human(refreshing(&recorder))))
+        .await
+        .unwrap();
     assert_eq!(recorder.calls(), 1);
 }
 

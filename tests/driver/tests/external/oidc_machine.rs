@@ -11,8 +11,8 @@ use marula_driver::{
 use marula_test_server::TestServer;
 
 use crate::support::{
-    BAD, GOOD, Recorder, TokenFile, assert_refused, client_of, fail, find, missing, oidc_server,
-    options_of, require_reauthentication, started, things, uri_of,
+    BAD, GOOD, Recorder, TokenFile, assert_refused, client_of, fail, find, missing, oidc_server, options_of,
+    require_reauthentication, started, things, uri_of,
 };
 
 /// A client in each environment: with a callback, whose calls are recorded, and with the token file.
@@ -20,10 +20,9 @@ fn clients(server: &TestServer, file: &TokenFile) -> Vec<(Client, Option<Recorde
     let recorder = Recorder::default();
     let credential = Credential::default().with_oidc_callback(recorder.good());
     let with_callback = client_of(server, credential);
-    let uri = uri_of(
-        server,
-        "authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:test&retryReads=false&appName=oidc",
-    );
+    let options = "authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:test&retryReads=false\
+                   &appName=oidc&heartbeatFrequencyMS=500";
+    let uri = uri_of(server, options);
     let environment = Environment {
         variables: Variables::fixed([("OIDC_TOKEN_FILE", file.path())]),
         ..Environment::default()
@@ -93,7 +92,10 @@ async fn oidc_prose_2_1_the_callback_gets_its_parameters() {
             panic!("{params:?}");
         };
         assert!((least..=most).contains(&params.timeout), "{options}: {params:?}");
-        assert_eq!((params.version, params.username.as_deref()), (1, Some("test_user1")));
+        assert_eq!(
+            (params.version, params.username.as_deref()),
+            (1, Some("test_user1"))
+        );
         assert!(params.idp_info.is_none() && params.refresh_token().is_none());
     }
 }
@@ -216,7 +218,11 @@ async fn oidc_prose_4_4_reauthentication_does_not_speculate() {
         let before = server.commands_seen("saslStart");
         things(&client).insert_one(&doc! { "x": 1 }).await.unwrap();
         assert_calls(recorder.as_ref(), 0);
-        assert_eq!(server.commands_seen("saslStart"), before, "speculated in the handshake");
+        assert_eq!(
+            server.commands_seen("saslStart"),
+            before,
+            "speculated in the handshake"
+        );
         require_reauthentication(&server, "insert").await;
         let before = server.commands_seen("saslStart");
         things(&client).insert_one(&doc! { "x": 1 }).await.unwrap();

@@ -91,7 +91,11 @@ async fn cursors_and_transactions_continue() {
     assert_eq!(found, 6);
     let mut session = client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
-    things.insert_one(&doc! { "x": 7 }).session(&mut session).await.unwrap();
+    things
+        .insert_one(&doc! { "x": 7 })
+        .session(&mut session)
+        .await
+        .unwrap();
     assert!(server.revoke_oidc_token("token2"));
     session.commit_transaction().await.unwrap();
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 7);

@@ -24,6 +24,8 @@ pub(crate) const BAD: &str = "token-that-is-wrong";
 pub(crate) fn oidc_server() -> TestServerBuilder {
     TestServer::builder()
         .auth("root", "hunter2")
+        .parameter("scramIterationCount", 4096)
+        .parameter("scramSHA256IterationCount", 4096)
         .oidc_token(GOOD, "test_user1")
 }
 
@@ -39,9 +41,13 @@ pub(crate) fn uri_of(server: &TestServer, options: &str) -> String {
     format!("mongodb://{rest}{joint}{options}")
 }
 
-/// Options for the server with this credential and without retries.
+/// Options for the server with this credential and without retries. The heartbeat limits the time to
+/// recovery from an authentication error: the monitor waits for the next one.
 pub(crate) fn options_of(server: &TestServer, credential: Credential, options: &str) -> ClientOptions {
-    let uri = uri_of(server, &format!("retryReads=false&appName=oidc&{options}"));
+    let uri = uri_of(
+        server,
+        &format!("retryReads=false&appName=oidc&heartbeatFrequencyMS=500&{options}"),
+    );
     let mut options = ClientOptions::parse(&uri).expect("a connection string");
     options.credential = Some(credential);
     options
@@ -163,6 +169,9 @@ pub(crate) fn missing(error: &Error) -> &str {
 
 /// Asserts that the server rejected the authentication with this code.
 pub(crate) fn assert_refused(error: &Error, code: i32) {
-    assert!(matches!(failure(error), AuthenticationFailure::Refused(_)), "{error:?}");
+    assert!(
+        matches!(failure(error), AuthenticationFailure::Refused(_)),
+        "{error:?}"
+    );
     assert_eq!(error.code(), Some(code));
 }

@@ -82,7 +82,10 @@ impl Conversation {
             names.push_str(";x-amz-security-token");
         }
         let nonce = BASE64.encode(&self.nonce);
-        let _ = write!(headers, "x-mongodb-gs2-cb-flag:n\nx-mongodb-server-nonce:{nonce}\n");
+        let _ = write!(
+            headers,
+            "x-mongodb-gs2-cb-flag:n\nx-mongodb-server-nonce:{nonce}\n"
+        );
         names.push_str(";x-mongodb-gs2-cb-flag;x-mongodb-server-nonce");
         let region = match self.host.as_str() {
             "sts.amazonaws.com" => "us-east-1",
@@ -91,7 +94,10 @@ impl Conversation {
         let day = &date[..8];
         let scope = format!("{day}/{region}/sts/aws4_request");
         let request = format!("POST\n/\n\n{headers}\n{names}\n{}", hex(&Sha256::digest(BODY)));
-        let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(request)));
+        let text = format!(
+            "AWS4-HMAC-SHA256\n{date}\n{scope}\n{}",
+            hex(&Sha256::digest(request))
+        );
         let mut key = format!("AWS4{}", user.secret_access_key).into_bytes();
         for part in [day, region, "sts", "aws4_request", &text] {
             key = hmac(&key, part);
@@ -126,7 +132,9 @@ fn millis(date: &str) -> Option<i64> {
     let parts = [0..4, 4..6, 6..8, 9..11, 11..13, 13..15].map(|range| &date[range]);
     let [year, month, day, hour, minute, second] = parts;
     let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
-    DateTime::parse_rfc3339_str(text).ok().map(DateTime::timestamp_millis)
+    DateTime::parse_rfc3339_str(text)
+        .ok()
+        .map(DateTime::timestamp_millis)
 }
 
 #[cfg(test)]

@@ -118,7 +118,9 @@ mod tests {
     #[test]
     fn the_user_selects_the_provider() {
         let limited = OidcIdentityProvider::new("https://a").users(["ada"]);
-        let all = OidcIdentityProvider::new("https://b").client_id("c").request_scopes(["d"]);
+        let all = OidcIdentityProvider::new("https://b")
+            .client_id("c")
+            .request_scopes(["d"]);
         let issuer = |providers: &[OidcIdentityProvider], user| {
             describe(providers, user).map(|found| found.get_str("issuer").unwrap().to_owned())
         };

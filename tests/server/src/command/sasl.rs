@@ -153,8 +153,7 @@ impl Authentication<'_> {
             && body
                 .get_document("options")
                 .is_ok_and(|options| options.get("skipEmptyExchange").is_some_and(truthy));
-        let (conversation, message) =
-            scram::Conversation::start(id, name, (hash, credentials), &first, skip);
+        let (conversation, message) = scram::Conversation::start(id, name, (hash, credentials), &first, skip);
         self.session.conversation = Some(Conversation::Scram(conversation));
         Ok(doc! { "conversationId": id, "done": false, "payload": binary(message) })
     }

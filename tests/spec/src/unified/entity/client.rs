@@ -282,7 +282,8 @@ mod tests {
 
     #[test]
     fn a_client_of_oidc_has_a_callback_and_no_password() {
-        let overrides = doc! { "authMechanism": "MONGODB-OIDC", "authMechanismProperties": { "$$placeholder": 1 } };
+        let overrides =
+            doc! { "authMechanism": "MONGODB-OIDC", "authMechanismProperties": { "$$placeholder": 1 } };
         let options = parse("mongodb://spec:tests@a:1/?retryWrites=true", &overrides).expect("options");
         let credential = options.credential.expect("a credential");
         assert!(!credential.has_password() && credential.username.is_none());
