@@ -18,7 +18,10 @@ use crate::{
         auth::{Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step, parse_reply},
         command::CommandBuilder,
     },
-    types::deadline::{Deadline, Elapsed},
+    types::{
+        deadline::{Deadline, Elapsed},
+        variables::SharedVariables,
+    },
 };
 
 /// The time limit of a callback in the machine flow of OIDC, without `timeoutMS`.
@@ -38,7 +41,7 @@ pub struct LoginSettings {
 #[derive(Clone)]
 pub struct LoginEnvironment {
     /// The environment variables.
-    pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variables: SharedVariables,
     /// Where metadata services are.
     pub services: MetadataServices,
     /// Credentials of web identities, ECS and EC2.

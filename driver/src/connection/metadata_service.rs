@@ -1,6 +1,8 @@
 //! Requests to the metadata services of cloud machines: plain HTTP to an address that only the machine itself reaches.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+use std::time::Duration;
 
 use super::http::{Request, Url, send};
 use crate::types::deadline::Deadline;
@@ -10,6 +12,7 @@ const MAX_RESPONSE: usize = 1 << 20;
 /// The maximum length of the body of an error, in characters.
 const MAX_SHOWN: usize = 1000;
 /// The time limit of a response ("Obtaining an Access Token for Azure Key Vault", "EC2 endpoint").
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
 pub(crate) const METADATA_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where the services are: `http://host[:port]`. Tests replace them.

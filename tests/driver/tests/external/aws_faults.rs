@@ -129,8 +129,11 @@ fn nonce_of(request: &Request) -> Vec<u8> {
     }
 }
 
+/// Makes the first message of the server from the nonce of the client.
+type Message = fn(Vec<u8>) -> Document;
+
 /// The failure against a server whose first message is made from the nonce of the client.
-async fn failure_with(message: fn(Vec<u8>) -> Document, done: bool) -> AuthenticationFailure {
+async fn failure_with(message: Message, done: bool) -> AuthenticationFailure {
     let server = ScriptedServer::start(doc! {}, move |request: &Request| match request.name() {
         "saslStart" => {
             let message = marula_driver::bson::to_vec(&message(nonce_of(request))).expect("a message");
@@ -146,8 +149,9 @@ async fn failure_with(message: fn(Vec<u8>) -> Document, done: bool) -> Authentic
     .await;
     let variables = environment([("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", SECRET)]);
     let uri = server.uri("authMechanism=MONGODB-AWS&retryReads=false");
-    let client = variables.client(ClientOptions::parse(&uri).unwrap()).unwrap();
-    failure(&find(&client).await.unwrap_err()).clone()
+    let options = ClientOptions::parse(&uri).expect("a connection string");
+    let client = variables.client(options).expect("a client");
+    failure(&find(&client).await.expect_err("a violation")).clone()
 }
 
 /// A server nonce that begins with that of the client.
@@ -158,7 +162,7 @@ fn longer(mut nonce: Vec<u8>) -> Binary {
 
 #[tokio::test]
 async fn a_server_with_a_wrong_nonce_or_host_is_rejected() {
-    let cases: [(fn(Vec<u8>) -> Document, bool, &str); 9] = [
+    let cases: [(Message, bool, &str); 9] = [
         (
             |_| doc! { "s": binary(&[0; 64]), "h": "sts.amazonaws.com" },
             false,

@@ -110,10 +110,11 @@ async fn failure_with(
         _ => Answer::Success,
     })
     .await;
-    let mut options = ClientOptions::parse(&server.uri("retryReads=false")).unwrap();
+    let uri = server.uri("retryReads=false");
+    let mut options = ClientOptions::parse(&uri).expect("a connection string");
     options.credential = Some(credential);
-    let client = Client::with_options(options).unwrap();
-    failure(&find(&client).await.unwrap_err()).clone()
+    let client = Client::with_options(options).expect("a client");
+    failure(&find(&client).await.expect_err("a violation")).clone()
 }
 
 #[tokio::test]

@@ -398,7 +398,10 @@ fn aws_signs_the_nonce_of_the_server() {
     assert_eq!(first.get_binary_generic("r").unwrap().as_slice(), NONCE);
     assert_eq!(first.get_i32("p").unwrap(), 110);
     let shown = format!("{awaiting:?}");
-    assert!(!shown.contains("secret-key") && !shown.contains("session\""), "{shown}");
+    assert!(
+        !shown.contains("secret-key") && !shown.contains("session\""),
+        "{shown}"
+    );
     let mut nonce = NONCE.to_vec();
     nonce.resize(64, 9);
     let nonce = crate::bson::Binary {
@@ -409,7 +412,12 @@ fn aws_signs_the_nonce_of_the_server() {
     let (next, awaiting) = sent(step);
     let second = message(&next);
     assert_eq!(second.get_str("d").unwrap(), "20200101T000000Z");
-    assert!(second.get_str("a").unwrap().starts_with("AWS4-HMAC-SHA256 Credential=AKID/20200101/"));
+    assert!(
+        second
+            .get_str("a")
+            .unwrap()
+            .starts_with("AWS4-HMAC-SHA256 Credential=AKID/20200101/")
+    );
     assert_eq!(second.get_str("t").unwrap(), "session");
     let done = awaiting.handle_reply(&reply_with(&doc! {}, true));
     assert!(matches!(done, Ok(Step::Done)));

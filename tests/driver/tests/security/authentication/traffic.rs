@@ -138,7 +138,9 @@ async fn authentication_commands_have_the_api_version() {
 
 #[tokio::test]
 async fn an_unsupported_mechanism_is_rejected_by_name() {
-    let error = Client::connect("mongodb://u@h/?authMechanism=GSSAPI").await.unwrap_err();
+    let error = Client::connect("mongodb://u@h/?authMechanism=GSSAPI")
+        .await
+        .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
     assert!(error.to_string().contains("GSSAPI"), "{error}");
 }
