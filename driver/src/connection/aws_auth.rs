@@ -16,6 +16,7 @@ use super::{
     http::{Request, Response, Url, send, send_over_tls},
     login::LoginEnvironment,
     metadata_service::{METADATA_TIME_LIMIT, percent_encoded, shortened},
+    source_error::{SourceError, read_file},
     tls::TlsConfig,
 };
 use crate::{
@@ -114,8 +115,8 @@ impl AwsSource {
     }
 
     /// The credentials of the first source that has them. No lock is held, so that several
-    /// connections may obtain credentials at the same time. The text of an error contains no secret.
-    pub(super) async fn obtain(&self, deadline: Deadline) -> Result<AwsCredentials, String> {
+    /// connections may obtain credentials at the same time.
+    pub(super) async fn obtain(&self, deadline: Deadline) -> Result<AwsCredentials, SourceError> {
         if let Some(cached) = self.cache.usable() {
             return Ok(cached);
         }
@@ -123,7 +124,10 @@ impl AwsSource {
         let services = &self.environment.services;
         let credentials = if let Some(provider) = &self.provider {
             let provided = provider.provide().await;
-            provided.map_err(|error| format!("the provider of the application failed: {error}"))?
+            provided.map_err(|error| SourceError::Application {
+                what: "the provider of the application",
+                cause: error.to_string(),
+            })?
         } else if let Some(credentials) = from_variables(variable) {
             return Ok(credentials);
         } else if let (Some(file), Some(role)) =
@@ -157,16 +161,9 @@ async fn assume_role(
     role: &str,
     session: &str,
     deadline: Deadline,
-) -> Result<AwsCredentials, String> {
+) -> Result<AwsCredentials, SourceError> {
     const NAME: &str = "the Security Token Service (AssumeRoleWithWebIdentity)";
-    let path = file.clone();
-    let reading = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
-    let token = reading
-        .map_err(|_| "the runtime is ending".to_owned())?
-        .map(Zeroizing::new)
-        .map_err(|error| {
-            format!("the token file {file} (AWS_WEB_IDENTITY_TOKEN_FILE) cannot be read: {error}")
-        })?;
+    let token = Zeroizing::new(read_file(file).await?);
     // The token is part of the target, so errors do not contain it.
     let target = Zeroizing::new(format!(
         "/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",
@@ -175,25 +172,29 @@ async fn assume_role(
         percent_encoded(token.trim())
     ));
     let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
+    let unanswered = |cause: String| SourceError::NoReply { service: NAME, cause };
     let response = match deadline.run(post(service, &target, deadline)).await {
-        Ok(response) => response.map_err(|error| format!("{NAME} did not reply: {error}"))?,
-        Err(_) => return Err(format!("{NAME} did not reply: no answer in time")),
+        Ok(response) => response.map_err(|error| unanswered(error.to_string()))?,
+        Err(_) => return Err(unanswered("no answer in time".to_owned())),
     };
     let body = Zeroizing::new(String::from_utf8_lossy(&response.body).into_owned());
     if response.status != 200 {
-        let (status, body) = (response.status, shortened(&body));
-        return Err(format!("{NAME} replied with status {status}: {body}"));
+        return Err(SourceError::Status {
+            service: NAME,
+            status: response.status,
+            body: shortened(&body).to_owned(),
+        });
     }
-    let response = document(&body)?;
+    let response = document(NAME, &body)?;
     // The service nests the result; the specification does not.
     let nested = response
         .get_document("AssumeRoleWithWebIdentityResponse")
         .and_then(|response| response.get_document("AssumeRoleWithWebIdentityResult"));
     let result = nested.unwrap_or(&response);
-    let found = result
-        .get_document("Credentials")
-        .map_err(|_| format!("the response of {NAME} has no field Credentials"))?;
-    credentials(found, "SessionToken")
+    let field = "Credentials";
+    let found = result.get_document(field);
+    let found = found.map_err(|_| SourceError::NoField { service: NAME, field })?;
+    credentials(NAME, found, "SessionToken")
 }
 
 /// Sends a request without a body to the service, over TLS unless its URL is one of `http`.

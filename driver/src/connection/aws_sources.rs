@@ -8,7 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use zeroize::Zeroizing;
 
-use super::metadata_service::{METADATA_TIME_LIMIT, MetadataServices, fetch};
+use super::{
+    metadata_service::{METADATA_TIME_LIMIT, MetadataServices, fetch},
+    source_error::SourceError,
+};
 use crate::{
     bson::{Document, from_extended_json},
     types::{aws_credentials::AwsCredentials, deadline::Deadline},
@@ -32,36 +35,39 @@ pub(crate) async fn from_ecs(
     services: &MetadataServices,
     path: &str,
     deadline: Deadline,
-) -> Result<AwsCredentials, String> {
+) -> Result<AwsCredentials, SourceError> {
+    const NAME: &str = "the ECS endpoint";
     let url = format!("{}{path}", services.ecs);
-    parse(&request("the ECS endpoint", "GET", &url, &[], deadline).await?)
+    parse(NAME, &request(NAME, "GET", &url, &[], deadline).await?)
 }
 
 /// The credentials of the instance metadata service of EC2, version 2.
 pub(crate) async fn from_ec2(
     services: &MetadataServices,
     deadline: Deadline,
-) -> Result<AwsCredentials, String> {
+) -> Result<AwsCredentials, SourceError> {
     const NAME: &str = "the EC2 metadata service";
     let host = &services.ec2;
     let headers = [("X-aws-ec2-metadata-token-ttl-seconds", EC2_TOKEN)];
     let url = format!("{host}/latest/api/token");
     let token = request(NAME, "PUT", &url, &headers, deadline)
         .await
-        .map_err(|error| format!("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and {error}"))?;
+        .map_err(|error| SourceError::NoAwsSource(Box::new(error)))?;
+    let unexpected = |expected| SourceError::Unexpected {
+        origin: format!("a response of {NAME}"),
+        expected,
+    };
     if !is_word(token.trim()) {
-        return Err(format!("{NAME} replied with something else than a token"));
+        return Err(unexpected("a token"));
     }
     let headers = [("X-aws-ec2-metadata-token", token.trim())];
     let roles = request(NAME, "GET", &format!("{host}{EC2_ROLES}"), &headers, deadline).await?;
     let role = roles.lines().next().unwrap_or_default().trim();
     if !is_word(role) {
-        return Err(format!(
-            "{NAME} replied with something else than the name of a role"
-        ));
+        return Err(unexpected("the name of a role"));
     }
     let url = format!("{host}{EC2_ROLES}{role}");
-    parse(&request(NAME, "GET", &url, &headers, deadline).await?)
+    parse(NAME, &request(NAME, "GET", &url, &headers, deadline).await?)
 }
 
 /// Whether the text can be part of a request.
@@ -70,43 +76,58 @@ fn is_word(text: &str) -> bool {
 }
 
 async fn request(
-    name: &str,
+    service: &'static str,
     method: &str,
     url: &str,
     headers: &[(&str, &str)],
     deadline: Deadline,
-) -> Result<Zeroizing<String>, String> {
+) -> Result<Zeroizing<String>, SourceError> {
     let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-    fetch(name, method, url, headers, deadline)
+    fetch(service, method, url, headers, deadline)
         .await
         .map(Zeroizing::new)
 }
 
 /// The credentials in a response of ECS or EC2.
-fn parse(body: &str) -> Result<AwsCredentials, String> {
-    credentials(&document(body)?, "Token")
+fn parse(service: &'static str, body: &str) -> Result<AwsCredentials, SourceError> {
+    credentials(service, &document(service, body)?, "Token")
 }
 
 /// The response is not part of an error: it may contain a secret.
-pub(super) fn document(body: &str) -> Result<Document, String> {
-    from_extended_json(body).map_err(|_| "the response is not a JSON document".to_owned())
+pub(super) fn document(service: &'static str, body: &str) -> Result<Document, SourceError> {
+    from_extended_json(body).map_err(|_| SourceError::NotJson(service))
 }
 
 /// The credentials in a response, whose session token has this name.
-pub(super) fn credentials(response: &Document, token: &str) -> Result<AwsCredentials, String> {
-    let field = |name: &str| {
-        let text = response.get_str(name).ok().filter(|text| !text.is_empty());
-        text.ok_or_else(|| format!("the response has no field {name}"))
+pub(super) fn credentials(
+    service: &'static str,
+    response: &Document,
+    token: &'static str,
+) -> Result<AwsCredentials, SourceError> {
+    let field = |field: &'static str| {
+        let text = response.get_str(field).ok().filter(|text| !text.is_empty());
+        text.ok_or(SourceError::NoField { service, field })
     };
     let mut credentials = AwsCredentials::new(field("AccessKeyId")?, field("SecretAccessKey")?);
     if let Ok(token) = field(token) {
         credentials = credentials.with_session_token(token);
     }
-    #[cfg(feature = "aws-auth")]
-    {
-        credentials.expiration = expiration(response);
+    Ok(expiring(credentials, response))
+}
+
+/// Adds `Expiration` of the response.
+#[cfg(feature = "aws-auth")]
+fn expiring(credentials: AwsCredentials, response: &Document) -> AwsCredentials {
+    AwsCredentials {
+        expiration: expiration(response),
+        ..credentials
     }
-    Ok(credentials)
+}
+
+/// In-use encryption obtains credentials for each request.
+#[cfg(not(feature = "aws-auth"))]
+fn expiring(credentials: AwsCredentials, _: &Document) -> AwsCredentials {
+    credentials
 }
 
 /// `Expiration`: a date, or a number of seconds since the Unix epoch.
@@ -132,7 +153,7 @@ mod tests {
     fn the_expiration_is_a_date_or_a_number_of_seconds() {
         let at = |text: &str| {
             let body = format!(r#"{{"AccessKeyId":"a","SecretAccessKey":"b","Expiration":{text}}}"#);
-            let expiration = parse(&body).unwrap().expiration?;
+            let expiration = parse("the service", &body).unwrap().expiration?;
             Some(
                 expiration
                     .duration_since(SystemTime::UNIX_EPOCH)
@@ -155,7 +176,7 @@ mod tests {
             (r#"{"AccessKeyId":"hunter2"}"#, "SecretAccessKey"),
             (r#"{"AccessKeyId":"","SecretAccessKey":"hunter2"}"#, "AccessKeyId"),
         ] {
-            let error = parse(body).unwrap_err();
+            let error = parse("the service", body).unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains("hunter2"), "{error}");
         }
     }

@@ -290,9 +290,7 @@ impl Connection {
                     // Boxed: large, and not needed by other mechanisms.
                     let obtaining = Box::pin(tokens.obtain(request, limits.of_machine()));
                     let token = obtaining.await.map_err(|missing| match missing {
-                        Missing::Failed(why) => {
-                            settings.error(AuthenticationFailure::Credentials(why)).into()
-                        }
+                        Missing::Failed(cause) => settings.no_credentials(&cause).into(),
                         Missing::Elapsed => limits.no_token(settings),
                     })?;
                     limits.exclude(flow, began.elapsed());
@@ -305,8 +303,8 @@ impl Connection {
                     };
                     let obtaining = Box::pin(source.obtain(deadline));
                     let credentials = deadline.run(obtaining).await?;
-                    let failed = |why| settings.error(AuthenticationFailure::Credentials(why));
-                    awaiting.handle_credentials(credentials.map_err(failed)?, super::aws_auth::now())
+                    let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;
+                    awaiting.handle_credentials(credentials, super::aws_auth::now())
                 }
             };
         }
@@ -342,7 +340,7 @@ impl LoginLimits {
             return Unfinished::Elapsed;
         }
         let why = format!("no access token was obtained within {MACHINE_TIME_LIMIT:?}");
-        settings.error(AuthenticationFailure::Credentials(why)).into()
+        settings.no_credentials(&why).into()
     }
 
     /// Excludes the time that obtaining a token took, unless it counts for `timeoutMS`.
@@ -354,9 +352,13 @@ impl LoginLimits {
 }
 
 impl LoginSettings {
+    fn no_credentials(&self, cause: &dyn fmt::Display) -> Error {
+        self.error(AuthenticationFailure::Credentials(cause.to_string()))
+    }
+
     fn no_source(&self) -> Unfinished {
-        let why = "the client has no source of credentials".to_owned();
-        self.error(AuthenticationFailure::Credentials(why)).into()
+        self.no_credentials(&"the client has no source of credentials")
+            .into()
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 #[cfg(any(feature = "aws-auth", feature = "encryption"))]
 use std::time::Duration;
 
-use super::http::{Request, Url, send};
+use super::{
+    http::{Request, Url, send},
+    source_error::SourceError,
+};
 use crate::types::deadline::Deadline;
 
 /// The maximum size of a response, in bytes.
@@ -42,38 +45,39 @@ impl Default for MetadataServices {
     }
 }
 
-/// Sends a request without a body to the service `name`, until the deadline, and returns the body of
-/// a response with status 200. Dropping the future closes the socket.
+/// Sends a request without a body to the service, until the deadline, and returns the body of a
+/// response with status 200. Dropping the future closes the socket.
 ///
 /// # Errors
 /// The service cannot be reached, does not reply before the deadline, its response is malformed, or
-/// has another status. The text then contains the body.
+/// has another status. The error then contains the body.
 pub(crate) async fn fetch(
-    name: &str,
+    service: &'static str,
     method: &str,
     url: &str,
     headers: &[(&str, &str)],
     deadline: Deadline,
-) -> Result<String, String> {
-    let target = Url::parse(url).ok_or_else(|| format!("{url} is not an http:// URL"))?;
+) -> Result<String, SourceError> {
+    let target = Url::parse(url).ok_or_else(|| SourceError::InvalidUrl(url.to_owned()))?;
     let request = Request {
         method,
         url: &target,
         headers,
         body: b"",
     };
-    let unanswered = |why: &dyn std::fmt::Display| format!("{name} at {url} did not reply: {why}");
+    let unanswered = |cause: String| SourceError::NoReply { service, cause };
     let response = match deadline.run(send(&request, MAX_RESPONSE)).await {
-        Ok(response) => response.map_err(|error| unanswered(&error))?,
-        Err(_) => return Err(unanswered(&"no answer in time")),
+        Ok(response) => response.map_err(|error| unanswered(format!("{error} ({target})")))?,
+        Err(_) => return Err(unanswered(format!("no answer in time ({target})"))),
     };
     let body = String::from_utf8_lossy(&response.body).into_owned();
     match response.status {
         200 => Ok(body),
-        status => Err(format!(
-            "{name} replied to {method} {url} with status {status}: {}",
-            shortened(&body)
-        )),
+        status => Err(SourceError::Status {
+            service,
+            status,
+            body: shortened(&body).to_owned(),
+        }),
     }
 }
 

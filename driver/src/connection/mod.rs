@@ -40,6 +40,7 @@ mod resolver;
 #[path = "resolver_off.rs"]
 mod resolver;
 mod socks5;
+mod source_error;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;

@@ -230,6 +230,17 @@ impl Credential {
         self
     }
 
+    #[cfg(feature = "aws-auth")]
+    pub(super) fn has_aws_credential_provider(&self) -> bool {
+        self.aws_credential_provider.is_some()
+    }
+
+    #[cfg(not(feature = "aws-auth"))]
+    #[expect(clippy::unused_self, reason = "the twin reads a field")]
+    pub(super) fn has_aws_credential_provider(&self) -> bool {
+        false
+    }
+
     pub(crate) fn set_password(&mut self, password: Secret) {
         self.password = Some(password);
     }

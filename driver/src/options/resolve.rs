@@ -239,10 +239,7 @@ fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Re
 /// Rejects callbacks and providers of other mechanisms.
 fn check_owner(credential: &Credential) -> std::result::Result<(), CredentialError> {
     let callback = credential.oidc_callback.is_some() || credential.oidc_human_callback.is_some();
-    #[cfg(feature = "aws-auth")]
-    let provider = credential.aws_credential_provider.is_some();
-    #[cfg(not(feature = "aws-auth"))]
-    let provider = false;
+    let provider = credential.has_aws_credential_provider();
     for (part, is_given, owner) in [
         ("a callback of OIDC", callback, AuthMechanism::MongoDbOidc),
         (

@@ -116,6 +116,7 @@ impl OnDemandCredentials {
             Some(path) => from_ecs(&self.services, &path, deadline).await,
             None => from_ec2(&self.services, deadline).await,
         }
+        .map_err(|error| error.to_string())
     }
 
     /// "Obtaining GCP Credentials"
@@ -158,7 +159,7 @@ impl OnDemandCredentials {
 
     async fn get(
         &self,
-        name: &str,
+        name: &'static str,
         url: &str,
         headers: &[(&str, &str)],
         deadline: Deadline,
@@ -167,6 +168,7 @@ impl OnDemandCredentials {
         fetch(name, "GET", url, headers, deadline)
             .await
             .map(Zeroizing::new)
+            .map_err(|error| error.to_string())
     }
 }
 

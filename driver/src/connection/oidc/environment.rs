@@ -3,13 +3,12 @@
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
-use std::path::PathBuf;
-
 use crate::{
     bson::from_extended_json,
     connection::{
         login::LoginEnvironment,
         metadata_service::{fetch, percent_encoded},
+        source_error::{SourceError, read_file},
     },
     options::Credential,
     types::{deadline::Deadline, secret::Secret},
@@ -50,17 +49,17 @@ impl TokenEnvironment {
         })
     }
 
-    /// Obtains a token. The text of an error contains no token.
+    /// Obtains a token.
     pub(super) async fn token(
         &self,
         environment: &LoginEnvironment,
         deadline: Deadline,
-    ) -> Result<Secret, String> {
+    ) -> Result<Secret, SourceError> {
         let variable = |name: &str| (environment.variables)(name);
         match self {
             Self::Test => {
                 let path = variable("OIDC_TOKEN_FILE");
-                read(path.ok_or("the environment variable OIDC_TOKEN_FILE is not set")?).await
+                read(path.ok_or(SourceError::NoVariable("OIDC_TOKEN_FILE"))?).await
             }
             Self::K8s => {
                 let path = variable("AZURE_FEDERATED_TOKEN_FILE")
@@ -78,44 +77,39 @@ impl TokenEnvironment {
                     url.push_str("&client_id=");
                     url.push_str(&percent_encoded(id));
                 }
-                let name = "the Azure Instance Metadata Service";
+                let service = "the Azure Instance Metadata Service";
                 let headers = [("Accept", "application/json"), ("Metadata", "true")];
-                let body = fetch(name, "GET", &url, &headers, deadline).await?;
+                let body = fetch(service, "GET", &url, &headers, deadline).await?;
                 // The body may contain a token, and is not part of the error.
-                let response = from_extended_json(&body)
-                    .map_err(|_| format!("the response of {name} is not a JSON document"))?;
+                let response = from_extended_json(&body).map_err(|_| SourceError::NotJson(service))?;
+                let field = "access_token";
                 let token = response
-                    .get_str("access_token")
-                    .map_err(|_| format!("the response of {name} has no field access_token"))?;
-                checked(token, name)
+                    .get_str(field)
+                    .map_err(|_| SourceError::NoField { service, field })?;
+                checked(token, service)
             }
             Self::Gcp { resource } => {
                 let url = format!("{}{GCP}{}", environment.services.gcp, percent_encoded(resource));
-                let name = "the metadata server of Google Cloud";
+                let service = "the metadata server of Google Cloud";
                 let headers = [("Metadata-Flavor", "Google")];
-                checked(&fetch(name, "GET", &url, &headers, deadline).await?, name)
+                checked(&fetch(service, "GET", &url, &headers, deadline).await?, service)
             }
         }
     }
 }
 
-async fn read(path: String) -> Result<Secret, String> {
-    let file = PathBuf::from(&path);
-    let reading = tokio::task::spawn_blocking(move || std::fs::read_to_string(file)).await;
-    let text = reading
-        .map_err(|_| "the runtime is ending".to_owned())?
-        .map_err(|error| format!("the token file {path} cannot be read: {error}"))?;
-    checked(&text, &format!("the file {path}"))
+async fn read(path: String) -> Result<Secret, SourceError> {
+    checked(&read_file(path.clone()).await?, &format!("the file {path}"))
 }
 
 /// A token is one word of visible characters: anything else, such as a page of HTML, is an error.
-fn checked(text: &str, origin: &str) -> Result<Secret, String> {
+fn checked(text: &str, origin: &str) -> Result<Secret, SourceError> {
     let token = text.trim();
-    if token.is_empty() {
-        return Err(format!("the token of {origin} is empty"));
-    }
-    if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("{origin} contains something else than a token"));
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(SourceError::Unexpected {
+            origin: origin.to_owned(),
+            expected: "a token",
+        });
     }
     Ok(Secret::new(token))
 }

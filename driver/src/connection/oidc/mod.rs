@@ -13,7 +13,7 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-use super::login::LoginEnvironment;
+use super::{login::LoginEnvironment, source_error::SourceError};
 use crate::{
     ServerAddress,
     options::{Credential, DEFAULT_ALLOWED_HOSTS, OidcCallback, OidcCallbackParams, OidcCredential},
@@ -56,8 +56,7 @@ struct Stored {
 pub(super) enum Missing {
     /// The time limit expired.
     Elapsed,
-    /// The text contains no token.
-    Failed(String),
+    Failed(SourceError),
 }
 
 type Result<T> = std::result::Result<T, Missing>;
@@ -197,9 +196,7 @@ impl OidcTokens {
         let params = OidcCallbackParams::new(HUMAN_TIME_LIMIT, username, idp_info.clone(), refresh);
         let deadline = Deadline::after(Some(HUMAN_TIME_LIMIT));
         let credential = deadline.run(call(callback, params)).await;
-        let credential = credential.map_err(|_| {
-            Missing::Failed("the callback did not return an access token within 5 minutes".to_owned())
-        })??;
+        let credential = credential.map_err(|_| Missing::Failed(SourceError::NoPerson))??;
         *self.stored() = Stored {
             access: Some(credential.access_token.clone()),
             refresh: credential.refresh_token,
@@ -231,12 +228,15 @@ async fn keep_interval(last_call: &mut Option<Instant>) {
 }
 
 async fn call(callback: &OidcCallback, params: OidcCallbackParams) -> Result<OidcCredential> {
-    let credential = callback.call(params).await;
-    let credential = credential.map_err(|error| Missing::Failed(format!("the callback failed: {error}")))?;
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Missing::Failed(SourceError::Application {
+            what: "the callback",
+            cause: error.to_string(),
+        })
+    };
+    let credential = callback.call(params).await.map_err(failed)?;
     if credential.access_token.expose().is_empty() {
-        return Err(Missing::Failed(
-            "the callback returned an empty access token".to_owned(),
-        ));
+        return Err(Missing::Failed(SourceError::EmptyToken));
     }
     Ok(credential)
 }

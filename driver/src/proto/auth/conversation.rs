@@ -10,7 +10,7 @@ use super::{
 };
 use super::{
     mechanism::{Mechanism, ScramHash},
-    oidc::{OidcFlow, Progress, Token, TokenRequest, parse_idp_info, principal_payload, token_payload},
+    oidc::{IdpInfo, OidcFlow, Progress, Token, TokenRequest, principal_payload, token_payload},
     reply::SaslReply,
     request::{Content, Request},
     scram::{ClientFinal, ClientFirst, SaltedKeys, ScramParameters, ServerFirst},
@@ -215,7 +215,7 @@ impl Awaiting {
                     conversation: Some(conversation),
                 };
                 Ok(Step::Token(
-                    TokenRequest::Ask(parse_idp_info(&payload)?),
+                    TokenRequest::Ask(IdpInfo::parse(&payload)?),
                     awaiting,
                 ))
             }

@@ -35,14 +35,37 @@ pub struct IdpInfo {
     pub request_scopes: Option<Vec<String>>,
 }
 
-#[cfg(test)]
 impl IdpInfo {
-    pub(crate) fn example() -> Self {
-        Self {
-            issuer: "https://idp.example.com".to_owned(),
-            client_id: None,
-            request_scopes: None,
-        }
+    /// Parses the reply to the first message of the human flow.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, AuthenticationFailure> {
+        let invalid = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
+        let malformed = |_| invalid("the server's description of the identity provider is malformed");
+        let text = |name| {
+            let found = find_element(payload, name).map_err(malformed)?;
+            let value = found
+                .map(|element| element.value)
+                .filter(|value| !value.is_null());
+            value.map(|value| value.str()).transpose().map_err(malformed)
+        };
+        let issuer =
+            text("issuer")?.ok_or_else(|| invalid("the server names no identity provider (issuer)"))?;
+        let scopes = find_element(payload, "requestScopes").map_err(malformed)?;
+        let scopes = scopes
+            .map(|element| element.value)
+            .filter(|value| !value.is_null());
+        let request_scopes = match scopes {
+            Some(array) => {
+                let names = array.array().map_err(malformed)?;
+                let names = names.map(|name| name?.value.str().map(str::to_owned));
+                Some(names.collect::<Result<Vec<_>, _>>().map_err(malformed)?)
+            }
+            None => None,
+        };
+        Ok(Self {
+            issuer: issuer.to_owned(),
+            client_id: text("clientId")?.map(str::to_owned),
+            request_scopes,
+        })
     }
 }
 
@@ -125,37 +148,6 @@ fn payload(write: impl FnOnce(&mut DocumentWriter<'_>)) -> Vec<u8> {
     bytes
 }
 
-/// Parses the reply to the first message of the human flow.
-pub(super) fn parse_idp_info(payload: &[u8]) -> Result<IdpInfo, AuthenticationFailure> {
-    let invalid = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
-    let malformed = |_| invalid("the server's description of the identity provider is malformed");
-    let text = |name| {
-        let found = find_element(payload, name).map_err(malformed)?;
-        let value = found
-            .map(|element| element.value)
-            .filter(|value| !value.is_null());
-        value.map(|value| value.str()).transpose().map_err(malformed)
-    };
-    let issuer = text("issuer")?.ok_or_else(|| invalid("the server names no identity provider (issuer)"))?;
-    let scopes = find_element(payload, "requestScopes").map_err(malformed)?;
-    let scopes = scopes
-        .map(|element| element.value)
-        .filter(|value| !value.is_null());
-    let request_scopes = match scopes {
-        Some(array) => {
-            let names = array.array().map_err(malformed)?;
-            let names = names.map(|name| name?.value.str().map(str::to_owned));
-            Some(names.collect::<Result<Vec<_>, _>>().map_err(malformed)?)
-        }
-        None => None,
-    };
-    Ok(IdpInfo {
-        issuer: issuer.to_owned(),
-        client_id: text("clientId")?.map(str::to_owned),
-        request_scopes,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use base64::engine::{Engine as _, general_purpose::STANDARD};
@@ -183,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_description_of_the_identity_provider_is_parsed() {
-        let parse = |document| parse_idp_info(&to_vec(&document).unwrap());
+        let parse = |document| IdpInfo::parse(&to_vec(&document).unwrap());
         let info =
             parse(doc! { "issuer": "https://a", "clientId": "b", "requestScopes": ["c", "d"] }).unwrap();
         assert_eq!(
@@ -203,7 +195,7 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
         for bytes in [&b""[..], b"\x05\0\0\0", b"\x09\0\0\0\x02a"] {
-            assert!(parse_idp_info(bytes).is_err(), "{bytes:?}");
+            assert!(IdpInfo::parse(bytes).is_err(), "{bytes:?}");
         }
     }
 

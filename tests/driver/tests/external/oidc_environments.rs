@@ -155,11 +155,11 @@ async fn responses_other_than_a_token_are_errors() {
         (
             AZURE,
             HttpAnswer::from((200, r#"{"access_token":""}"#)),
-            "is empty",
+            "something else than a token",
         ),
         (AZURE, HttpAnswer::from((302, HTML)), "status 302"),
         (GCP, HttpAnswer::from((200, HTML)), "something else than a token"),
-        (GCP, HttpAnswer::from((200, "")), "is empty"),
+        (GCP, HttpAnswer::from((200, "")), "something else than a token"),
         (GCP, HttpAnswer::from((503, "try later")), "status 503: try later"),
         (
             GCP,
