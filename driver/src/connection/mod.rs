@@ -68,7 +68,7 @@ use crate::{
     },
     types::{deadline::Deadline, secret::Secret, server_api::ServerApi},
 };
-#[cfg(feature = "aws-auth")]
+#[cfg(all(feature = "aws-auth", feature = "internals"))]
 pub use aws_auth::AwsCache;
 #[cfg(feature = "encryption")]
 pub(crate) use aws_sources::{from_ec2, from_ecs, from_variables};

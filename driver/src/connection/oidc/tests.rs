@@ -19,7 +19,7 @@ fn environment(variables: &'static [(&'static str, &'static str)]) -> LoginEnvir
         }),
         services: MetadataServices::default(),
         #[cfg(feature = "aws-auth")]
-        aws_cache: crate::connection::AwsCache::empty(),
+        aws_cache: crate::connection::aws_auth::AwsCache::empty(),
     }
 }
 
