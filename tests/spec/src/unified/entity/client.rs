@@ -24,6 +24,10 @@ use crate::unified::{
 /// The minimum of `heartbeatFrequencyMS`.
 const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
 
+/// Why the tests of `MONGODB-OIDC` do not run behind load balancers.
+const OIDC_FAIL_POINTS: &str =
+    "the file sets fail points on one mongos, and its client uses the load balancer in front of two";
+
 /// A client with its recorded events and log messages.
 #[derive(Debug)]
 pub(crate) struct ClientEntity {
@@ -41,6 +45,9 @@ pub(crate) struct ClientEntity {
 pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
     let uri = base_uri(run, entity)?;
     let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
+    if run.topology == Topology::LoadBalanced && overrides.values().any(is_placeholder) {
+        return Err(Stop::Skipped(OIDC_FAIL_POINTS.to_owned()));
+    }
     let mut options = parse(&uri, &overrides)?;
     let sets_heartbeat = |name: &String| name.eq_ignore_ascii_case("heartbeatFrequencyMS");
     if run.expects_failures && !overrides.keys().any(sets_heartbeat) {
