@@ -52,6 +52,8 @@ impl Environment {
             services: MetadataServices::default(),
             #[cfg(feature = "aws-auth")]
             aws_cache: Default::default(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: Default::default(),
         }
     }
 

@@ -47,6 +47,9 @@ pub struct Environment {
     /// The cached credentials of `MONGODB-AWS`. Default: those of the process.
     #[cfg(feature = "aws-auth")]
     pub aws_cache: crate::connection::AwsCache,
+    /// How connections to the Security Token Service are encrypted.
+    #[cfg(feature = "aws-auth")]
+    pub sts_tls: crate::options::TlsOptions,
 }
 
 impl Default for Environment {
@@ -60,6 +63,8 @@ impl Default for Environment {
             services: MetadataServices::default(),
             #[cfg(feature = "aws-auth")]
             aws_cache: Default::default(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: Default::default(),
         }
     }
 }
@@ -95,6 +100,8 @@ impl Environment {
             services: self.services.clone(),
             #[cfg(feature = "aws-auth")]
             aws_cache: self.aws_cache.clone(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: self.sts_tls.clone(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::{
     fmt, io,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -20,7 +20,7 @@ use super::{
     tls::TlsConfig,
 };
 use crate::{
-    options::{AwsCredentialProvider, Credential, TlsOptions},
+    options::{AwsCredentialProvider, Credential},
     types::{aws_credentials::AwsCredentials, deadline::Deadline},
 };
 
@@ -93,6 +93,8 @@ pub(super) struct AwsSource {
     environment: LoginEnvironment,
     /// That of the client if it has a provider, and that of the process otherwise.
     cache: AwsCache,
+    /// Created when it is needed: it reads the certificates of the system.
+    tls: OnceLock<TlsConfig>,
 }
 
 impl AwsSource {
@@ -106,6 +108,7 @@ impl AwsSource {
             provider,
             environment,
             cache,
+            tls: OnceLock::new(),
         }
     }
 
@@ -135,7 +138,7 @@ impl AwsSource {
         {
             let session = variable("AWS_ROLE_SESSION_NAME");
             let session = session.as_deref().unwrap_or(SESSION_NAME);
-            assume_role(&services.sts, file, &role, session, deadline).await?
+            self.assume_role(file, &role, session, deadline).await?
         } else if let Some(path) = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
             from_ecs(services, &path, deadline).await?
         } else {
@@ -146,79 +149,88 @@ impl AwsSource {
         }
         Ok(credentials)
     }
+
+    /// `AssumeRoleWithWebIdentity` of the Security Token Service.
+    async fn assume_role(
+        &self,
+        file: String,
+        role: &str,
+        session: &str,
+        deadline: Deadline,
+    ) -> Result<AwsCredentials, SourceError> {
+        const NAME: &str = "the Security Token Service (AssumeRoleWithWebIdentity)";
+        let token = Zeroizing::new(read_file(file).await?);
+        // The token is part of the target, so errors do not contain it.
+        let target = Zeroizing::new(format!(
+            "/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",
+            percent_encoded(session),
+            percent_encoded(role),
+            percent_encoded(token.trim())
+        ));
+        let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
+        let unanswered = |cause: String| SourceError::NoReply { service: NAME, cause };
+        let response = match deadline.run(self.post(&target, deadline)).await {
+            Ok(response) => response.map_err(|error| unanswered(error.to_string()))?,
+            Err(_) => return Err(unanswered("no answer in time".to_owned())),
+        };
+        let body = Zeroizing::new(String::from_utf8_lossy(&response.body).into_owned());
+        if response.status != 200 {
+            return Err(SourceError::Status {
+                service: NAME,
+                status: response.status,
+                body: shortened(&body).to_owned(),
+            });
+        }
+        let response = document(NAME, &body)?;
+        // The service nests the result; the specification does not.
+        let nested = response
+            .get_document("AssumeRoleWithWebIdentityResponse")
+            .and_then(|response| response.get_document("AssumeRoleWithWebIdentityResult"));
+        let result = nested.unwrap_or(&response);
+        let field = "Credentials";
+        let found = result.get_document(field);
+        let found = found.map_err(|_| SourceError::NoField { service: NAME, field })?;
+        credentials(NAME, found, "SessionToken")
+    }
+
+    /// Sends a request without a body to the service, over TLS unless its URL is one of `http`.
+    async fn post(&self, target: &str, deadline: Deadline) -> io::Result<Response> {
+        let service = &self.environment.services.sts;
+        let (authority, is_encrypted) = match service.strip_prefix("https://") {
+            Some(authority) => (authority, true),
+            None => (service.strip_prefix("http://").unwrap_or(service), false),
+        };
+        let url = format!("http://{authority}{target}");
+        let mut url = Url::parse(&url).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "the URL of the service is invalid")
+        })?;
+        if is_encrypted && url.port == 80 {
+            url.port = 443;
+        }
+        let request = Request {
+            method: "POST",
+            url: &url,
+            headers: &[("Accept", "application/json")],
+            body: b"",
+        };
+        if is_encrypted {
+            send_over_tls(&request, self.tls()?, MAX_RESPONSE, deadline).await
+        } else {
+            send(&request, MAX_RESPONSE).await
+        }
+    }
+
+    fn tls(&self) -> io::Result<&TlsConfig> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls);
+        }
+        let tls = TlsConfig::new(&self.environment.sts_tls).map_err(io::Error::other)?;
+        Ok(self.tls.get_or_init(|| tls))
+    }
 }
 
 impl fmt::Debug for AwsSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AwsSource")
-    }
-}
-
-/// `AssumeRoleWithWebIdentity` of the Security Token Service.
-async fn assume_role(
-    service: &str,
-    file: String,
-    role: &str,
-    session: &str,
-    deadline: Deadline,
-) -> Result<AwsCredentials, SourceError> {
-    const NAME: &str = "the Security Token Service (AssumeRoleWithWebIdentity)";
-    let token = Zeroizing::new(read_file(file).await?);
-    // The token is part of the target, so errors do not contain it.
-    let target = Zeroizing::new(format!(
-        "/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",
-        percent_encoded(session),
-        percent_encoded(role),
-        percent_encoded(token.trim())
-    ));
-    let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-    let unanswered = |cause: String| SourceError::NoReply { service: NAME, cause };
-    let response = match deadline.run(post(service, &target, deadline)).await {
-        Ok(response) => response.map_err(|error| unanswered(error.to_string()))?,
-        Err(_) => return Err(unanswered("no answer in time".to_owned())),
-    };
-    let body = Zeroizing::new(String::from_utf8_lossy(&response.body).into_owned());
-    if response.status != 200 {
-        return Err(SourceError::Status {
-            service: NAME,
-            status: response.status,
-            body: shortened(&body).to_owned(),
-        });
-    }
-    let response = document(NAME, &body)?;
-    // The service nests the result; the specification does not.
-    let nested = response
-        .get_document("AssumeRoleWithWebIdentityResponse")
-        .and_then(|response| response.get_document("AssumeRoleWithWebIdentityResult"));
-    let result = nested.unwrap_or(&response);
-    let field = "Credentials";
-    let found = result.get_document(field);
-    let found = found.map_err(|_| SourceError::NoField { service: NAME, field })?;
-    credentials(NAME, found, "SessionToken")
-}
-
-/// Sends a request without a body to the service, over TLS unless its URL is one of `http`.
-async fn post(service: &str, target: &str, deadline: Deadline) -> io::Result<Response> {
-    let (authority, is_encrypted) = match service.strip_prefix("https://") {
-        Some(authority) => (authority, true),
-        None => (service.strip_prefix("http://").unwrap_or(service), false),
-    };
-    let url = format!("http://{authority}{target}");
-    let mut url = Url::parse(&url)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL of the service is invalid"))?;
-    if is_encrypted && url.port == 80 {
-        url.port = 443;
-    }
-    let request = Request {
-        method: "POST",
-        url: &url,
-        headers: &[("Accept", "application/json")],
-        body: b"",
-    };
-    if is_encrypted {
-        let tls = TlsConfig::new(&TlsOptions::default()).map_err(io::Error::other)?;
-        send_over_tls(&request, &tls, MAX_RESPONSE, deadline).await
-    } else {
-        send(&request, MAX_RESPONSE).await
     }
 }

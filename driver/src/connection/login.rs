@@ -10,6 +10,8 @@ use super::{
     keys::KeyCache,
     oidc::{Missing, OidcTokens},
 };
+#[cfg(feature = "aws-auth")]
+use crate::options::TlsOptions;
 use crate::{
     Error, ErrorKind, NetworkPhase, Result, ServerAddress,
     error::{AuthenticationError, AuthenticationFailure},
@@ -47,6 +49,9 @@ pub struct LoginEnvironment {
     /// Credentials of web identities, ECS and EC2.
     #[cfg(feature = "aws-auth")]
     pub aws_cache: AwsCache,
+    /// How connections to the Security Token Service are encrypted.
+    #[cfg(feature = "aws-auth")]
+    pub sts_tls: TlsOptions,
 }
 
 impl fmt::Debug for LoginEnvironment {

@@ -20,6 +20,8 @@ fn environment(variables: &'static [(&'static str, &'static str)]) -> LoginEnvir
         services: MetadataServices::default(),
         #[cfg(feature = "aws-auth")]
         aws_cache: crate::connection::aws_auth::AwsCache::empty(),
+        #[cfg(feature = "aws-auth")]
+        sts_tls: Default::default(),
     }
 }
 

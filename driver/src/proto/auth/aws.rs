@@ -194,6 +194,8 @@ fn basic_date(since_epoch: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::bson::{Binary, Document, doc, to_vec};
 
@@ -307,5 +309,21 @@ mod tests {
         let message = decode(first.sign(&credentials.with_session_token("TOKEN"), now));
         assert_eq!(message.get_str("t").unwrap(), "TOKEN");
         assert_eq!(message.get_str("d").unwrap(), "20200101T000000Z");
+    }
+
+    proptest! {
+        /// A message that is accepted despite the damage has a nonce and a host that are valid.
+        #[test]
+        fn damaged_messages_are_rejected_without_a_panic(position in 0..110usize, byte: u8, length in 0..130usize) {
+            let mut bytes = to_vec(&server_first(&ascending(), "sts.amazonaws.com")).unwrap();
+            bytes.truncate(length);
+            if let Some(damaged) = bytes.get_mut(position) {
+                *damaged = byte;
+            }
+            if let Ok(first) = AwsServerFirst::parse(&bytes, &client_nonce()) {
+                prop_assert!(first.nonce.starts_with(&client_nonce()));
+                prop_assert!(region(&first.host).is_some());
+            }
+        }
     }
 }

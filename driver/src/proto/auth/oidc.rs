@@ -151,6 +151,7 @@ fn payload(write: impl FnOnce(&mut DocumentWriter<'_>)) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use base64::engine::{Engine as _, general_purpose::STANDARD};
+    use proptest::prelude::*;
 
     use super::*;
     use crate::bson::{doc, to_vec};
@@ -223,5 +224,18 @@ mod tests {
     fn debug_prints_no_token() {
         let shown = format!("{:?}", TokenRequest::Replace(token(TokenSource::Cache)));
         assert!(!shown.contains("abcd1234"), "{shown}");
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_descriptions_are_rejected_without_a_panic(position in 0..60usize, byte: u8, length in 0..80usize) {
+            let valid = doc! { "issuer": "https://a", "clientId": "b", "requestScopes": ["c", "d"] };
+            let mut bytes = to_vec(&valid).unwrap();
+            bytes.truncate(length);
+            if let Some(damaged) = bytes.get_mut(position) {
+                *damaged = byte;
+            }
+            let _ = IdpInfo::parse(&bytes);
+        }
     }
 }

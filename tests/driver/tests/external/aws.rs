@@ -10,7 +10,10 @@ use marula_driver::{
     internals::{AwsCache, Environment, Variables},
     options::{AwsCredentialProvider, AwsCredentials, ClientOptions, Credential},
 };
-use marula_driver_tests::MetadataService;
+use marula_driver_tests::{
+    MetadataService,
+    tls::{Authority, Files, TlsTerminator},
+};
 use marula_test_server::{TestServer, TestServerBuilder};
 
 use crate::support::{TokenFile, assert_refused, find, missing, started, uri_of};
@@ -275,6 +278,34 @@ async fn aws_prose_lambda_credentials_without_and_with_token() {
         ("AWS_SESSION_TOKEN", TOKEN),
     ]);
     find(&client_in(&variables, &server)).await.unwrap();
+}
+
+/// The token of a web identity is sent to a service with a valid certificate only.
+#[tokio::test]
+async fn the_security_token_service_is_asked_over_tls() {
+    let server = started(aws_server(Some(TOKEN))).await;
+    let file = TokenFile::new("web.identity-token");
+    let service = MetadataService::start(|_| {
+        let credentials = credentials_body().replace("\"Token\"", "\"SessionToken\"");
+        (200, format!(r#"{{"Credentials":{credentials}}}"#))
+    })
+    .await;
+    let (authority, files) = (Authority::new(), Files::new());
+    let target = service.url.trim_start_matches("http://").parse().unwrap();
+    let terminator = TlsTerminator::start(&authority.issue(&["127.0.0.1"]), target).await;
+    let variables = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", file.path()),
+        ("AWS_ROLE_ARN", "arn:role"),
+    ];
+    let mut environment = environment(variables);
+    environment.services.sts = format!("https://{}", terminator.address);
+    let error = find(&client_in(&environment, &server)).await.unwrap_err();
+    assert!(missing(&error).contains("the Security Token Service"), "{error}");
+    assert!(missing(&error).contains("certificate"), "{error}");
+    assert!(service.requests().is_empty());
+    environment.sts_tls.ca_file = Some(files.write("ca.pem", &authority.pem()).into());
+    find(&client_in(&environment, &server)).await.unwrap();
+    assert_eq!(service.requests().len(), 1);
 }
 
 /// Every connection of every topology signs for itself.
