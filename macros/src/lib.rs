@@ -144,6 +144,17 @@ mod symbol;
 /// | `collation(locale = "en", strength = 2)` | the default collation of queries and indexes |
 /// | `pre_and_post_images` | change streams can contain documents before and after changes (MongoDB 6.0+) |
 ///
+/// # Concerns and the read preference
+///
+/// Those of the collections that `Database::collection` returns, in place of those of the database.
+/// `with_read_concern` and the other methods of a collection replace them.
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `read_concern = "majority"` | `local`, `available`, `majority`, `linearizable` or `snapshot` |
+/// | `write_concern = "majority"`, `write_concern = 2` | the majority, or this number of members, has the write before it is acknowledged |
+/// | `read_preference = "secondary_preferred"` | `primary`, `primary_preferred`, `secondary`, `secondary_preferred` or `nearest` |
+///
 /// # Maintained fields
 ///
 /// ```

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Instant};
 
 use super::{
     Executor, ExplicitSession, OperationState,
-    encryption::{encrypt_request, limited},
+    encryption::{CommandEncryption, encrypt_request, limited},
     is_reauthentication_required,
     monitoring::CommandMonitor,
 };
@@ -20,6 +20,7 @@ use crate::{
         retry,
         server_selection::Criteria,
         session::{ReadTimeRule, Transaction, TransactionCommand, TransactionError},
+        timeout::MaxTime,
         wire::ReplyBuffer,
     },
     telemetry::OperationScope,
@@ -167,8 +168,13 @@ impl<'a> Attempt<'a> {
                 .filter(|encryption| encryption.encrypts())
             {
                 let database = operation.properties().database.to_owned();
-                let encrypting =
-                    encrypt_request(encryption, connection, &database, expects_reply, self.timeout);
+                let max_time = operation.max_time();
+                let encrypting = async {
+                    let encrypted = encrypt_request(encryption, connection, &database, self.timeout).await?;
+                    // Of the time that the encryption left.
+                    let limit = self.max_time(max_time)?;
+                    encrypted.write(connection, limit, expects_reply)
+                };
                 // Boxed, because most clients do not encrypt.
                 if let Err(error) = Box::pin(encrypting).await {
                     connection.discard_request();
@@ -324,10 +330,12 @@ impl<'a> Attempt<'a> {
         if let Some(api) = self.executor.settings.server_api {
             command.server_api(api);
         }
-        // mongocryptd gets no time limit (CSOT, "Client Side Encryption").
+        // mongocryptd gets no time limit (CSOT, "Client Side Encryption"), neither in a command of its client
+        // nor in one that it marks.
         if has_timeout
             && !hello.iscryptd
-            && let Some(limit) = self.timeout.max_time_ms(operation.max_time(), self.server)?
+            && !self.encrypts()
+            && let Some(limit) = self.max_time(operation.max_time())?
         {
             command.i64("maxTimeMS", limit);
         }
@@ -341,6 +349,20 @@ impl<'a> Attempt<'a> {
             self.timeout.check(self.server)?;
         }
         Ok(expects_reply)
+    }
+
+    fn encrypts(&self) -> bool {
+        self.executor
+            .encryption()
+            .is_some_and(CommandEncryption::encrypts)
+    }
+
+    /// `maxTimeMS` of the command if `timeoutMS` is set.
+    fn max_time(&self, rule: MaxTime) -> Result<Option<i64>> {
+        if !self.timeout.is_set() {
+            return Ok(None);
+        }
+        self.timeout.max_time_ms(rule, self.server)
     }
 
     /// The command is about to be sent: the transaction that it is part of has begun.

@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt, pin::Pin};
 
 use crate::{
     Error, Namespace, Result,
-    bson::{DocumentWriter, RawDocument, RawElement, RawElements},
+    bson::{DocumentWriter, RawDocument, RawDocumentBuf, RawElement, RawElements, rawdoc},
     operation::RESERVED,
     pool::PooledConnection,
     proto::{description::HelloReply, wire::whole_command},
@@ -75,32 +75,50 @@ pub(super) fn limited<'h>(
     Cow::Owned(limited)
 }
 
-/// Replaces the command that was written to the connection by the encrypted one, as one document without sequences.
+/// An encrypted command, as one document without sequences.
+pub(super) struct EncryptedRequest {
+    command: Vec<u8>,
+    /// The fields that the driver adds to all commands.
+    generic: Vec<u8>,
+}
+
+/// Encrypts the command that was written to the connection, and discards that.
 pub(super) async fn encrypt_request(
     encryption: &dyn CommandEncryption,
     connection: &mut PooledConnection,
     database: &str,
-    expects_reply: bool,
     timeout: Timeout,
-) -> Result<()> {
+) -> Result<EncryptedRequest> {
     let command = whole_command(connection.request())
         .ok_or_else(|| Error::invalid_argument("the command cannot be encrypted: it is malformed"))?;
     connection.discard_request();
     let (plain, generic) = split(&command)?;
-    let encrypted = encryption
+    let command = encryption
         .encrypt(
             database,
             RawDocument::from_bytes(&plain).map_err(malformed)?,
             timeout,
         )
         .await?;
-    let (mut message, _) = connection.begin();
-    join(message.buffer, &encrypted, &generic)?;
-    if !expects_reply {
-        message.expect_no_reply();
+    Ok(EncryptedRequest { command, generic })
+}
+
+impl EncryptedRequest {
+    /// Writes the request to the connection, with this `maxTimeMS`.
+    pub(super) fn write(
+        &self,
+        connection: &mut PooledConnection,
+        max_time_ms: Option<i64>,
+        expects_reply: bool,
+    ) -> Result<()> {
+        let (mut message, _) = connection.begin();
+        join(message.buffer, &self.command, &self.generic, max_time_ms)?;
+        if !expects_reply {
+            message.expect_no_reply();
+        }
+        message.finish()?;
+        Ok(())
     }
-    message.finish()?;
-    Ok(())
 }
 
 fn malformed(error: impl fmt::Display) -> Error {
@@ -117,9 +135,15 @@ fn split(command: &RawDocument) -> Result<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Appends a document of the fields of both.
-fn join(target: &mut Vec<u8>, encrypted: &[u8], generic: &[u8]) -> Result<()> {
+fn join(target: &mut Vec<u8>, encrypted: &[u8], generic: &[u8], max_time_ms: Option<i64>) -> Result<()> {
+    let limit = max_time_ms.map_or_else(RawDocumentBuf::new, |limit| rawdoc! { "maxTimeMS": limit });
     // libmongocrypt adds `$db`, which is a generic field.
-    write(target, &[(encrypted, Some(false)), (generic, None)])
+    let sources = [
+        (encrypted, Some(false)),
+        (limit.as_bytes(), None),
+        (generic, None),
+    ];
+    write(target, &sources)
 }
 
 /// Appends a document of the fields of several, for some of which only the generic or the other fields are wanted.
@@ -142,7 +166,7 @@ fn write(target: &mut Vec<u8>, sources: &[(&[u8], Option<bool>)]) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::{decode_document, doc, rawdoc};
+    use crate::bson::{decode_document, doc};
 
     #[test]
     fn generic_fields_are_kept_apart_and_appended() {
@@ -154,8 +178,10 @@ mod tests {
         assert_eq!(decode_document(&plain).unwrap(), expected);
         let encrypted = rawdoc! { "insert": "c", "documents": [{ "a": 2 }], "$db": "d" };
         let mut joined = Vec::new();
-        join(&mut joined, encrypted.as_bytes(), &generic).unwrap();
-        let expected = doc! { "insert": "c", "documents": [{ "a": 2 }], "lsid": { "id": 1 }, "$db": "d" };
+        join(&mut joined, encrypted.as_bytes(), &generic, Some(9)).unwrap();
+        let expected = doc! {
+            "insert": "c", "documents": [{ "a": 2 }], "maxTimeMS": 9_i64, "lsid": { "id": 1 }, "$db": "d",
+        };
         assert_eq!(decode_document(&joined).unwrap(), expected);
     }
 

@@ -126,6 +126,18 @@ impl Engine {
         step: Step,
         timeout: Timeout,
     ) -> Result<()> {
+        // A time limit that a step met is that of the operation.
+        self.perform_step(machine, step, timeout)
+            .await
+            .map_err(|error| timeout.report(error))
+    }
+
+    async fn perform_step(
+        &self,
+        machine: &mut EncryptionMachine,
+        step: Step,
+        timeout: Timeout,
+    ) -> Result<()> {
         match step {
             Step::Keys(filter) => {
                 let keys = self.find_keys(filter, timeout).await;
@@ -138,8 +150,7 @@ impl Engine {
                 while let Some(mut request) = machine.next_request() {
                     self.transport
                         .exchange(&mut request, timeout.deadline(None))
-                        .await
-                        .map_err(|error| of_operation(error, timeout))?;
+                        .await?;
                 }
                 machine.requests_done()
             }
@@ -192,15 +203,6 @@ pub(super) fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
         None => Ok(Some(Duration::ZERO)),
         Some(Duration::ZERO) => Err(Error::timed_out("before the keys were read from the key vault")),
         left => Ok(left),
-    }
-}
-
-/// With `timeoutMS`, a time limit that a part met is that of the operation.
-fn of_operation(error: Error, timeout: Timeout) -> Error {
-    if timeout.is_set() && error.is_timeout() {
-        error.into_timeout()
-    } else {
-        error
     }
 }
 

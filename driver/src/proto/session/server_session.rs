@@ -55,14 +55,12 @@ impl ServerSession {
         self.last_use = now;
     }
 
-    fn is_usable(&self, now: Instant, timeout: Option<Duration>) -> bool {
-        let age = if now <= self.last_use {
-            // A session after its command: cheaper than the difference of two equal times.
-            Duration::ZERO
-        } else {
-            now.saturating_duration_since(self.last_use)
-        };
-        !self.dirty && timeout.is_some_and(|timeout| age + MARGIN < timeout)
+    /// `lifetime`: how long a session is usable after its last use. `None`: sessions are not supported.
+    fn is_usable(&self, now: Instant, lifetime: Option<Duration>) -> bool {
+        // The sum costs less than the difference of two times.
+        !self.dirty
+            && lifetime
+                .is_some_and(|lifetime| self.last_use.checked_add(lifetime).is_none_or(|end| now < end))
     }
 }
 
@@ -79,9 +77,9 @@ impl SessionStack {
     /// `logicalSessionTimeoutMinutes` of the deployment; `None`: no server is known at the moment, and
     /// the last timeout applies, or sessions are not supported.
     pub fn pop(&mut self, now: Instant, timeout: Option<Duration>) -> Option<ServerSession> {
-        let timeout = self.known(timeout);
+        let lifetime = self.lifetime(timeout);
         while let Some(session) = self.sessions.pop() {
-            if session.is_usable(now, timeout) {
+            if session.is_usable(now, lifetime) {
                 return Some(session);
             }
         }
@@ -91,23 +89,24 @@ impl SessionStack {
     /// Returns a session to the pool, unless it is dirty or about to expire. `timeout` as in
     /// [`pop`](Self::pop).
     pub fn push(&mut self, session: ServerSession, now: Instant, timeout: Option<Duration>) {
-        let timeout = self.known(timeout);
+        let lifetime = self.lifetime(timeout);
         let expired = self
             .sessions
             .iter()
-            .take_while(|s| !s.is_usable(now, timeout))
+            .take_while(|s| !s.is_usable(now, lifetime))
             .count();
         if expired > 0 {
             self.sessions.drain(..expired);
         }
-        if session.is_usable(now, timeout) {
+        if session.is_usable(now, lifetime) {
             self.sessions.push(session);
         }
     }
 
-    fn known(&mut self, timeout: Option<Duration>) -> Option<Duration> {
+    /// How long a session is usable after its last use.
+    fn lifetime(&mut self, timeout: Option<Duration>) -> Option<Duration> {
         self.timeout = timeout.or(self.timeout);
-        self.timeout
+        self.timeout?.checked_sub(MARGIN)
     }
 
     /// Removes all sessions and returns their ids, for `endSessions`.

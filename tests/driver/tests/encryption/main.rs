@@ -8,6 +8,7 @@ mod explicit;
 mod keys;
 mod services;
 mod support;
+mod timeouts;
 
 use libtest_mimic::{Arguments, Trial};
 use marula_mongocrypt::Library;
@@ -66,6 +67,13 @@ fn main() {
             client_side_encryption_prose_3_values_are_decrypted_without_automatic_encryption,
             transactions_are_encrypted,
             encrypted_collections_are_created,
+        }
+        timeouts::{
+            client_side_operations_timeout_prose_3a,
+            client_side_operations_timeout_prose_3b,
+            client_side_operations_timeout_prose_3c,
+            client_side_operations_timeout_prose_unit_6,
+            client_side_operations_timeout_prose_unit_7,
         }
         credentials::{
             aws_credentials_come_from_environment_variables,
