@@ -177,7 +177,7 @@ mod tests {
             conversation.finish(&message.to_vec().unwrap(), &users).is_some()
         };
         let now = DateTime::now().try_to_rfc3339_string().unwrap();
-        let digits: String = now.chars().filter(|c| c.is_ascii_digit()).take(14).collect();
+        let digits: String = now.chars().filter(char::is_ascii_digit).take(14).collect();
         let now = format!("{}T{}Z", &digits[..8], &digits[8..]);
         assert!(verify(&now, &users[0], None));
         assert!(verify(&now, &users[1], Some("TOKEN")));
