@@ -34,7 +34,8 @@ pub enum AuthMechanism {
     /// [`Credential`].
     MongoDbAws,
     /// `MONGODB-OIDC`: access tokens of OpenID Connect (MongoDB 7.0+, Enterprise and Atlas). The
-    /// tokens come from an [`OidcCallback`], or from the environment: see [`Credential`].
+    /// tokens come from an [`OidcCallback`], or from the environment: see [`Credential`]. A token is
+    /// sent without encryption unless `tls=true`.
     MongoDbOidc,
 }
 
