@@ -11,13 +11,16 @@
 
 #[cfg(feature = "dns")]
 mod address_families;
+#[cfg(feature = "aws-auth")]
+mod aws_auth;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod aws_sources;
 mod connect;
 mod dialer;
 mod dns;
 mod drain;
 mod establish;
 mod hello_stream;
-#[cfg(feature = "rustls")]
 mod http;
 mod interruption;
 mod keys;
@@ -27,8 +30,8 @@ mod login;
 #[cfg(feature = "internals")]
 mod mapped_dialer;
 mod metadata;
-#[cfg(feature = "encryption")]
 mod metadata_service;
+mod oidc;
 mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
@@ -37,6 +40,7 @@ mod resolver;
 #[path = "resolver_off.rs"]
 mod resolver;
 mod socks5;
+mod source_error;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
@@ -62,8 +66,12 @@ use crate::{
             parse_op_msg,
         },
     },
-    types::{deadline::Deadline, late_replies::OutstandingReply, server_api::ServerApi},
+    types::{deadline::Deadline, late_replies::OutstandingReply, secret::Secret, server_api::ServerApi},
 };
+#[cfg(all(feature = "aws-auth", feature = "internals"))]
+pub use aws_auth::AwsCache;
+#[cfg(feature = "encryption")]
+pub(crate) use aws_sources::{from_ec2, from_ecs, from_variables};
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
@@ -72,14 +80,13 @@ pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
 #[cfg(feature = "encryption")]
 pub(crate) use kms::KmsTransport;
-pub use login::LoginSettings;
+pub use login::{LoginEnvironment, LoginSettings};
 #[cfg(feature = "internals")]
 pub use mapped_dialer::Dialer;
 pub(crate) use metadata::SharedMetadata;
-#[cfg(feature = "encryption")]
 pub use metadata_service::MetadataServices;
 #[cfg(feature = "encryption")]
-pub(crate) use metadata_service::fetch;
+pub(crate) use metadata_service::{METADATA_TIME_LIMIT, fetch};
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;
@@ -103,6 +110,8 @@ pub struct Connection {
     handshake_time: Duration,
     /// By which the user has logged in.
     mechanism: Option<Mechanism>,
+    /// The access token of OIDC that it has logged in with (the connection cache).
+    token: Option<Secret>,
     write: Vec<u8>,
     read: ReadBuffer,
     /// `None` if no compressor was offered.
@@ -172,9 +181,10 @@ impl Connection {
     /// by others only if it is the last one to the request.
     pub fn condition(&self) -> Condition {
         match self.state {
-            _ if self.is_interrupted() => Condition::Broken,
+            // Without the latter, an authentication was interrupted, and the user is unknown.
+            _ if self.is_interrupted() || !self.is_established => Condition::Broken,
             State::Idle => Condition::Reusable,
-            State::Reading if self.is_established && !self.exhaust => Condition::OwesReply,
+            State::Reading if !self.exhaust => Condition::OwesReply,
             State::Reading | State::Writing | State::Broken => Condition::Broken,
         }
     }

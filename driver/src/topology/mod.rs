@@ -200,6 +200,12 @@ impl Topology {
         self.shared.changes.subscribe()
     }
 
+    /// The user of the connections.
+    #[cfg(feature = "internals")]
+    pub(crate) fn login(&self) -> Option<&crate::connection::LoginSettings> {
+        self.shared.settings.connection.login.as_ref()
+    }
+
     /// Stops the monitors and closes the pools.
     pub(crate) fn close(&self) {
         self.shared.close();

@@ -31,6 +31,7 @@ async fn connected() -> (Connection, TcpStream) {
         server_api: None,
         handshake_time: Duration::ZERO,
         mechanism: None,
+        token: None,
         write: Vec::new(),
         read: ReadBuffer::default(),
         compression: None,

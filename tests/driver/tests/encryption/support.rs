@@ -6,10 +6,7 @@ use marula_driver::{
     Client,
     bson::{Document, doc},
     encryption::{ClientEncryption, ClientEncryptionOptions, KmsProviders},
-    internals::{
-        Environment, Variables,
-        encryption::{MetadataServices, client_encryption},
-    },
+    internals::{Environment, MetadataServices, Variables, encryption::client_encryption},
 };
 use marula_driver_tests::{Deployment, kms::KmsDouble, standalone};
 

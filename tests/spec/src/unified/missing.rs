@@ -5,14 +5,9 @@
 
 use marula_driver::{Error, ErrorKind};
 
-/// The `$$placeholder` in `authMechanismProperties`.
-pub(crate) const OIDC: &str = "MONGODB-OIDC";
-
 /// Returns whether an authentication mechanism is not supported.
 pub(crate) fn mechanism(name: &str) -> bool {
-    ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
-        .iter()
-        .any(|unsupported| unsupported.eq_ignore_ascii_case(name))
+    name.eq_ignore_ascii_case("GSSAPI")
 }
 
 /// The reason why an operation is omitted deliberately.
