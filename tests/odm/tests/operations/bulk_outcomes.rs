@@ -121,6 +121,35 @@ async fn an_unacknowledged_handle_reports_conflicts_in_a_transaction() {
     env.stop().await;
 }
 
+/// The server has aborted the transaction. Further commands would fail with an error that permits to run
+/// the transaction again, although the key remains a duplicate.
+#[tokio::test]
+async fn a_rejected_write_ends_a_bulk_write_in_a_transaction() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let parts = parts(&env, 1..=2).await;
+    let mut session = env.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let error = parts
+        .bulk()
+        .replace(&part(2, 2.0, 0))
+        .insert(&part(1, 0.0, 0))
+        .update_many(|p| p._id().lte(2), |p| p.total().inc(100.0))
+        .ordered(false)
+        .session(&mut session)
+        .await
+        .unwrap_err();
+    assert_eq!(failed(&error), [(1, false)]);
+    assert!(
+        error
+            .driver()
+            .is_some_and(marula::driver::Error::is_duplicate_key)
+    );
+    session.abort_transaction().await.unwrap();
+    env.stop().await;
+}
+
 #[tokio::test]
 async fn an_error_contains_what_earlier_commands_did() {
     let env = Env::start().await;

@@ -299,13 +299,74 @@ async fn a_failed_creation_keeps_the_record_of_an_index_that_another_instance_cr
         "{error}"
     );
     // The index is known to come from a declaration.
-    let plan = env.db.schema().register::<PlainLetter>().plan().await.unwrap();
-    let steps: Vec<&Step> = plan.steps().map(|(_, step)| step).collect();
-    assert!(
-        steps
-            .iter()
-            .any(|step| matches!(step, Step::Obsolete { name, .. } if name == "sender_1")),
-        "{plan}"
-    );
+    assert!(is_obsolete(&env, "sender_1").await);
+    env.stop().await;
+}
+
+/// Whether the plan without indexes drops the index: it is known to come from a declaration.
+async fn is_obsolete(env: &Env, index: &str) -> bool {
+    let plan = env.db.schema().register::<PlainLetter>().plan().await;
+    plan.expect("a plan")
+        .steps()
+        .any(|(_, step)| matches!(step, Step::Obsolete { name, .. } if name == index))
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "letters", index(code, name = "sender_1"))]
+struct OtherLetter {
+    _id: i64,
+    sender: String,
+    code: String,
+}
+
+#[tokio::test]
+async fn an_index_that_could_not_be_dropped_keeps_its_record() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        return env.stop().await;
+    }
+    let declared = env.db.schema().register::<Letter>();
+    declared.sync(SyncMode::Additive).await.unwrap();
+    let plan = env.db.schema().register::<OtherLetter>().plan().await.unwrap();
+    let fail = doc! {
+        "configureFailPoint": "failCommand", "mode": "alwaysOn",
+        "data": { "failCommands": ["dropIndexes"], "errorCode": 13 },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(fail).await.unwrap();
+    let error = plan.apply(Apply::full()).await.unwrap_err();
+    assert_eq!(error.driver().and_then(|e| e.code()), Some(13), "{error}");
+    assert!(is_obsolete(&env, "sender_1").await);
+    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    admin.run_command(off).await.unwrap();
+    let applied = plan.apply(Apply::full()).await.unwrap();
+    assert_eq!(applied.rebuilt.len(), 1, "{applied}");
+    assert!(is_obsolete(&env, "sender_1").await);
+    env.stop().await;
+}
+
+/// After these errors the server may go on building an index.
+#[tokio::test]
+async fn the_record_of_a_creation_remains_if_the_server_may_continue_it() {
+    let env = Env::start().await;
+    if !env.is_own() {
+        return env.stop().await;
+    }
+    let admin = env.client().driver().database("admin");
+    let records = env.db.driver().collection::<bson::Document>("marula_schema");
+    // 13 Unauthorized, 6 HostUnreachable, 262 ExceededTimeLimit
+    for (code, remain) in [(13, 0), (6, 1), (262, 1)] {
+        let fail = doc! {
+            "configureFailPoint": "failCommand", "mode": "alwaysOn",
+            "data": { "failCommands": ["createIndexes"], "errorCode": code },
+        };
+        admin.run_command(fail).await.unwrap();
+        let declared = env.db.schema().register::<Letter>();
+        declared.sync(SyncMode::Additive).await.unwrap_err();
+        let begun = doc! { "_id.index": "sender_1", "creating": { "$exists": true } };
+        assert_eq!(records.count_documents(begun).await.unwrap(), remain, "{code}");
+    }
+    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    admin.run_command(off).await.unwrap();
     env.stop().await;
 }
