@@ -86,9 +86,9 @@ pub enum Error {
         /// Why the id is missing, and what to do.
         reason: &'static str,
     },
-    /// The stored document has another version than the struct that replaces it: it was changed since
-    /// it was read; see [`Collection::replace`](crate::Collection::replace). Read it again, and repeat
-    /// the change.
+    /// The stored document has another version than the struct that replaces it, or does not exist: it was
+    /// changed or deleted since it was read; see [`Collection::replace`](crate::Collection::replace). Read it
+    /// again, and repeat the change.
     VersionConflict {
         /// `database.collection`.
         collection: String,
@@ -342,7 +342,7 @@ impl fmt::Display for Error {
             }
             Error::VersionConflict { collection, id } => {
                 let id = Id(id.as_deref(), "with the id of the struct");
-                write!(f, "document {id} of {collection} was changed since it was read")
+                write!(f, "document {id} of {collection} was changed or deleted since it was read")
             }
             Error::NewerSchema {
                 model,

@@ -389,7 +389,8 @@ impl<D: Model> Collection<D> {
     /// If it does not exist, nothing is written and `matched_count` is 0; with
     /// [`required`](Replace::required) this is an error. If the model has a
     /// [version](derive@crate::Document#maintained-fields) that is not that of the stored document,
-    /// the call fails with [`Error::VersionConflict`].
+    /// the call fails with [`Error::VersionConflict`], also if the document does not exist and the version is
+    /// not 0: it was deleted.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -399,7 +400,7 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) });
     /// ```
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
-        Replace::new(
+        Replace::by_id(
             self,
             self.id_filter(crate::model::id_value(document), NULL_IN_REPLACEMENT),
             document,

@@ -214,6 +214,8 @@ pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
     filter: Result<Conditions>,
     document: &'a D,
+    /// Whether the filter is the id of the document.
+    is_by_id: bool,
     options: ReplaceOneOptions,
     session: Session<'a>,
 }
@@ -224,14 +226,25 @@ impl<'a, D: Model> Replace<'a, D> {
             collection,
             filter,
             document,
+            is_by_id: false,
             options: ReplaceOneOptions::default(),
             session: None,
+        }
+    }
+
+    pub(super) fn by_id(collection: &'a Collection<D>, id: Result<Conditions>, document: &'a D) -> Self {
+        Replace {
+            is_by_id: true,
+            ..Replace::new(collection, id, document)
         }
     }
 
     crate::driver::__replace_one_options! { forward_options { options: ReplaceOneOptions } }
 
     /// Inserts the document if no document matches. Default: false.
+    ///
+    /// A document whose [version](derive@crate::Document#maintained-fields) is not 0 was stored before and is
+    /// not inserted: the call fails with [`Error::VersionConflict`](crate::Error::VersionConflict).
     ///
     /// Its id is that of the document or, if that is `None`, that of the filter. The call fails
     /// with [`Error::MissingId`](crate::Error::MissingId) if neither has one.
@@ -279,7 +292,11 @@ impl<'a, D: Model> Replace<'a, D> {
                 }
                 let document = for_replacement(self.document)?;
                 let filter = self.collection.scope.of::<D>(filter);
-                replace(self.collection, filter, &document, self.options, self.session).await
+                let replaced = Target {
+                    filter,
+                    is_by_id: self.is_by_id,
+                };
+                replace(self.collection, replaced, &document, self.options, self.session).await
             })
             .await;
         }
@@ -295,23 +312,37 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 }
 
-/// Replaces a document of the version that `document` requires.
+/// The stored document that is replaced.
+pub(super) struct Target {
+    pub(super) filter: Conditions,
+    /// Whether the filter is the id of the document.
+    pub(super) is_by_id: bool,
+}
+
+/// Replaces a document of the version that `document` requires. A document that was stored before is
+/// not inserted.
 pub(super) async fn replace<D: Model>(
     collection: &Collection<D>,
-    filter: Conditions,
+    target: Target,
     document: &Encoded,
     options: ReplaceOneOptions,
     mut session: Session<'_>,
 ) -> Result<UpdateResult> {
     let (inner, raw) = (&collection.inner, &document.raw);
+    let Target { filter, is_by_id } = target;
     let Some(version) = &document.version else {
         return send_replacement(inner, filter, raw, options, session).await;
     };
+    let must_exist = document.was_stored() && (is_by_id || options.is_upsert());
+    let options = if must_exist { options.upsert(false) } else { options };
     let versioned = version.of(filter.clone());
     let result = send_replacement(inner, versioned, raw, options, session.as_deref_mut())
         .await
         .map_err(|e| collection.conflict_of_upsert(e, document))?;
     if result.matched_count == 0 && result.upserted_id.is_none() {
+        if must_exist {
+            return Err(collection.conflict_with(document));
+        }
         collection.check_conflict(filter, session).await?;
     }
     Ok(result)

@@ -13,17 +13,33 @@ const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 /// through.
 ///
 /// A tag inside an array must be in the same element as the field, so both are in one `$elemMatch`
-/// on the innermost array around the variant. `value_is_array` is whether the value at the path is
-/// an array itself.
+/// on the innermost array around the variant. A negated operator matches if no element matches the
+/// condition that it negates, so that its `$elemMatch` is negated. `value_is_array` is whether the value
+/// at the path is an array itself.
 pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
-    let implied = path
-        .implied()
-        .iter()
-        .filter(|i| {
+    let place = |operators: Document, negated: bool| {
+        let implied = path.implied().iter().filter(|i| {
             i.tag.is_some() || matches_missing(&operators) || (i.arrays > 0 && !is_simple(&operators))
-        })
-        .collect();
-    Placement::new(path, implied, value_is_array, 0).place(operators)
+        });
+        let placement = Placement {
+            negated,
+            ..Placement::new(path, implied.collect(), value_is_array, 0)
+        };
+        placement.place(operators)
+    };
+    if path.implied().iter().all(|i| i.arrays == 0) {
+        return place(operators, false);
+    }
+    let (operators, negated) = without_negations(operators);
+    let mut all = if operators.is_empty() && !negated.is_empty() {
+        Document::new()
+    } else {
+        place(operators, false)?
+    };
+    for operators in negated {
+        all = combine::and(all, place(operators, true)?);
+    }
+    Ok(all)
 }
 
 /// The filter for operators that must all match the same element of the innermost array of the
@@ -44,6 +60,8 @@ struct Placement<'a> {
     /// a different element, and a negated condition matches if no element matches the condition
     /// that it negates.
     together: usize,
+    /// Whether no element of the outermost of these levels must match.
+    negated: bool,
 }
 
 impl<'a> Placement<'a> {
@@ -64,6 +82,7 @@ impl<'a> Placement<'a> {
             explicit: arrays.iter().enumerate().map(is_explicit).collect(),
             together: around.clone().max().unwrap_or(0).max(together),
             implied,
+            negated: false,
         }
     }
 
@@ -94,7 +113,14 @@ impl<'a> Placement<'a> {
                     Ok::<_, Error>(doc! { "$elemMatch": element_condition(elements)? })
                 };
                 if array < self.together {
-                    doc! { key: matching(operators)? }
+                    // The conditions of variants around the array are not negated.
+                    let is_outermost = !self.explicit[..array].contains(&true);
+                    let condition = matching(operators)?;
+                    if self.negated && is_outermost {
+                        doc! { key: { "$not": condition } }
+                    } else {
+                        doc! { key: condition }
+                    }
                 } else {
                     let mut all = Document::new();
                     for (negated, operators) in self.positive(operators)? {
@@ -163,6 +189,34 @@ impl<'a> Placement<'a> {
         }
         Ok(all)
     }
+}
+
+/// Divides operators into those that are no negations, and the opposites of the negations.
+fn without_negations(operators: Document) -> (Document, Vec<Document>) {
+    let mut positive = Document::new();
+    let mut negated = Vec::new();
+    for (operator, value) in operators {
+        match (operator.as_str(), value) {
+            ("$ne", value) => negated.push(doc! { "$eq": value }),
+            ("$nin", value) => negated.push(doc! { "$in": value }),
+            ("$exists", Bson::Boolean(false)) => negated.push(doc! { "$exists": true }),
+            ("$not", Bson::Document(operators)) => {
+                // `$not: {$ne: value}` is a condition that an element matches.
+                let (none, inner) = without_negations(operators.clone());
+                match &inner[..] {
+                    [one] if none.is_empty() && one.keys().all(|k| !positive.contains_key(k)) => {
+                        positive.extend(one.clone());
+                    }
+                    _ => negated.push(operators),
+                }
+            }
+            ("$not", pattern) => negated.push(doc! { "$regex": pattern }),
+            (_, value) => {
+                positive.insert(operator, value);
+            }
+        }
+    }
+    (positive, negated)
 }
 
 /// Whether the operators match an array if they match one of its elements: a single operator that

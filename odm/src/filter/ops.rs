@@ -28,8 +28,10 @@ macro_rules! example {
 ///
 /// A condition on the elements of an array matches if at least one element matches. A negated one
 /// (`ne`, `not_in`, `not`, `is_missing`) matches if no element matches the condition that it
-/// negates. For arrays of arrays each level is sent as an `$elemMatch`; there `is_null` matches if
-/// an element is null, but not if the array is missing.
+/// negates: `lines().qty().ne(1)` if there is no line with this quantity, and the same through the variant
+/// of an enum, `payments().card().last4().ne("1")`, if there is no card with this number. For "an element
+/// that does not …" use [`elem_match`](FilterOps::elem_match). For arrays of arrays each level is sent as an
+/// `$elemMatch`; there `is_null` matches if an element is null, but not if the array is missing.
 pub trait FilterOps: AsPath + Sized {
     /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is
     /// compared as a whole; for its elements see [`contains`](FilterOps::contains).
@@ -139,14 +141,15 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$eq": Bson::Null })
     }
 
-    /// `$ne: null`: present and not null.
+    /// `$ne: null`: present and not null. Through an array one element must match, so that the condition is
+    /// sent as an `$elemMatch`.
     #[doc = example!("o.note().is_not_null()", r#"{"note": {"$ne": null}}"#)]
     fn is_not_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
         Self::Value: Nullable,
     {
-        plain(self, doc! { "$ne": Bson::Null })
+        Filter::on_one_element(self, Ok(doc! { "$ne": Bson::Null }))
     }
 
     /// `$type`: stored as the BSON type. An array also matches if one of its elements has the type.
