@@ -270,6 +270,9 @@ impl Client {
     /// [`driver::Client::shutdown`](driver::Client::shutdown). Await the action for what had not
     /// ended. Operations that begin later fail with [`Error::Driver`](crate::Error::Driver).
     ///
+    /// With a [`deadline`](driver::action::Shutdown::deadline) the operations, cursors and transactions in
+    /// progress may continue until then. Default: none, they fail at once.
+    ///
     /// ```no_run
     /// # async fn run(client: marula::Client) {
     /// let rest = client.shutdown().deadline(std::time::Duration::from_secs(10)).await;

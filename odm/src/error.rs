@@ -29,7 +29,7 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 /// The error of an ODM call. Cheap to clone.
 ///
 /// `Display` prints what is wrong and where. It does not repeat the text of
-/// [`source`](std::error::Error::source).
+/// [`source`](std::error::Error::source). The alternate form `{error:#}` prints the causes, too: log this one.
 ///
 /// ```no_run
 /// # use marula::{Document, Error};
@@ -188,7 +188,7 @@ pub enum Error {
         reason: String,
     },
     /// An invalid argument: a page size of 0, a keyset page sorted by a field that a document does
-    /// not have, or a `distinct` of an enum variant inside an array.
+    /// not have, or a `distinct` of an array or of an enum variant inside an array.
     InvalidArgument {
         /// Which argument is invalid, and why.
         reason: String,
@@ -307,6 +307,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return with_sources(f, self);
+        }
         match self {
             Error::Driver(e) => e.fmt(f),
             Error::Duplicate { index, key, source } => {

@@ -9,6 +9,35 @@ use crate::model::Model;
 /// operations of [`Collection`](crate::Collection) do not find it, except with
 /// [`with_deleted`](crate::Collection::with_deleted) and
 /// [`only_deleted`](crate::Collection::only_deleted).
+///
+/// The document is still stored, which these do not hide:
+///
+/// - A unique index contains its key: an insert of the same key is [`Error::Duplicate`](crate::Error::Duplicate).
+///   If a key can be used again after the deletion, index live documents only:
+///   `index(slug, unique, partial(deleted_at == None))`. `_id` is always unique.
+/// - [`estimated_count`](crate::Collection::estimated_count) counts it; [`count`](crate::Collection::count)
+///   does not.
+/// - A save or an upsert of its id does not find it and is a duplicate of `_id`. Restore the document, or
+///   [delete it permanently](crate::Collection::delete_permanently), first.
+///
+/// ```
+/// use marula::{Document, bson::{DateTime, doc}};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Document)]
+/// #[document(
+///     collection = "pages",
+///     soft_delete = deleted_at,
+///     index(slug, unique, partial(deleted_at == None)),
+/// )]
+/// struct Page {
+///     _id: i64,
+///     slug: String,
+///     deleted_at: Option<DateTime>,
+/// }
+/// let options = Page::indexes()[0].specification();
+/// assert_eq!(options.get("partialFilterExpression"), Some(&doc! { "deleted_at": { "$eq": null } }.into()));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no soft deletion",
     label = "add `#[document(soft_delete = field)]` with a field of type `Option<DateTime>` to use this method"

@@ -275,13 +275,13 @@ impl<D: Model> Collection<D> {
     }
 
     /// The distinct values of a field in the documents that match. For an array give the path of
-    /// its elements: `o.tags().any()`.
+    /// its elements, `o.tags().any()`: `distinct` returns elements, and the array itself is rejected.
     ///
     /// All values are in one reply; if they exceed 16 MiB, the server returns an error.
     ///
     /// For a field of an enum variant only documents with this variant are read. The call fails
-    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
-    /// variant with a tag inside an array, because `distinct` cannot select elements.
+    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for an array
+    /// and for a variant with a tag inside an array, because `distinct` cannot select elements.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -294,7 +294,8 @@ impl<D: Model> Collection<D> {
         field: impl FnOnce(Fields<D>) -> A,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Distinct<'_, D, A::Value> {
-        Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
+        let field = field(D::fields());
+        Distinct::new(self, field.raw(), not_an_array(&field).and_then(|()| filter_of(filter)))
     }
 
     /// Updates one document that matches: the first in the order of [`sort`](UpdateOne::sort).

@@ -381,6 +381,20 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
     })
 }
 
+/// Rejects an array as the field of a `distinct`, which returns the elements.
+pub(super) fn not_an_array<A: AsPath>(field: &A) -> Result<()> {
+    let path = value_path(field);
+    let is_array = A::own_arrays(field) > 0;
+    // An array inside an array is an element.
+    if !is_array || path.arrays().last() == Some(&path.dotted().len()) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "`distinct` of the array `{}` returns its elements; name them by `.any()`",
+        path.dotted(),
+    )))
+}
+
 /// Finds the distinct values of a field. Output: the values, decoded. See
 /// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]

@@ -17,29 +17,49 @@ const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 /// condition that it negates, so that its `$elemMatch` is negated. `value_is_array` is whether the value
 /// at the path is an array itself.
 pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
-    let place = |operators: Document, negated: bool| {
-        let implied = path.implied().iter().filter(|i| {
-            i.tag.is_some() || matches_missing(&operators) || (i.arrays > 0 && !is_simple(&operators))
-        });
-        let placement = Placement {
-            negated,
-            ..Placement::new(path, implied.collect(), value_is_array, 0)
-        };
-        placement.place(operators)
-    };
     if path.implied().iter().all(|i| i.arrays == 0) {
-        return place(operators, false);
+        return place(path, value_is_array, operators, None);
     }
-    let (operators, negated) = without_negations(operators);
-    let mut all = if operators.is_empty() && !negated.is_empty() {
+    let (operators, negations) = without_negations(operators);
+    let mut all = if operators.is_empty() && !negations.is_empty() {
         Document::new()
     } else {
-        place(operators, false)?
+        place(path, value_is_array, operators, None)?
     };
-    for operators in negated {
-        all = combine::and(all, place(operators, true)?);
+    for Negation { negated, opposite } in negations {
+        all = combine::and(all, place(path, value_is_array, opposite, Some(negated))?);
     }
     Ok(all)
+}
+
+/// The filter for operators, or for the negation of which they are the opposite.
+fn place(
+    path: &RawPath,
+    value_is_array: bool,
+    operators: Document,
+    negation: Option<Document>,
+) -> Result<Document> {
+    let outside = negation.as_ref().unwrap_or(&operators);
+    let implied: Vec<&Implied> = path
+        .implied()
+        .iter()
+        .filter(|i| match (i.tag, i.arrays) {
+            (Some(_), _) => true,
+            (None, 0) => matches_missing(outside),
+            (None, _) => matches_missing(&operators) || !is_simple(&operators),
+        })
+        .collect();
+    let is_inside = implied.iter().any(|i| i.arrays > 0);
+    let placement = Placement::new(path, implied, value_is_array, 0);
+    match negation {
+        None => placement.place(operators),
+        Some(negation) if !is_inside => placement.place(negation),
+        Some(_) => Placement {
+            negated: true,
+            ..placement
+        }
+        .place(operators),
+    }
 }
 
 /// The filter for operators that must all match the same element of the innermost array of the
@@ -191,32 +211,44 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// Divides operators into those that are no negations, and the opposites of the negations.
-fn without_negations(operators: Document) -> (Document, Vec<Document>) {
+/// An operator that matches an array if no element matches its opposite.
+struct Negation {
+    negated: Document,
+    opposite: Document,
+}
+
+/// Divides operators into those that are no negations, and negations.
+fn without_negations(operators: Document) -> (Document, Vec<Negation>) {
     let mut positive = Document::new();
-    let mut negated = Vec::new();
+    let mut negations = Vec::new();
     for (operator, value) in operators {
-        match (operator.as_str(), value) {
-            ("$ne", value) => negated.push(doc! { "$eq": value }),
-            ("$nin", value) => negated.push(doc! { "$in": value }),
-            ("$exists", Bson::Boolean(false)) => negated.push(doc! { "$exists": true }),
+        let opposite = match (operator.as_str(), &value) {
+            ("$ne", value) => doc! { "$eq": value },
+            ("$nin", value) => doc! { "$in": value },
+            ("$exists", Bson::Boolean(false)) => doc! { "$exists": true },
             ("$not", Bson::Document(operators)) => {
                 // `$not: {$ne: value}` is a condition that an element matches.
-                let (none, inner) = without_negations(operators.clone());
+                let (others, inner) = without_negations(operators.clone());
                 match &inner[..] {
-                    [one] if none.is_empty() && one.keys().all(|k| !positive.contains_key(k)) => {
-                        positive.extend(one.clone());
+                    [one] if others.is_empty() && one.opposite.keys().all(|k| !positive.contains_key(k)) => {
+                        positive.extend(one.opposite.clone());
+                        continue;
                     }
-                    _ => negated.push(operators),
+                    _ => operators.clone(),
                 }
             }
-            ("$not", pattern) => negated.push(doc! { "$regex": pattern }),
-            (_, value) => {
+            ("$not", pattern) => doc! { "$regex": pattern },
+            _ => {
                 positive.insert(operator, value);
+                continue;
             }
-        }
+        };
+        negations.push(Negation {
+            negated: doc! { operator: value },
+            opposite,
+        });
     }
-    (positive, negated)
+    (positive, negations)
 }
 
 /// Whether the operators match an array if they match one of its elements: a single operator that

@@ -448,6 +448,35 @@
 //! }
 //! ```
 //!
+//! # Soft deletion with a unique field
+//!
+//! A unique index over all documents also contains the deleted ones. A partial index contains live documents
+//! only, so that the slug of a deleted page can be used again:
+//!
+//! ```
+//! # use marula_guide::*;
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(
+//!     collection = "pages",
+//!     soft_delete = deleted_at,
+//!     index(slug, unique, partial(deleted_at == None)),
+//! )]
+//! struct Page {
+//!     _id: i64,
+//!     slug: String,
+//!     deleted_at: Option<DateTime>,
+//! }
+//! # run(async |Shop { server, client, db, orders, customers }| {
+//! # let page = |id| Page { _id: id, slug: "home".into(), deleted_at: None };
+//! db.schema().register::<Page>().sync(marula::schema::SyncMode::Additive).await?;
+//! let pages = db.collection::<Page>();
+//! pages.insert_one(&page(1)).await?;
+//! assert!(matches!(pages.insert_one(&page(2)).await, Err(Error::Duplicate { .. })));
+//! pages.delete_by_id(1).await?;
+//! pages.insert_one(&page(2)).await?;
+//! # Ok(()) });
+//! ```
+//!
 //! # Expire documents
 //!
 //! ```

@@ -41,7 +41,10 @@
 //!
 //! A field that was added later needs `#[serde(default)]` or an `Option`, so that older documents
 //! can be read. A renamed field can be read under its old name with `#[serde(alias = "old")]`, and
-//! is written under the new one.
+//! is written under the new one. **Filters, sorts, updates and indexes use the new name only**: they do not find
+//! the values of documents that have the old one. Rename the field in all documents
+//! ([cookbook](super::cookbook#rename-a-field-in-all-documents)), or migrate them with
+//! [`schema_version`](crate::Versioned).
 //!
 //! # Ids
 //!

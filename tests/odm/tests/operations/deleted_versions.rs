@@ -3,7 +3,7 @@
 use crate::common::Env;
 use marula::bson::{Bson, DateTime};
 use marula::prelude::*;
-use marula::{Document, Error};
+use marula::{Document, Error, Filter};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]

@@ -3,7 +3,7 @@
 
 use crate::common::Env;
 use marula::prelude::*;
-use marula::{Document, Embedded};
+use marula::{Document, Embedded, Filter};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize, Embedded)]
@@ -93,7 +93,7 @@ fn cases() -> Vec<Case> {
             o.lines().elem_match(|l| l.note().is_not_null() & l.qty().lt(3)),
             |o| o.lines.iter().any(|l| l.note.is_some() && l.qty < 3),
         ),
-        (r#"{"values": {"$ne": null}}"#, o.values().any().ne(None), |o| {
+        (r#"{"values": {"$ne": null}}"#, o.values().any().ne(None::<i32>), |o| {
             o.values.iter().all(Option::is_some)
         }),
         (r#"{"lines.qty": {"$ne": 1}}"#, o.lines().qty().ne(1), |o| {
@@ -131,8 +131,8 @@ fn cases() -> Vec<Case> {
         ),
         (
             concat!(
-                r#"{"$and": [{"lines": {"$elemMatch": {"pay.n": {"$gt": 0}, "pay.kind": {"$eq": "card"}}}}, "#,
-                r#"{"lines": {"$not": {"$elemMatch": {"pay.n": {"$eq": 0}, "pay.kind": {"$eq": "card"}}}}}]}"#
+                r#"{"lines": {"$elemMatch": {"pay.n": {"$gt": 0}, "pay.kind": {"$eq": "card"}}, "#,
+                r#""$not": {"$elemMatch": {"pay.n": {"$eq": 0}, "pay.kind": {"$eq": "card"}}}}}"#
             ),
             o.lines().pay().card().n().gt(0) & o.lines().pay().card().n().ne(0),
             |o| {
