@@ -331,6 +331,19 @@ impl Database {
         &self.inner
     }
 
+    /// The client of the database.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let other = db.client().database("archive");
+    /// assert_eq!(other.name(), "archive");
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client::new(self.inner.client().clone())
+    }
+
     /// The name of the database.
     ///
     /// ```

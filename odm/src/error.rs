@@ -163,7 +163,7 @@ pub enum Error {
         /// Why the value has no BSON form.
         source: ValueError,
     },
-    /// A filter that the server would reject, or a filter without conditions in a write. Nothing
+    /// A filter that is known to be invalid, or a filter without conditions in a write. Nothing
     /// was sent.
     InvalidFilter {
         /// The dotted path that is invalid; empty for the filter as a whole.
@@ -171,7 +171,7 @@ pub enum Error {
         /// Why it is invalid, and what to do.
         reason: String,
     },
-    /// An update that the server would reject, or that would change other values than those it
+    /// An update that is known to be invalid, or that would change other values than those it
     /// names. Nothing was sent.
     InvalidUpdate {
         /// The dotted path that is invalid; empty for the update as a whole.

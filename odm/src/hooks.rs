@@ -21,9 +21,7 @@ use crate::model::Model;
 ///   [delete it permanently](crate::Collection::delete_permanently), first.
 ///
 /// ```
-/// use marula::{Document, bson::{DateTime, doc}};
-/// use serde::{Deserialize, Serialize};
-///
+/// # use marula_guide::*;
 /// #[derive(Serialize, Deserialize, Document)]
 /// #[document(
 ///     collection = "pages",
@@ -35,8 +33,15 @@ use crate::model::Model;
 ///     slug: String,
 ///     deleted_at: Option<DateTime>,
 /// }
-/// let options = Page::indexes()[0].specification();
-/// assert_eq!(options.get("partialFilterExpression"), Some(&doc! { "deleted_at": { "$eq": null } }.into()));
+/// # run(async |Shop { server, client, db, orders, customers }| {
+/// # let page = |id| Page { _id: id, slug: "home".into(), deleted_at: None };
+/// db.schema().register::<Page>().sync(marula::schema::SyncMode::Additive).await?;
+/// let pages = db.collection::<Page>();
+/// pages.insert_one(&page(1)).await?;
+/// assert!(matches!(pages.insert_one(&page(2)).await, Err(Error::Duplicate { .. })));
+/// pages.delete_by_id(1).await?;
+/// pages.insert_one(&page(2)).await?;
+/// # Ok(()) });
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no soft deletion",

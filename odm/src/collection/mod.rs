@@ -51,6 +51,7 @@ pub use keyset::KeysetPage;
 pub(crate) use keyset::lookup;
 pub use migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason};
 pub use page::Page;
+use read::not_an_array;
 pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use save::{Save, Saved};
 use soft_delete::Scope;
@@ -69,8 +70,9 @@ pub use watch::{ChangeStream, Watch};
 /// # Errors
 /// Awaiting an action fails with
 ///
-/// - [`Error::InvalidFilter`] or [`Error::InvalidUpdate`] for a filter or an update that the server
-///   would reject, before anything is sent;
+/// - [`Error::InvalidFilter`] or [`Error::InvalidUpdate`] for a filter or an update that the ODM
+///   recognizes as invalid, before anything is sent; others the server rejects ([`Error::Driver`]), such as
+///   a malformed regular expression, a new value for `_id`, or `$` without a condition on the array;
 /// - [`Error::Encode`] for a value that cannot be encoded as BSON;
 /// - [`Error::Decode`] for a returned document that does not have the form of `D`;
 /// - [`Error::Duplicate`] for a write that violates a unique index;

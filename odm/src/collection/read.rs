@@ -19,7 +19,7 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::path::field::Field;
-use crate::path::{RawPath, check_path};
+use crate::path::{AsPath, RawPath, check_path, value_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::value::IntoValue;

@@ -200,7 +200,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")` with the options `i`, `m`, `s` and `x`
     /// of the server, a BSON `Regex`, or a [`Pattern`], which escapes text. A pattern with NUL is
-    /// rejected with [`Error::Encode`].
+    /// rejected with [`Error::Encode`]; that it is a valid regular expression is checked by the server.
     #[doc = example!("o.note().regex((\"^ring\", \"i\"))", r#"{"note": {"$regex": "^ring", "$options": "i"}}"#)]
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
@@ -296,6 +296,10 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$elemMatch`: one element of the array matches all the conditions, whereas
     /// `lines().sku().eq(..) & lines().qty().gt(..)` can match two different elements.
+    ///
+    /// Conditions on elements that are no documents are joined by `&` only: for `!` use
+    /// [`ne`](FilterOps::ne), [`not_in`](FilterOps::not_in) or [`not`](FilterOps::not), for `|`
+    /// [`is_in`](FilterOps::is_in).
     ///
     /// ```
     /// # use marula::{Document, Embedded, prelude::*};

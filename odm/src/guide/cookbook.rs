@@ -428,6 +428,8 @@
 //!
 //! # Soft deletion
 //!
+//! For a unique index that does not contain the deleted documents see [`SoftDelete`](crate::SoftDelete).
+//!
 //! ```no_run
 //! # use marula::{Collection, Document, bson::DateTime, prelude::*};
 //! # use serde::{Deserialize, Serialize};
@@ -448,35 +450,6 @@
 //! }
 //! ```
 //!
-//! # Soft deletion with a unique field
-//!
-//! A unique index over all documents also contains the deleted ones. A partial index contains live documents
-//! only, so that the slug of a deleted page can be used again:
-//!
-//! ```
-//! # use marula_guide::*;
-//! #[derive(Serialize, Deserialize, Document)]
-//! #[document(
-//!     collection = "pages",
-//!     soft_delete = deleted_at,
-//!     index(slug, unique, partial(deleted_at == None)),
-//! )]
-//! struct Page {
-//!     _id: i64,
-//!     slug: String,
-//!     deleted_at: Option<DateTime>,
-//! }
-//! # run(async |Shop { server, client, db, orders, customers }| {
-//! # let page = |id| Page { _id: id, slug: "home".into(), deleted_at: None };
-//! db.schema().register::<Page>().sync(marula::schema::SyncMode::Additive).await?;
-//! let pages = db.collection::<Page>();
-//! pages.insert_one(&page(1)).await?;
-//! assert!(matches!(pages.insert_one(&page(2)).await, Err(Error::Duplicate { .. })));
-//! pages.delete_by_id(1).await?;
-//! pages.insert_one(&page(2)).await?;
-//! # Ok(()) });
-//! ```
-//!
 //! # Expire documents
 //!
 //! ```
@@ -494,6 +467,8 @@
 //! ```
 //!
 //! # A collection or a database for each tenant
+//!
+//! Each needs its own [`Schema::sync`](crate::schema::Schema::sync); otherwise it has no index but that of `_id`.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

@@ -147,6 +147,10 @@
 //! );
 //! ```
 //!
+//! A key of a map that contains a dot or starts with `$` is stored, and read with the whole map; no filter and
+//! no update reaches its entry ([`entry`](crate::PathOps::entry) is an error). Do not use such keys for data
+//! that is queried; a `Vec` of structs with key and value has no such limit.
+//!
 //! # Dates, decimals, UUIDs
 //!
 //! [`bson::DateTime`](crate::bson::DateTime), [`bson::Decimal128`](crate::bson::Decimal128),
@@ -178,8 +182,8 @@
 //! # }
 //! ```
 //!
-//! A BSON date has milliseconds. A decimal that Decimal128 cannot represent exactly is an error;
-//! nothing is rounded.
+//! A BSON date has milliseconds: more precise times are truncated, also those in filters. A decimal that
+//! Decimal128 cannot represent exactly is an error; it is not rounded.
 //!
 //! # Other types
 //!

@@ -72,7 +72,8 @@
 //!
 //! # Handlers
 //!
-//! A [`Collection`](crate::Collection) is a state: clones are cheap and share the connections.
+//! A [`Collection`](crate::Collection) is a state: clones are cheap and share the connections. For a
+//! transaction `orders.database().client()` is its [`Client`](crate::Client).
 //!
 //! ```
 //! # use marula_guide::*;
