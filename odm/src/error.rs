@@ -332,13 +332,16 @@ impl fmt::Display for Error {
                 path,
                 source,
             } => {
-                write!(
-                    f,
-                    "document {} of {collection} cannot be read at {}: ",
-                    Id(id.as_deref(), "unknown"),
-                    Location(path, "its top level")
-                )?;
-                f.write_str(source.message())
+                match id {
+                    Some(id) => write!(f, "document {} of {collection}", Id(Some(id), ""))?,
+                    None => write!(f, "a document or a value of {collection}")?,
+                }
+                let path = Location(path, "its top level");
+                write!(f, " cannot be read at {path}: {}", source.message())?;
+                match source.type_found() {
+                    Some(found) => write!(f, ", found {found}"),
+                    None => Ok(()),
+                }
             }
             Error::MissingId { collection, reason } => {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
@@ -357,7 +360,7 @@ impl fmt::Display for Error {
                 f,
                 "document {} of {collection} has the schema version {stored}, and the model `{model}` supports versions up to \
                  {supported}; deploy a release of the application whose model has version {stored}",
-                Id(id.as_deref(), "unknown")
+                Id(id.as_deref(), "with an unknown id")
             ),
             Error::Upgrade {
                 model,
@@ -368,7 +371,7 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "document {} of {collection} cannot be upgraded from version {from} by the model `{model}`",
-                Id(id.as_deref(), "unknown")
+                Id(id.as_deref(), "with an unknown id")
             ),
             Error::Validation { model, .. } => write!(f, "the document of {model} is invalid"),
             Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
@@ -462,15 +465,21 @@ impl fmt::Display for Id<'_> {
     }
 }
 
-/// A path in backticks, or a phrase if the path is empty.
+/// A path in backticks, shortened in the middle, or a phrase if the path is empty.
 struct Location<'a>(&'a str, &'static str);
 
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            f.write_str(self.1)
-        } else {
-            write!(f, "`{}`", self.0)
+            return f.write_str(self.1);
         }
+        // A path that is too deep has hundreds of names.
+        let count = self.0.chars().count();
+        if count <= 200 {
+            return write!(f, "`{}`", self.0);
+        }
+        let start = self.0.chars().take(80);
+        let end = self.0.chars().skip(count - 80);
+        write!(f, "`{}…{}`", start.collect::<String>(), end.collect::<String>())
     }
 }
