@@ -142,7 +142,7 @@ pub trait FilterOps: AsPath + Sized {
     }
 
     /// `$ne: null`: present and not null. Through an array one element must match, so that the condition is
-    /// sent as an `$elemMatch`.
+    /// sent as an `$elemMatch`. An array of which an element is null does not match itself.
     #[doc = example!("o.note().is_not_null()", r#"{"note": {"$ne": null}}"#)]
     fn is_not_null(&self) -> Filter<Self::Root>
     where
