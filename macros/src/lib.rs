@@ -46,7 +46,7 @@ mod symbol;
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
 /// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
-/// | `soft_delete = field` | deletes write the time to this field, an `Option` of a date such as `DateTime`, and the operations of `Collection` find only documents where it is null; see `marula::SoftDelete` |
+/// | `soft_delete = field` | deletes write the time to this field, an `Option` of a date such as `DateTime`, and the operations of `Collection`, also lookups and unions of this model, find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
 /// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
@@ -144,6 +144,17 @@ mod symbol;
 /// | `collation(locale = "en", strength = 2)` | the default collation of queries and indexes |
 /// | `pre_and_post_images` | change streams can contain documents before and after changes (MongoDB 6.0+) |
 ///
+/// # Concerns and the read preference
+///
+/// Those of the collections that `Database::collection` returns, in place of those of the database.
+/// `with_read_concern` and the other methods of a collection replace them.
+///
+/// | attribute | meaning |
+/// |---|---|
+/// | `read_concern = "majority"` | `local`, `available`, `majority`, `linearizable` or `snapshot` |
+/// | `write_concern = "majority"`, `write_concern = 2` | the majority, or this number of members, has the write before it is acknowledged |
+/// | `read_preference = "secondary_preferred"` | `primary`, `primary_preferred`, `secondary`, `secondary_preferred` or `nearest` |
+///
 /// # Maintained fields
 ///
 /// ```
@@ -179,13 +190,11 @@ mod symbol;
 /// `DateTime`, `SystemTime`, the times of the crates of marula's features, and `Option` of these.
 ///
 /// With `version`, a replacement or save is performed only if the stored document has the version of
-/// the struct, and stores the next one. Otherwise the call fails with `Error::VersionConflict`: the
-/// document was changed or deleted since it was read. Only a document of version 0 is inserted by a save or
-/// an upsert: give 0 to new documents. Only `save(&mut document)` writes the new version, and the
-/// times, to the struct. Updates by operators increment the version and do not compare it. A write
-/// concern of `w: 0` does not report conflicts reliably. In a bulk write, a conflict of a replacement
-/// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
-/// of `_id`.
+/// the struct, and stores the next one. Otherwise the call, or the write of a bulk write, fails with a
+/// `VersionConflict`: the document was changed or deleted since it was read. Only a document of version 0
+/// is inserted by a save or an upsert. Only `save(&mut document)` writes the new version, and the times, to
+/// the struct. Updates by operators increment the version and do not compare it. A write concern of `w: 0`
+/// does not report conflicts reliably.
 ///
 /// `validate = garde` and `validate = validator` call the derives of these crates (features `garde` and
 /// `validator` of marula). `Error::invalid_fields` then returns the paths of the invalid fields.
@@ -222,9 +231,7 @@ mod symbol;
 /// `collation` requires `locale`; the other options are `strength`, `case_level`, `case_first`,
 /// `numeric_ordering`, `alternate`, `max_variable`, `normalization` and `backwards`. `partial`
 /// allows `==`, `>`, `>=`, `<`, `<=`, `exists()`, `type_is(…)` and `is_in(…)`, joined by `&&` and
-/// `||`, and cannot be combined with `sparse`.
-///
-/// Indexes are not created automatically; see `marula::schema`.
+/// `||`, and cannot be combined with `sparse`. Indexes are not created automatically; see `marula::schema`.
 ///
 /// # Search indexes
 ///
@@ -232,7 +239,8 @@ mod symbol;
 /// `search_index(dynamic)` all; see `marula::index::SearchIndex`. The mappings are `string`, `autocomplete`,
 /// `token`, `number`, `date`, `boolean`, `object_id`, `uuid`, `geo`, and `document` and `embedded_documents`
 /// with `dynamic`. `vector_search_index(name = "plots", vector(plot, dimensions = 1536, similarity = "cosine",
-/// quantization = "scalar"), filter(year))` has vectors and filters. The default name is `default`.
+/// quantization = "scalar"), filter(year))` has vectors and filters. The default name is `default`. Schema
+/// plans add the field of `soft_delete` to the filters, by which searches leave out deleted documents.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
     derive(&parse_macro_input!(input as DeriveInput), true)
@@ -373,8 +381,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 ///     tax: f64,
 /// }
 ///
-/// let taxed = Pipeline::<Order>::new().add_fields(|o| TaxedAdded { tax: o.total() * 0.08 });
-/// # drop(taxed);
+/// let _taxed = Pipeline::<Order>::new().add_fields(|o| TaxedAdded { tax: o.total() * 0.08 });
 /// ```
 ///
 /// With `#[serde(flatten)]` and serde's derive, serde reads the fields from a buffer: slower, and a
@@ -415,7 +422,6 @@ pub fn shape(input: TokenStream) -> TokenStream {
 /// #[derive(Embedded, Serialize, Deserialize)]
 /// struct Address {
 ///     city: String,
-///     street: String,
 /// }
 ///
 /// #[derive(Document, Serialize, Deserialize)]
@@ -439,13 +445,7 @@ pub fn shape(input: TokenStream) -> TokenStream {
 /// }
 ///
 /// let summaries = Pipeline::<Person>::new().select::<Summary>();
-/// assert_eq!(
-///     summaries.to_string(),
-///     concat!(
-///         r#"[{"$project": {"_id": 1, "name": 1, "city": "$address.city", "#,
-///         r#""is_adult": {"$gt": ["$age", 17]}}}]"#
-///     )
-/// );
+/// assert!(summaries.to_string().contains(r#""name": 1, "city": "$address.city""#));
 /// ```
 ///
 /// # Attributes

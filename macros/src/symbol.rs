@@ -1,7 +1,7 @@
 //! The names that attributes may use.
 
 /// Keys of `#[document(…)]` on a `Document` struct.
-pub(crate) const ROOT: [&str; 15] = [
+pub(crate) const ROOT: [&str; 18] = [
     "collection",
     "index",
     "crate",
@@ -11,6 +11,9 @@ pub(crate) const ROOT: [&str; 15] = [
     "collation",
     "pre_and_post_images",
     "json_schema",
+    "read_concern",
+    "write_concern",
+    "read_preference",
     "soft_delete",
     "validate",
     "hooks",

@@ -19,6 +19,9 @@ use crate::bson::{DateTime, from_bson};
 pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
+pub use crate::driver::options::{
+    ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
+};
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
@@ -34,7 +37,7 @@ pub use crate::index::{
 pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
-pub use crate::model::Model;
+pub use crate::model::{DriverCollection, Model};
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
     Parts, Uuids,

@@ -165,6 +165,13 @@ impl SchemaCommand {
     /// Returns the exit code of the process.
     ///
     /// If the future is dropped: see [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use marula::cli::SchemaCommand;
+    /// let exit = SchemaCommand::Verify.run(db.schema().register::<Order>()).await;
+    /// # let _ = exit; Ok(()) });
+    /// ```
     pub async fn run(self, schema: Schema) -> ExitCode {
         // An output that was closed is not an error of the command.
         match self.write(schema, &mut io::stdout()).await {
@@ -181,6 +188,15 @@ impl SchemaCommand {
 
     /// As [`run`](Self::run), to another output. Returns `false` if `diff` or `verify` find a
     /// difference, or if `migrate` could not upgrade a document.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use marula::cli::SchemaCommand;
+    /// let mut output = Vec::new();
+    /// let is_in_sync = SchemaCommand::Verify.write(db.schema().register::<Order>(), &mut output).await?;
+    /// assert!(!is_in_sync); // the index is missing
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// Those of [`Schema::plan`], [`SchemaPlan::apply`](crate::schema::SchemaPlan::apply) and
@@ -372,11 +388,18 @@ fn applied_document(applied: &Applied) -> Document {
             .map(|(namespace, index)| doc! { "namespace": namespace, "index": index })
             .collect()
     };
+    let changes = applied.index_changes.iter();
+    let changes: Vec<Document> = changes
+        .map(|(namespace, index, change)| {
+            doc! { "namespace": namespace, "index": index, "change": change.to_string() }
+        })
+        .collect();
     doc! {
         "createdCollections": applied.created_collections.clone(),
         "modifiedCollections": applied.modified_collections.clone(),
         "created": indexes(&applied.created),
         "modified": indexes(&applied.modified),
+        "indexChanges": changes,
         "rebuilt": indexes(&applied.rebuilt),
         "hidden": indexes(&applied.hidden),
         "dropped": indexes(&applied.dropped),

@@ -370,8 +370,8 @@ impl Database {
         Database::new(self.inner.with_name(name))
     }
 
-    /// A handle to the collection of a model, with the concerns and the read preference of the
-    /// database. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
+    /// A handle to the collection of a model, with the concerns and the read preference that the
+    /// model declares, otherwise those of the database. Its name is [`Model::COLLECTION`]; [`Collection::named`] selects another one.
     /// Nothing is sent.
     ///
     /// ```
@@ -382,7 +382,8 @@ impl Database {
     /// ```
     #[must_use]
     pub fn collection<D: Model>(&self) -> Collection<D> {
-        Collection::from_driver(&self.inner.collection::<RawDocumentBuf>(D::COLLECTION))
+        let collection = self.inner.collection::<RawDocumentBuf>(D::COLLECTION);
+        Collection::from_driver(&D::configured(collection))
     }
 
     /// A schema without models: [register](Schema::register) models, [make a plan](Schema::plan),

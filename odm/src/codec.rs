@@ -82,6 +82,15 @@ macro_rules! codecs {
 
             /// Writes the stored form; in a format for humans that of the type itself.
             ///
+            /// ```
+            /// # #[allow(unused_imports)] use std::time::Duration;
+            /// #[derive(serde::Serialize)]
+            /// struct Stored {
+            #[doc = concat!("    #[serde(serialize_with = \"marula::codec::", stringify!($module), "::serialize\")]")]
+            #[doc = concat!("    value: ", stringify!($t), ",")]
+            /// }
+            /// ```
+            ///
             /// # Errors
             /// The value has no stored form.
             pub fn serialize<S: Serializer>(value: &$t, serializer: S) -> Result<S::Ok, S::Error> {
@@ -94,6 +103,15 @@ macro_rules! codecs {
             }
 
             /// Reads the stored form; in a format for humans that of the type itself.
+            ///
+            /// ```
+            /// # #[allow(unused_imports)] use std::time::Duration;
+            /// #[derive(serde::Deserialize)]
+            /// struct Stored {
+            #[doc = concat!("    #[serde(deserialize_with = \"marula::codec::", stringify!($module), "::deserialize\")]")]
+            #[doc = concat!("    value: ", stringify!($t), ",")]
+            /// }
+            /// ```
             ///
             /// # Errors
             /// The stored value has another form.

@@ -14,8 +14,9 @@ mod invalid;
 mod schema;
 mod value;
 
-pub use applied::{Applied, DuplicateKey};
-pub use bulk::{BulkOperation, FailedWrite};
+pub use applied::{Applied, DuplicateKey, IndexChange};
+pub(crate) use bulk::failed as failed_writes;
+pub use bulk::{BulkOperation, FailedWrite, FailedWriteReason};
 pub use invalid::{InvalidField, InvalidFields};
 pub use schema::SchemaError;
 pub use value::ValueError;
@@ -193,13 +194,15 @@ pub enum Error {
         /// Which argument is invalid, and why.
         reason: String,
     },
-    /// The server rejected writes of a bulk write. An ordered bulk write stops at the first; writes
-    /// before it were performed. See [`Collection::bulk`](crate::Collection::bulk).
+    /// Writes of a bulk write had no effect: the server rejected them, or the stored documents have other
+    /// versions. An ordered bulk write stops at the first that is rejected; writes before it were
+    /// performed. See [`Collection::bulk`](crate::Collection::bulk).
     BulkWrite {
         /// The writes that failed, in the order of the call.
         failed: Vec<FailedWrite>,
-        /// The error of the driver, with the results of the other writes.
-        source: driver::Error,
+        /// The error of the driver, with the results of the writes that were sent with the one that was
+        /// rejected. `None` if the server rejected no write.
+        source: Option<driver::Error>,
     },
     /// A write of a bulk write is invalid. Nothing was sent.
     InvalidBulkWrite {
@@ -278,7 +281,7 @@ impl Error {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
-            | Error::BulkWrite { source: e, .. }
+            | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
                 | SchemaError::SearchUnsupported { source: e, .. }
@@ -423,7 +426,8 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } | Error::BulkWrite { source, .. } => Some(source),
+            Error::Duplicate { source, .. } => Some(source),
+            Error::BulkWrite { source, .. } => source.as_ref().map(|e| e as _),
             Error::InvalidBulkWrite { source, .. } => Some(source),
             Error::Validation { source, .. } | Error::Hook { source, .. } | Error::Upgrade { source, .. } => {
                 Some(&**source)

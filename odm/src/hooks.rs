@@ -8,7 +8,8 @@ use crate::model::Model;
 /// A deleted document has the time of the deletion in the field, by the clock of the client. The
 /// operations of [`Collection`](crate::Collection) do not find it, except with
 /// [`with_deleted`](crate::Collection::with_deleted) and
-/// [`only_deleted`](crate::Collection::only_deleted).
+/// [`only_deleted`](crate::Collection::only_deleted). The same applies to pipelines that join the
+/// collection; see [`Pipeline::with_deleted`](crate::Pipeline::with_deleted).
 ///
 /// The document is still stored, which these do not hide:
 ///

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::bson::{Bson, Document};
+use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::declaration::CollectionDeclaration;
 use crate::error::ValueError;
 use crate::id::IdSource;
@@ -15,6 +15,10 @@ use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
 use crate::stored::Stored;
 use crate::value::{IntoValue, serialized};
+
+/// The driver's collection below a typed one.
+#[doc(hidden)]
+pub type DriverCollection = crate::driver::Collection<RawDocumentBuf>;
 
 /// The field accessors of `D`, as [`Model::fields`] returns them.
 pub type Fields<D, M = Read> = <D as Field>::Nav<D, M>;
@@ -72,6 +76,13 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// ```
     fn collection() -> CollectionDeclaration {
         CollectionDeclaration::new()
+    }
+
+    /// The collection with the concerns and the read preference of the model.
+    #[doc(hidden)]
+    #[must_use]
+    fn configured(collection: DriverCollection) -> DriverCollection {
+        collection
     }
 
     /// The maintained fields, and whether there are hooks.

@@ -277,6 +277,17 @@ pub(crate) fn document<P: Projection<S>, S>() -> Result<Document> {
     build(P::node(RawPath::default())).map_err(|e| *e)
 }
 
+/// The value of a field at the top level of a projection. There the server adds the fields of a document
+/// to each element if the stored document has an array of this name.
+fn computed_field(value: Bson) -> Bson {
+    match value {
+        Bson::Document(fields) if !fields.keys().next().is_some_and(|key| key.starts_with('$')) => {
+            doc! { "$mergeObjects": [fields] }.into()
+        }
+        value => value,
+    }
+}
+
 fn build(node: Node) -> std::result::Result<Document, Box<Error>> {
     let Node::Fields(fields) = node else {
         return Ok(Document::new());
@@ -290,7 +301,7 @@ fn build(node: Node) -> std::result::Result<Document, Box<Error>> {
         let value = if is_same && node.is_plain(name) {
             node.into_inclusion()
         } else {
-            node.into_expression(from)?
+            computed_field(node.into_expression(from)?)
         };
         out.insert(name, value);
     }

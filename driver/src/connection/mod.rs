@@ -62,7 +62,7 @@ use crate::{
             parse_op_msg,
         },
     },
-    types::{deadline::Deadline, server_api::ServerApi},
+    types::{deadline::Deadline, late_replies::OutstandingReply, server_api::ServerApi},
 };
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
@@ -110,6 +110,8 @@ pub struct Connection {
     last_request: i32,
     /// The number of the last request that is part of a transaction.
     transactional_request: Option<i32>,
+    /// Kept while the reply to that request is outstanding.
+    outstanding: Option<OutstandingReply>,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
     /// The user has logged in, so an outstanding reply is one to a command of the application.
@@ -222,9 +224,17 @@ impl Connection {
     }
 
     /// Marks the request that was begun as part of a transaction: the server closes a cursor that it
-    /// opens at the end of the transaction.
-    pub fn mark_transactional(&mut self) {
+    /// opens at the end of the transaction. `reply` is kept until its reply was read.
+    pub(crate) fn mark_transactional(&mut self, reply: OutstandingReply) {
         self.transactional_request = Some(self.last_request);
+        self.outstanding = Some(reply);
+    }
+
+    /// The reply is not late for the session.
+    pub fn settle(&mut self) {
+        if let Some(reply) = self.outstanding.take() {
+            reply.settle();
+        }
     }
 
     /// The request that was written last, until it is sent.
@@ -277,6 +287,7 @@ impl Connection {
             Ok(Err(error)) => Err(self.fail(Error::network(NetworkPhase::Write, error))),
             Err(_) if written == 0 && !self.stream.is_encrypted() => {
                 self.state = State::Idle;
+                self.settle();
                 Err(self.late(NetworkPhase::Write))
             }
             Err(_) => Err(self.fail(timed_out(NetworkPhase::Write))),
@@ -310,6 +321,7 @@ impl Connection {
 
     /// The last reply to the request was read.
     fn end_of_reply(&mut self) {
+        self.settle();
         // Unexpected bytes would be read as the next reply.
         self.state = if self.read.has_surplus() {
             State::Broken
@@ -382,6 +394,7 @@ impl Connection {
     /// Marks the connection unusable and adds its address to the error.
     pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
+        self.settle();
         let error = error.with_address(&self.address);
         self.failure = Some(error.clone());
         error

@@ -6,6 +6,7 @@ use super::{
     Executor, ExplicitSession, OperationState,
     encryption::{CommandEncryption, encrypt_request, limited},
     is_reauthentication_required,
+    kind::Kind,
     monitoring::CommandMonitor,
 };
 use crate::{
@@ -43,29 +44,6 @@ pub(super) struct Attempt<'a> {
     timeout: Timeout,
     /// What the command is to the transaction that it is part of.
     transaction: Option<TransactionCommand>,
-}
-
-/// What the rules for commands distinguish servers by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A mongos, or a load balancer, which "MUST be treated like a mongos" (Load Balancer
-    /// specification), regardless of the hello reply of the server behind it.
-    Router,
-    ReplicaSetMember,
-    /// It has neither a cluster time nor retryable writes.
-    Standalone,
-}
-
-impl Kind {
-    fn of(server: &SelectedServer, hello: &HelloReply) -> Self {
-        if server.is_load_balancer() || hello.is_mongos() {
-            Self::Router
-        } else if hello.is_replica_set_member() {
-            Self::ReplicaSetMember
-        } else {
-            Self::Standalone
-        }
-    }
 }
 
 impl<'a> Attempt<'a> {
@@ -368,7 +346,7 @@ impl<'a> Attempt<'a> {
     /// The command is about to be sent: the transaction that it is part of has begun.
     fn begin_sending(&self, connection: &mut Connection) {
         if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
-            connection.mark_transactional();
+            connection.mark_transactional(explicit.late_replies.expect());
             explicit.change_transaction(|transaction| transaction.sending(part));
         }
     }

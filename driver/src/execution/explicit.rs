@@ -18,7 +18,10 @@ use crate::{
     },
     telemetry::TransactionSpan,
     topology::{SelectedServer, Topology},
-    types::in_flight::{Held, InFlight, OfTransaction},
+    types::{
+        in_flight::{Held, InFlight, OfTransaction},
+        late_replies::LateReplies,
+    },
 };
 
 /// A session of the application, shared with the cursors that were opened in it.
@@ -33,6 +36,8 @@ pub(crate) struct ExplicitSession {
     /// One permit, for the command of a transaction that is running: a cursor can be read beside an
     /// action.
     pub(super) turn: Semaphore,
+    /// The replies to the commands of transactions.
+    pub(super) late_replies: Arc<LateReplies>,
     /// The span of the transaction.
     pub(super) span: TransactionSpan,
     /// Set while a transaction is in progress.
@@ -140,6 +145,7 @@ impl Executor {
             state: Mutex::new(SessionState::new(options, server)),
             connection: Mutex::default(),
             turn: Semaphore::new(1),
+            late_replies: Arc::default(),
             span: TransactionSpan::none(),
             held: Mutex::default(),
         }))

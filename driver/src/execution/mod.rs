@@ -11,6 +11,7 @@ mod jitter;
 #[cfg(feature = "internals")]
 #[path = "jitter_fixed.rs"]
 mod jitter;
+mod kind;
 mod monitoring;
 mod scope;
 mod selection;
@@ -166,7 +167,7 @@ impl Executor {
                 let mut state = OperationState::new(scope.borrow(), explicit, timeout);
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
-                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
+                    if let Err(error) = Box::pin(state.enter_transaction(self, operation)).await {
                         break 'run Err(state.report(operation, error));
                     }
                 }

@@ -3,7 +3,7 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
@@ -17,7 +17,11 @@ use crate::{
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
-    types::{deadline::Elapsed, timeout::Timeout, transaction_options::TransactionOptions},
+    types::{
+        deadline::{Deadline, Elapsed},
+        timeout::Timeout,
+        transaction_options::TransactionOptions,
+    },
 };
 
 impl ExplicitSession {
@@ -49,6 +53,36 @@ impl ExplicitSession {
         }
     }
 
+    /// Before a commit or an abort: waits for the replies that operations have given up. An abort that
+    /// the server performs before such a command has no effect: the command then starts the transaction
+    /// again, whose locks are held until it expires.
+    ///
+    /// At most half of the time limit is waited, so that the command can be sent.
+    async fn await_late_replies(&self, timeout: Timeout) {
+        if self.late_replies.is_empty() {
+            return;
+        }
+        let half = timeout.remaining().map(|left| left / 2);
+        if Deadline::after(half)
+            .run(self.late_replies.settled())
+            .await
+            .is_err()
+        {
+            self.late_replies.give_up();
+        }
+    }
+
+    /// Before the first command of a transaction: as [`await_late_replies`](Self::await_late_replies). If
+    /// the server may still run a command of the session, the session continues with another id.
+    async fn separate_from_late_replies(&self, executor: &Executor, timeout: Timeout) {
+        self.await_late_replies(timeout).await;
+        if self.late_replies.take_lost() {
+            let timeout = executor.topology.session_timeout();
+            let other = executor.sessions.take(Instant::now(), timeout);
+            self.lock().replace_server(other);
+        }
+    }
+
     pub(super) fn end_turn(&self) {
         self.turn.add_permits(1);
     }
@@ -75,7 +109,11 @@ impl OperationState<'_> {
     ///
     /// # Errors
     /// The operation cannot be part of the transaction. Nothing was sent.
-    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
+    pub(super) async fn enter_transaction<O: Operation>(
+        &mut self,
+        executor: &Executor,
+        operation: &O,
+    ) -> Result<()> {
         let Some(session) = self.explicit else {
             return Ok(());
         };
@@ -87,6 +125,9 @@ impl OperationState<'_> {
         if session.lock().open_transaction().is_some() {
             session.begin_turn(self.timeout).await?;
             self.has_turn = true;
+            if session.change_transaction(|open| open.is_first()) == Some(true) {
+                session.separate_from_late_replies(executor, self.timeout).await;
+            }
         }
         let mut state = session.lock();
         if let Some(opened_in) = operation.cursor_transaction() {
@@ -176,6 +217,8 @@ impl OperationState<'_> {
             return;
         }
         connection.set_check_out_reason(CheckOutReason::Transaction);
+        // The next command awaits the reply on the connection itself.
+        connection.settle();
         session.keep_connection(Box::new(connection));
         session.settle_pin();
     }
@@ -286,6 +329,7 @@ impl Executor {
         };
         let result = if has_run {
             ending.is_cancelable = true;
+            session.await_late_replies(timeout).await;
             let result = self.run_in(Some(session), timeout, operation).await;
             ending.is_cancelable = false;
             result

@@ -13,6 +13,7 @@ pub(crate) mod driver_info;
 pub(crate) mod explain_verbosity;
 pub(crate) mod hint;
 pub(crate) mod in_flight;
+pub(crate) mod late_replies;
 pub(crate) mod namespace;
 pub(crate) mod read_preference;
 pub(crate) mod resume_token;

@@ -5,19 +5,30 @@ use quote::quote;
 
 use crate::expand::index::{accessors, collation};
 use crate::model::CollectionOption;
+use crate::parse::collection::Acknowledged;
 
-/// The method of `Model`. Nothing without options.
+/// The methods of `Model`. Nothing without options.
 pub(super) fn declaration(options: &[CollectionOption]) -> TokenStream {
-    if options.is_empty() {
-        return TokenStream::new();
-    }
-    let calls = options.iter().map(call);
-    quote! {
-        fn collection() -> __m::CollectionDeclaration {
-            let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
-            __m::CollectionDeclaration::new() #(#calls)*
+    let (of_handle, of_collection): (Vec<_>, Vec<_>) =
+        options.iter().partition(|option| option.is_of_handle());
+    let handle = (!of_handle.is_empty()).then(|| {
+        let calls = of_handle.into_iter().map(call);
+        quote! {
+            fn configured(__collection: __m::DriverCollection) -> __m::DriverCollection {
+                __collection #(#calls)*
+            }
         }
-    }
+    });
+    let collection = (!of_collection.is_empty()).then(|| {
+        let calls = of_collection.into_iter().map(call);
+        quote! {
+            fn collection() -> __m::CollectionDeclaration {
+                let __fields = <Self as __m::Field>::nav(__m::Path::<Self, Self, __m::Read>::root());
+                __m::CollectionDeclaration::new() #(#calls)*
+            }
+        }
+    });
+    quote!(#handle #collection)
 }
 
 fn call(option: &CollectionOption) -> TokenStream {
@@ -56,6 +67,18 @@ fn call(option: &CollectionOption) -> TokenStream {
                 .as_ref()
                 .map(|variant| quote!(.validation_action(__m::ValidationAction::#variant)));
             quote!(.validator(__m::validator(<Self as __m::Model>::json_schema())) #level #action)
+        }
+        CollectionOption::ReadConcern(level) => {
+            quote!(.with_read_concern(__m::ReadConcern::new(__m::ReadConcernLevel::#level)))
+        }
+        CollectionOption::WriteConcern(Acknowledged::Majority) => {
+            quote!(.with_write_concern(__m::WriteConcern::majority()))
+        }
+        CollectionOption::WriteConcern(Acknowledged::Nodes(nodes)) => {
+            quote!(.with_write_concern(__m::WriteConcern::nodes(#nodes)))
+        }
+        CollectionOption::ReadPreference(mode) => {
+            quote!(.with_read_preference(__m::ReadPreference::new(__m::ReadPreferenceMode::#mode)))
         }
     }
 }

@@ -4,7 +4,7 @@ use syn::Ident;
 
 use crate::diagnostics::Sink;
 use crate::model::index::check_first;
-use crate::parse::collection::{Capped, OptionAttributes};
+use crate::parse::collection::{Acknowledged, Capped, OptionAttributes};
 use crate::parse::index::{CollationOption, FieldPath};
 use crate::parse::{Field, Parsed};
 
@@ -27,6 +27,20 @@ pub(crate) enum CollectionOption {
         level: Option<Ident>,
         action: Option<Ident>,
     },
+    ReadConcern(Ident),
+    WriteConcern(Acknowledged),
+    ReadPreference(Ident),
+}
+
+impl CollectionOption {
+    /// Whether the option is one of the handle of the application. The others are options of the
+    /// collection on the server.
+    pub(crate) fn is_of_handle(&self) -> bool {
+        matches!(
+            self,
+            Self::ReadConcern(_) | Self::WriteConcern(_) | Self::ReadPreference(_)
+        )
+    }
 }
 
 pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<CollectionOption> {
@@ -88,6 +102,14 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Col
             action: schema.action.clone(),
         });
     }
+    out.extend(options.read_concern.clone().map(CollectionOption::ReadConcern));
+    out.extend(options.write_concern.clone().map(CollectionOption::WriteConcern));
+    out.extend(
+        options
+            .read_preference
+            .clone()
+            .map(CollectionOption::ReadPreference),
+    );
     out
 }
 

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
-use syn::{Ident, LitInt, LitStr, token};
+use syn::{Ident, Lit, LitInt, LitStr, token};
 
 use crate::diagnostics::{Sink, did_you_mean};
 use crate::parse::index::{self, CollationOption, FieldPath};
@@ -18,6 +18,18 @@ pub(crate) struct OptionAttributes {
     pub(crate) json_schema: Option<JsonSchema>,
     /// `ttl` of a time series or a clustered collection, in seconds.
     pub(crate) ttl: Option<u32>,
+    /// The variant of `ReadConcernLevel`.
+    pub(crate) read_concern: Option<Ident>,
+    pub(crate) write_concern: Option<Acknowledged>,
+    /// The variant of `ReadPreferenceMode`.
+    pub(crate) read_preference: Option<Ident>,
+}
+
+/// `w` of a write concern.
+#[derive(Clone)]
+pub(crate) enum Acknowledged {
+    Majority,
+    Nodes(u32),
 }
 
 pub(crate) struct Capped {
@@ -50,6 +62,20 @@ const ACTIONS: [(&str, &str); 3] = [
     ("error", "Error"),
     ("warn", "Warn"),
     ("error_and_log", "ErrorAndLog"),
+];
+const READ_CONCERNS: [(&str, &str); 5] = [
+    ("local", "Local"),
+    ("available", "Available"),
+    ("majority", "Majority"),
+    ("linearizable", "Linearizable"),
+    ("snapshot", "Snapshot"),
+];
+const READ_PREFERENCES: [(&str, &str); 5] = [
+    ("primary", "Primary"),
+    ("primary_preferred", "PrimaryPreferred"),
+    ("secondary", "Secondary"),
+    ("secondary_preferred", "SecondaryPreferred"),
+    ("nearest", "Nearest"),
 ];
 
 /// Parses the attribute of this name. `false` if it is another one.
@@ -129,9 +155,31 @@ pub(super) fn parse(
             })?;
             out.json_schema = Some(schema);
         }
+        "read_concern" => out.read_concern = one_of(meta, &READ_CONCERNS, sink)?,
+        "read_preference" => out.read_preference = one_of(meta, &READ_PREFERENCES, sink)?,
+        "write_concern" => out.write_concern = acknowledged(meta, sink)?,
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// `"majority"` or a number of members. A write that is not acknowledged has no result of the ODM's types.
+fn acknowledged(meta: &ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<Option<Acknowledged>> {
+    let value: Lit = meta.value()?.parse()?;
+    match &value {
+        Lit::Str(text) if text.value() == "majority" => return Ok(Some(Acknowledged::Majority)),
+        Lit::Int(number) => {
+            if let Ok(nodes @ 1..=50) = number.base10_parse() {
+                return Ok(Some(Acknowledged::Nodes(nodes)));
+            }
+        }
+        _ => {}
+    }
+    sink.on(
+        &value,
+        "expected `\"majority\"`, or how many members have the write: 1 to 50",
+    );
+    Ok(None)
 }
 
 /// Calls `item` for the options in the parentheses, if there are any.

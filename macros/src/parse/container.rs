@@ -68,7 +68,10 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> Contai
             | "clustered"
             | "collation"
             | "pre_and_post_images"
-            | "json_schema" => {
+            | "json_schema"
+            | "read_concern"
+            | "write_concern"
+            | "read_preference" => {
                 sink.at(
                     span,
                     format!("`{name}` is for `Document`: an `Embedded` type has no collection of its own"),

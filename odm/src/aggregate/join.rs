@@ -1,13 +1,14 @@
-//! Stages that read a second collection: `$lookup`, `$graphLookup` and `$unionWith`.
+//! Stages that read a second collection: `$lookup` and `$unionWith`.
 
 use std::marker::PhantomData;
 
 use crate::aggregate::shape::Joined;
 use crate::aggregate::stages::replaced;
 use crate::aggregate::{Pipeline, nav};
-use crate::bson::{Bson, Document, doc};
-use crate::expr::{Operand, Raw, field_name, parts, variable, with_variable};
-use crate::filter::Filter;
+use crate::bson::{Bson, doc};
+use crate::collection::Scope;
+use crate::expr::{Raw, field_name, parts, variable, with_variable};
+use crate::hooks::SoftDelete;
 use crate::model::{Fields, Model};
 use crate::path::field::Field;
 use crate::path::marker::Readable;
@@ -28,7 +29,7 @@ impl<T> Joins<Vec<T>> for T {}
 impl<T> Joins<Option<T>> for T {}
 
 /// The name of the array of a lookup.
-fn array_name<S: Field, J: Joined<S>>() -> Raw {
+pub(super) fn array_name<S: Field, J: Joined<S>>() -> Raw {
     if S::stored_names().contains(&J::AS) {
         return Err(replaced(J::AS));
     }
@@ -36,7 +37,7 @@ fn array_name<S: Field, J: Joined<S>>() -> Raw {
 }
 
 /// The name of a field in a stage.
-fn name<A: AsPath>(path: &A) -> Raw {
+pub(super) fn name<A: AsPath>(path: &A) -> Raw {
     Ok(field_name(&value_path(path))?.into())
 }
 
@@ -75,54 +76,15 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         Lookup {
             pipeline: self,
             from: None,
-            joined: PhantomData,
-        }
-    }
-
-    /// Reads documents of another collection recursively into an array (`$graphLookup`): the result
-    /// is the shape `J`, as for [`lookup`](Pipeline::lookup). Continue with
-    /// [`on`](GraphLookup::on).
-    ///
-    /// ```
-    /// # use marula::{Document, Pipeline, Shape, prelude::*};
-    /// #[derive(serde::Serialize, serde::Deserialize, Document)]
-    /// #[document(collection = "employees")]
-    /// struct Employee {
-    ///     _id: i64,
-    ///     manager: Option<i64>,
-    /// }
-    /// #[derive(Shape)]
-    /// struct WithManagers {
-    ///     #[document(flatten)]
-    ///     employee: Employee,
-    ///     managers: Vec<Employee>,
-    /// }
-    /// let chains = Pipeline::<Employee>::new()
-    ///     .graph_lookup::<WithManagers>()
-    ///     .max_depth(5)
-    ///     .on(|e| e.manager(), |m| m.manager(), |m| m._id());
-    /// assert_eq!(
-    ///     chains.to_string(),
-    ///     concat!(
-    ///         r#"[{"$graphLookup": {"from": "employees", "startWith": "$manager", "#,
-    ///         r#""connectFromField": "manager", "connectToField": "_id", "as": "managers", "#,
-    ///         r#""maxDepth": 5}}]"#
-    ///     )
-    /// );
-    /// ```
-    pub fn graph_lookup<J: Joined<S>>(self) -> GraphLookup<In, S, J, C> {
-        GraphLookup {
-            pipeline: self,
-            from: None,
-            max_depth: None,
-            restrict: None,
+            scope: Scope::default(),
             joined: PhantomData,
         }
     }
 
     /// Adds the documents of another collection (`$unionWith`, MongoDB 4.4+), from a pipeline that
     /// returns the same type. The collection is that of the model `F`; for another one see
-    /// [`union_with_collection`](Pipeline::union_with_collection).
+    /// [`union_with_collection`](Pipeline::union_with_collection). Soft-deleted documents are left out, unless
+    /// the inner pipeline starts with [`with_deleted`](Pipeline::with_deleted).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, prelude::*};
@@ -158,10 +120,60 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         collection: impl Into<String>,
         pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>,
     ) -> Self {
-        let inner = pipeline(Pipeline::new()).into_stages().nested();
+        let inner = pipeline(Pipeline::new()).into_stages().joined::<F>();
         let collection = collection.into();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
+    }
+}
+
+impl<In, S> Pipeline<In, S> {
+    /// Also reads documents that were soft-deleted, in a [lookup](Lookup::pipeline) or a
+    /// [union](Pipeline::union_with). Default: live documents only. A pipeline that is run reads what its
+    /// collection finds: see [`Collection::with_deleted`](crate::Collection::with_deleted).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, bson::DateTime, prelude::*};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "notes", soft_delete = deleted_at)]
+    /// struct Note {
+    ///     _id: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    /// let live = Pipeline::<Note>::new().union_with_collection::<Note>("old_notes", |n| n);
+    /// let all = Pipeline::<Note>::new()
+    ///     .union_with_collection::<Note>("old_notes", |n| n.with_deleted());
+    /// assert!(live.to_string().contains("deleted_at"));
+    /// assert!(!all.to_string().contains("deleted_at"));
+    /// ```
+    pub fn with_deleted(mut self) -> Self
+    where
+        In: SoftDelete,
+    {
+        self.stages = self.stages.in_scope(Scope::All);
+        self
+    }
+
+    /// Reads only documents that were soft-deleted, in a [lookup](Lookup::pipeline) or a
+    /// [union](Pipeline::union_with).
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, bson::DateTime, prelude::*};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[document(collection = "notes", soft_delete = deleted_at)]
+    /// # struct Note { _id: i64, deleted_at: Option<DateTime> }
+    /// let deleted = Pipeline::<Note>::new()
+    ///     .union_with_collection::<Note>("old_notes", |n| n.only_deleted());
+    /// assert!(deleted.to_string().contains(r#"{"$match": {"deleted_at": {"$ne": null}}}"#));
+    /// ```
+    pub fn only_deleted(mut self) -> Self
+    where
+        In: SoftDelete,
+    {
+        self.stages = self.stages.in_scope(Scope::Deleted);
+        self
     }
 }
 
@@ -170,6 +182,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
 pub struct Lookup<In, S, J, C> {
     pipeline: Pipeline<In, S, C>,
     from: Option<String>,
+    scope: Scope,
     joined: Types<J>,
 }
 
@@ -197,13 +210,73 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self
     }
 
-    fn stage(self, own: &str, how: [(&'static str, Option<Raw>); 2]) -> Pipeline<In, J, C> {
+    /// Also joins documents that were soft-deleted. Default: live documents only. For a lookup by
+    /// [`pipeline`](Lookup::pipeline) call [`Pipeline::with_deleted`] on the inner pipeline.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "notes", soft_delete = deleted_at)]
+    /// struct Note {
+    ///     _id: i64,
+    ///     author: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[document(collection = "authors")]
+    /// # struct Author { _id: i64 }
+    /// # #[derive(Shape)]
+    /// # struct WithNotes { #[document(flatten)] author: Author, notes: Vec<Note> }
+    /// let authors = Pipeline::<Author>::new().lookup::<WithNotes>();
+    /// let joined = authors.with_deleted().on(|a| a._id(), |n| n.author());
+    /// assert!(!joined.to_string().contains("deleted_at"));
+    /// ```
+    pub fn with_deleted(mut self) -> Self
+    where
+        J::Foreign: SoftDelete,
+    {
+        self.scope = Scope::All;
+        self
+    }
+
+    /// Joins only documents that were soft-deleted.
+    ///
+    /// ```
+    /// # use marula::{Document, Pipeline, Shape, bson::DateTime, prelude::*};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "notes", soft_delete = deleted_at)]
+    /// struct Note {
+    ///     _id: i64,
+    ///     author: i64,
+    ///     deleted_at: Option<DateTime>,
+    /// }
+    /// # #[derive(Serialize, Deserialize, Document)]
+    /// # #[document(collection = "authors")]
+    /// # struct Author { _id: i64 }
+    /// # #[derive(Shape)]
+    /// # struct WithNotes { #[document(flatten)] author: Author, notes: Vec<Note> }
+    /// let authors = Pipeline::<Author>::new().lookup::<WithNotes>();
+    /// let joined = authors.only_deleted().on(|a| a._id(), |n| n.author());
+    /// assert!(joined.to_string().contains("deleted_at"));
+    /// ```
+    pub fn only_deleted(mut self) -> Self
+    where
+        J::Foreign: SoftDelete,
+    {
+        self.scope = Scope::Deleted;
+        self
+    }
+
+    fn stage(self, own: &str, how: [(&'static str, Option<Raw>); 3]) -> Pipeline<In, J, C> {
         let from = Bson::from(self.from.unwrap_or_else(|| own.to_owned()));
-        let [first, second] = how;
+        let [first, second, third] = how;
         let all = [
             ("from", Some(Ok(from))),
             first,
             second,
+            third,
             ("as", Some(array_name::<S, J>())),
         ];
         let argument = parts(&mut all.into_iter()).map(Bson::Document);
@@ -215,8 +288,11 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     ///
     /// The server compares null and missing values too: a document without the local field is joined with
     /// all documents whose foreign field is null or missing. If both can be, exclude one of them by
-    /// [`match_`](Pipeline::match_), or use [`pipeline`](Lookup::pipeline). Soft-deleted documents of the
-    /// other collection are joined.
+    /// [`match_`](Pipeline::match_), or use [`pipeline`](Lookup::pipeline).
+    ///
+    /// Soft-deleted documents of the other collection are left out, by a `pipeline` beside the fields, which
+    /// needs MongoDB 5.0+; for older servers use [`with_deleted`](Lookup::with_deleted), or
+    /// [`pipeline`](Lookup::pipeline) alone.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -244,14 +320,21 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     {
         let local = name(&local(nav::<S>()));
         let foreign = name(&foreign(nav::<J::Foreign>()));
+        let scope = self.scope.condition::<J::Foreign>();
+        let scope = scope.map(|condition| Ok(Bson::Array(vec![doc! { "$match": condition }.into()])));
         self.stage(
             J::Foreign::COLLECTION,
-            [("localField", Some(local)), ("foreignField", Some(foreign))],
+            [
+                ("localField", Some(local)),
+                ("foreignField", Some(foreign)),
+                ("pipeline", scope),
+            ],
         )
     }
 
     /// The results of a pipeline over the documents of the model `F`. The first argument of the
-    /// closure is the document of this pipeline, for expressions.
+    /// closure is the document of this pipeline, for expressions. Soft-deleted documents are left out,
+    /// unless the inner pipeline starts with [`with_deleted`](Pipeline::with_deleted).
     ///
     /// ```
     /// # use marula::{Document, Pipeline, Shape, expr::*, prelude::*};
@@ -287,121 +370,15 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
     ) -> Pipeline<In, J, C> {
         let (root, inner) = with_variable("outer", |name| {
             let inner = pipeline(variable::<F, S>(name), Pipeline::new());
-            (doc! { name: "$$ROOT" }, inner.into_stages().nested())
+            (doc! { name: "$$ROOT" }, inner.into_stages().joined::<F>())
         });
         self.stage(
             F::COLLECTION,
-            [("let", Some(Ok(root.into()))), ("pipeline", Some(inner))],
+            [
+                ("let", Some(Ok(root.into()))),
+                ("pipeline", Some(inner)),
+                ("", None),
+            ],
         )
-    }
-}
-
-/// A recursive lookup without its fields; see [`Pipeline::graph_lookup`].
-#[must_use = "continue with `on`"]
-pub struct GraphLookup<In, S, J: Joined<S>, C> {
-    pipeline: Pipeline<In, S, C>,
-    from: Option<String>,
-    max_depth: Option<u32>,
-    restrict: Option<std::result::Result<Document, Box<crate::Error>>>,
-    joined: Types<J>,
-}
-
-impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
-    /// The collection to read, if it has another name than the model's.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
-    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
-    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
-    /// let chains = Pipeline::<Person>::new()
-    ///     .graph_lookup::<Chain>()
-    ///     .from("old_staff")
-    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
-    /// assert!(chains.to_string().contains(r#""from": "old_staff""#));
-    /// ```
-    pub fn from(mut self, collection: impl Into<String>) -> Self {
-        self.from = Some(collection.into());
-        self
-    }
-
-    /// Maximum number of recursions; 0 for one query. Default: no limit.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
-    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
-    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
-    /// let chains = Pipeline::<Person>::new()
-    ///     .graph_lookup::<Chain>()
-    ///     .max_depth(3)
-    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
-    /// assert!(chains.to_string().contains(r#""maxDepth": 3"#));
-    /// ```
-    pub fn max_depth(mut self, depth: u32) -> Self {
-        self.max_depth = Some(depth);
-        self
-    }
-
-    /// A filter that all documents must match. Default: none.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
-    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
-    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
-    /// let chains = Pipeline::<Person>::new()
-    ///     .graph_lookup::<Chain>()
-    ///     .restrict(|p| p.active().eq(true))
-    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
-    /// assert!(chains.to_string().contains(r#""restrictSearchWithMatch": {"active": {"$eq": true}}"#));
-    /// ```
-    pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
-        self.restrict = Some(filter(nav::<J::Foreign>()).into_document().map_err(Box::new));
-        self
-    }
-
-    /// Starts with a value, and reads the documents whose field `to` is equal to it, then those
-    /// whose field `to` is equal to the field `from` of a document that was read, and so on.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "staff")]
-    /// # struct Person { _id: i64, boss: Option<i64>, active: bool }
-    /// # #[derive(Shape)] struct Chain { #[document(flatten)] person: Person, bosses: Vec<Person> }
-    /// let chains = Pipeline::<Person>::new()
-    ///     .graph_lookup::<Chain>()
-    ///     .on(|p| p.boss(), |p| p.boss(), |p| p._id());
-    /// assert!(chains.to_string().contains(r#""connectFromField": "boss", "connectToField": "_id""#));
-    /// ```
-    pub fn on<E, A, B>(
-        self,
-        start: impl FnOnce(Fields<S>) -> E,
-        from: impl FnOnce(Fields<J::Foreign>) -> A,
-        to: impl FnOnce(Fields<J::Foreign>) -> B,
-    ) -> Pipeline<In, J, C>
-    where
-        E: Operand<S, Value: Joins<B::Value>>,
-        A: AsPath<Root = J::Foreign, Value: Joins<B::Value>, Mode: Readable>,
-        B: AsPath<Root = J::Foreign, Mode: Readable>,
-    {
-        let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
-        let all = [
-            ("from", Some(Ok(Bson::from(collection)))),
-            ("startWith", Some(start(nav::<S>()).into_operand().into_raw())),
-            ("connectFromField", Some(name(&from(nav::<J::Foreign>())))),
-            ("connectToField", Some(name(&to(nav::<J::Foreign>())))),
-            ("as", Some(array_name::<S, J>())),
-            (
-                "maxDepth",
-                self.max_depth.map(|depth| Ok(Bson::Int64(depth.into()))),
-            ),
-            (
-                "restrictSearchWithMatch",
-                self.restrict.map(|filter| filter.map(Bson::Document)),
-            ),
-        ];
-        let argument = parts(&mut all.into_iter()).map(Bson::Document);
-        self.pipeline.stage("$graphLookup", argument).then()
     }
 }

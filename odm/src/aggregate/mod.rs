@@ -66,6 +66,7 @@
 
 mod bucket;
 mod flatten;
+mod graph;
 mod group;
 mod join;
 mod near;
@@ -91,7 +92,8 @@ use crate::sort::IntoSort;
 
 #[doc(hidden)]
 pub use flatten::read_flattened;
-pub use join::{GraphLookup, Joins, Lookup};
+pub use graph::GraphLookup;
+pub use join::{Joins, Lookup};
 pub use near::{GeoNear, VectorSearch};
 pub use run::On;
 #[doc(hidden)]
@@ -405,7 +407,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         let facets = facets(Pipeline::new).into_facets();
         let mut all = facets
             .into_iter()
-            .map(|(name, stages)| (name, Some(stages.nested())));
+            .map(|(name, stages)| (name, Some(stages.facet())));
         let all = parts(&mut all).map(Bson::Document);
         self.stage("$facet", all).then()
     }

@@ -192,6 +192,10 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// first stage of a pipeline. The score is
     /// [`vector_search_score`](crate::expr::vector_search_score).
     ///
+    /// Soft-deleted documents are left out before the limit is applied, by the `filter` of the stage. The
+    /// field of `soft_delete` must be indexed as a filter field; declared
+    /// [vector search indexes](derive@crate::Document#search-indexes) contain it.
+    ///
     /// ```
     /// # use marula::{Document, Pipeline, aggregate::VectorSearch, prelude::*};
     /// # #[derive(serde::Serialize, serde::Deserialize, Document)]

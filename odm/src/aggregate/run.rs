@@ -30,7 +30,8 @@ impl<D: Model> Collection<D> {
     /// [`aggregate`](crate::aggregate). It is run by [`all`](Pipeline::all),
     /// [`first`](Pipeline::first) or [`stream`](Pipeline::stream). The documents that were
     /// soft-deleted are left out, unless the handle is [`with_deleted`](Collection::with_deleted); those
-    /// of other collections, in lookups and unions, are not. The hook
+    /// of other collections, in lookups and unions, are too, unless they are read
+    /// [`with_deleted`](Pipeline::with_deleted). The hook
     /// [`after_load`](crate::Hooks::after_load) does not run on results.
     ///
     /// ```no_run

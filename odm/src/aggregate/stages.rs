@@ -1,47 +1,88 @@
 //! The untyped form of a pipeline, and of the fields that a stage creates.
 
 use crate::bson::{Bson, Document, doc};
+use crate::collection::Scope;
 use crate::error::{Error, Result};
 use crate::expr::{Acc, Expr, Raw, parts};
+use crate::model::Model;
 
 /// The stages of a pipeline, or its first error. See
 /// [`Pipeline::into_stages`](crate::Pipeline::into_stages).
 #[derive(Clone, Debug)]
-pub struct Stages(std::result::Result<Vec<Document>, Box<Error>>);
+pub struct Stages {
+    all: std::result::Result<Vec<Document>, Box<Error>>,
+    /// Which documents of a model with soft deletion the pipeline reads in a lookup or a union.
+    scope: Scope,
+}
 
 impl Stages {
     pub(super) fn new() -> Self {
-        Stages(Ok(Vec::new()))
+        Stages {
+            all: Ok(Vec::new()),
+            scope: Scope::default(),
+        }
     }
 
     pub(super) fn push(&mut self, stage: &'static str, argument: Raw) {
-        if let Ok(stages) = &mut self.0 {
+        if let Ok(stages) = &mut self.all {
             match argument {
                 Ok(argument) => stages.push(doc! { stage: argument }),
-                Err(e) => self.0 = Err(e),
+                Err(e) => self.all = Err(e),
             }
         }
     }
 
     pub(super) fn push_raw(&mut self, stage: Document) {
-        if let Ok(stages) = &mut self.0 {
+        if let Ok(stages) = &mut self.all {
             stages.push(stage);
         }
     }
 
     /// The stages in the form in which they are sent.
     ///
+    /// ```
+    /// # use marula_guide::*;
+    /// let stages = Pipeline::<Order>::new().match_(|o| o.total().gt(100)).into_stages();
+    /// assert_eq!(stages.into_documents()?, [doc! { "$match": { "total": { "$gt": 100_i64 } } }]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Encode`] for a value that cannot be encoded as BSON; [`Error::InvalidPipeline`] or
     /// [`Error::InvalidFilter`] for a stage that the server would reject.
     pub fn into_documents(self) -> Result<Vec<Document>> {
-        self.0.map_err(|e| *e)
+        self.all.map_err(|e| *e)
     }
 
     /// The stages as the value of a field of another stage.
     pub(super) fn nested(self) -> Raw {
-        Ok(Bson::Array(self.0?.into_iter().map(Bson::Document).collect()))
+        Ok(array(self.all?))
     }
+
+    pub(super) fn in_scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// The stages of a pipeline over another collection, whose model is `F`.
+    pub(super) fn joined<F: Model>(self) -> Raw {
+        Ok(array(self.scope.of_stages::<F>(self.all?)))
+    }
+
+    /// The stages of a pipeline over the documents of the surrounding one.
+    pub(super) fn facet(self) -> Raw {
+        if self.scope != Scope::default() {
+            return Err(Box::new(Error::pipeline(
+                "$facet",
+                "a facet reads the documents of its pipeline; call `with_deleted` or `only_deleted` on the collection",
+            )));
+        }
+        self.nested()
+    }
+}
+
+fn array(stages: Vec<Document>) -> Bson {
+    Bson::Array(stages.into_iter().map(Bson::Document).collect())
 }
 
 /// The fields that a stage creates. The derive of a [`Shape`](derive@crate::Shape) fills it.
@@ -50,6 +91,7 @@ pub struct ShapeFields(Vec<(&'static str, Raw)>);
 
 impl ShapeFields {
     /// Adds a computed field.
+    #[doc(hidden)]
     #[must_use]
     pub fn expr<R, T>(mut self, name: &'static str, value: Expr<R, T>) -> Self {
         self.0.push((name, value.into_raw()));
@@ -57,6 +99,7 @@ impl ShapeFields {
     }
 
     /// Adds an accumulated field.
+    #[doc(hidden)]
     #[must_use]
     pub fn acc<R, T>(mut self, name: &'static str, value: Acc<R, T>) -> Self {
         self.0.push((name, value.into_raw()));

@@ -1,7 +1,8 @@
 //! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
 
-use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::encoded::{for_insert, for_replacement};
+use crate::collection::action::{Session, awaitable, forward_options};
+use crate::collection::bulk_versions::{Built, Effect, Replaced, Runs, runs_of};
+use crate::collection::encoded::{Encoded, for_insert, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{checked, prepare};
@@ -20,7 +21,19 @@ impl<D: Model> Collection<D> {
     /// action is awaited. For several models use [`Client::bulk`](crate::Client::bulk).
     ///
     /// Without writes, nothing is sent, and all counts are 0. The writes are performed in order until
-    /// one fails, unless [`ordered`](Bulk::ordered) is set to false.
+    /// one is rejected, unless [`ordered`](Bulk::ordered) is set to false.
+    ///
+    /// # Versions
+    /// A replacement or a save that meets [another version](derive@crate::Document#maintained-fields) has no
+    /// effect, and is a failed write with [`is_version_conflict`](crate::error::FailedWrite::is_version_conflict).
+    /// A save stops an ordered bulk write, because the server rejects it; the writes after a replacement are
+    /// performed. The server replies with counts only: if fewer documents matched than were replaced, they
+    /// are read and compared with the replacements, after the replacements and before updates that follow
+    /// them, which are sent separately. A document that another client changes meanwhile can be reported
+    /// although it was replaced. Replacements by a filter whose document has no id are compared with the
+    /// first document that the filter finds. In place of that, [`Client::bulk`](crate::Client::bulk) (MongoDB
+    /// 8.0+) has the result of each write. Without acknowledgment (`w: 0`) conflicts are not reported. A
+    /// `timeout` applies to each of the parts that are sent separately.
     ///
     /// ```no_run
     /// # use marula::{Document, Error, prelude::*};
@@ -69,7 +82,7 @@ pub struct Bulk<'a, D> {
 /// The writes of a call, or the error of the first that is invalid.
 pub(super) struct Writes<T> {
     operations: Vec<BulkOperation>,
-    models: Vec<T>,
+    built: Vec<Built<T>>,
     invalid: Option<Error>,
 }
 
@@ -77,17 +90,17 @@ impl<T> Default for Writes<T> {
     fn default() -> Self {
         Writes {
             operations: Vec::new(),
-            models: Vec::new(),
+            built: Vec::new(),
             invalid: None,
         }
     }
 }
 
 impl<T> Writes<T> {
-    pub(super) fn push<D: Model>(&mut self, operation: &'static str, model: Result<T>) {
+    pub(super) fn push<D: Model>(&mut self, operation: &'static str, built: Result<Built<T>>) {
         let operation = BulkOperation::new(self.operations.len(), D::NAME, operation);
-        match model {
-            Ok(model) => self.models.push(model),
+        match built {
+            Ok(built) => self.built.push(built),
             Err(source) if self.invalid.is_none() => {
                 self.invalid = Some(Error::InvalidBulkWrite {
                     operation: operation.clone(),
@@ -99,16 +112,20 @@ impl<T> Writes<T> {
         self.operations.push(operation);
     }
 
-    pub(super) fn into_parts(self) -> Result<(Vec<BulkOperation>, Vec<T>)> {
+    pub(super) fn into_parts(self) -> Result<(Vec<BulkOperation>, Vec<Built<T>>)> {
         match self.invalid {
             Some(error) => Err(error),
-            None => Ok((self.operations, self.models)),
+            None => Ok((self.operations, self.built)),
         }
     }
 }
 
-pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
-    Ok(WriteModel::insert_one(&for_insert(collection, document)?))
+pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
+    let document = for_insert(collection, document)?;
+    Ok(Built {
+        model: WriteModel::insert_one(&document),
+        effect: Effect::MatchesNone,
+    })
 }
 
 pub(super) fn update<D: Model>(
@@ -116,7 +133,7 @@ pub(super) fn update<D: Model>(
     filter: Result<Conditions>,
     update: Update<D>,
     [many, upsert]: [bool; 2],
-) -> Result<WriteModel> {
+) -> Result<Built<WriteModel>> {
     let prepared = prepare(collection, collection.scope, filter, update, upsert)?;
     let change = Ready(prepared.update);
     let mut model = if many {
@@ -127,21 +144,39 @@ pub(super) fn update<D: Model>(
     if !prepared.array_filters.is_empty() {
         model = model.array_filters(prepared.array_filters);
     }
-    Ok(if upsert { model.upsert(true) } else { model })
+    Ok(Built {
+        model: if upsert { model.upsert(true) } else { model },
+        effect: Effect::Matches,
+    })
 }
 
 pub(super) fn replace<D: Model>(
     collection: &Collection<D>,
     filter: Result<Conditions>,
     document: &D,
-) -> Result<WriteModel> {
-    let filter = collection.scope.of::<D>(checked(filter?)?);
+) -> Result<Built<WriteModel>> {
+    let filter = checked(filter?)?;
+    let is_by_id = filter.is_only("_id");
+    let filter = collection.scope.of::<D>(filter);
     let document = for_replacement(document)?;
-    let filter = match &document.version {
-        Some(version) => version.of(filter),
-        None => filter,
+    let must_exist = is_by_id && document.was_stored();
+    let Encoded { raw, version, .. } = document;
+    let Some(version) = version else {
+        return Ok(Built {
+            model: WriteModel::replace_one(filter, &raw),
+            effect: Effect::Matches,
+        });
     };
-    Ok(WriteModel::replace_one(filter, &document.raw))
+    Ok(Built {
+        model: WriteModel::replace_one(version.of(filter.clone()), &raw),
+        effect: Effect::Replaces(Box::new(Replaced {
+            filter: filter.into_tree(),
+            is_by_id,
+            must_exist,
+            kept: None,
+            sent: raw,
+        })),
+    })
 }
 
 pub(super) fn by_id<D: Model>(collection: &Collection<D>, id: impl IntoValue<D::Id>) -> Result<Conditions> {
@@ -156,23 +191,26 @@ pub(super) fn delete<D: Model>(
     collection: &Collection<D>,
     filter: Result<Conditions>,
     many: bool,
-) -> Result<WriteModel> {
+) -> Result<Built<WriteModel>> {
     if let Some(change) = deletion::<D>() {
         return update(collection, filter, change, [many, false]);
     }
     let filter = checked(filter?)?;
-    Ok(if many {
-        WriteModel::delete_many(filter)
-    } else {
-        WriteModel::delete_one(filter)
+    Ok(Built {
+        model: if many {
+            WriteModel::delete_many(filter)
+        } else {
+            WriteModel::delete_one(filter)
+        },
+        effect: Effect::Deletes,
     })
 }
 
 impl<'a, D: Model> Bulk<'a, D> {
     driver::__bulk_write_options! { forward_options { options: BulkWriteOptions } }
 
-    fn push(mut self, operation: &'static str, model: Result<WriteModel>) -> Self {
-        self.writes.push::<D>(operation, model);
+    fn push(mut self, operation: &'static str, built: Result<Built<WriteModel>>) -> Self {
+        self.writes.push::<D>(operation, built);
         self
     }
 
@@ -299,8 +337,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     }
 
     /// Replaces the stored document with the same id, or inserts the document, as
-    /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
-    /// fails with a duplicate key of `_id`.
+    /// [`Collection::save`] does. The struct is not changed.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -359,25 +396,27 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn raw(self, model: WriteModel) -> Self {
-        self.push("raw", Ok(model))
+        let effect = Effect::Matches;
+        self.push("raw", Ok(Built { model, effect }))
     }
 
     fn call(&self) -> Call {
         Call::new::<D>(self.collection.namespace(), "bulk")
     }
 
-    async fn run(self) -> Result<BulkWriteResult> {
-        let (operations, models) = self.writes.into_parts()?;
-        if models.is_empty() {
+    async fn run(mut self) -> Result<BulkWriteResult> {
+        let (operations, built) = self.writes.into_parts()?;
+        if built.is_empty() {
             return Ok(BulkWriteResult::default());
         }
-        let writing = self
-            .collection
-            .inner
-            .bulk_write(models)
-            .with_options(self.options);
-        let sending = in_session!(self.session, writing).into_future();
-        sending.await.map_err(|e| BulkOperation::failed(&operations, e))
+        let mut runs = Runs::new(self.collection, operations);
+        for run in runs_of(built) {
+            let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await?;
+            if is_last {
+                break;
+            }
+        }
+        runs.finish()
     }
 }
 

@@ -1,11 +1,13 @@
 //! [`Client::bulk`](crate::Client::bulk): several writes on the collections of several models.
 
+use crate::bson::{Document, doc};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk::{self, Writes};
+use crate::collection::bulk_versions::{Built, Effect};
 use crate::collection::{Collection, filter_of, save};
-use crate::driver::options::ClientBulkWriteOptions;
-use crate::driver::{self, ClientBulkWriteResult, ClientWriteModel, WriteModel};
-use crate::error::{BulkOperation, Result};
+use crate::driver::options::{ClientBulkWriteOptions, ReadPreference};
+use crate::driver::{self, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel};
+use crate::error::{FailedWrite, Result, failed_writes};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
@@ -15,10 +17,15 @@ use crate::value::IntoValue;
 /// Several writes on several collections. Output: the counts, and with
 /// [`verbose_results`](ClientBulk::verbose_results) the result of each write. See
 /// [`Client::bulk`](crate::Client::bulk).
+///
+/// A replacement or a save that meets [another version](derive@crate::Document#maintained-fields) is a
+/// failed write with [`is_version_conflict`](crate::error::FailedWrite::is_version_conflict). With
+/// replacements of such models the results of all writes are requested. A document that no replacement
+/// matched is read, to know whether it exists.
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct ClientBulk<'a> {
     client: &'a driver::Client,
-    writes: Writes<ClientWriteModel>,
+    writes: Writes<(Namespace, ClientWriteModel)>,
     options: ClientBulkWriteOptions,
     session: Session<'a>,
 }
@@ -39,11 +46,12 @@ impl<'a> ClientBulk<'a> {
         mut self,
         collection: &Collection<D>,
         operation: &'static str,
-        model: Result<WriteModel>,
+        built: Result<Built<WriteModel>>,
     ) -> Self {
         let namespace = collection.namespace().clone();
-        let model = model.map(|model| ClientWriteModel::new(namespace, model));
-        self.writes.push::<D>(operation, model);
+        let built = built
+            .map(|built| built.map(|model| (namespace.clone(), ClientWriteModel::new(namespace, model))));
+        self.writes.push::<D>(operation, built);
         self
     }
 
@@ -169,8 +177,7 @@ impl<'a> ClientBulk<'a> {
     }
 
     /// Replaces the stored document with the same id, or inserts the document, as
-    /// [`Collection::save`] does. The struct is not changed. If another version is stored, the write
-    /// fails with a duplicate key of `_id`.
+    /// [`Collection::save`] does. The struct is not changed.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -239,15 +246,86 @@ impl<'a> ClientBulk<'a> {
     }
 
     async fn run(self) -> Result<ClientBulkWriteResult> {
-        let (operations, models) = self.writes.into_parts()?;
-        if models.is_empty() {
+        let (operations, built) = self.writes.into_parts()?;
+        if built.is_empty() {
             let mut nothing = ClientBulkWriteResult::default();
             nothing.acknowledged = true;
             return Ok(nothing);
         }
+        let mut models = Vec::with_capacity(built.len());
+        let mut effects = Vec::with_capacity(built.len());
+        for Built { model, effect } in built {
+            models.push(model.1);
+            effects.push((model.0, effect));
+        }
+        let is_verbose = self.options.is_verbose();
+        let mut session = self.session;
         let writing = self.client.bulk_write(models).with_options(self.options);
-        let sending = in_session!(self.session, writing).into_future();
-        sending.await.map_err(|e| BulkOperation::failed(&operations, e))
+        let mut writing = in_session!(session.as_deref_mut(), writing);
+        let has_replacements = effects
+            .iter()
+            .any(|(_, effect)| matches!(effect, Effect::Replaces(_)));
+        if has_replacements && writing.is_acknowledged() {
+            // Which replacements matched a document.
+            writing = writing.verbose_results(true);
+        }
+        let (mut result, error) = match writing.await {
+            Ok(result) => (result, None),
+            Err(error) => {
+                let partial = match error.kind() {
+                    ErrorKind::ClientBulkWrite(bulk) => bulk.partial_result.clone(),
+                    _ => None,
+                };
+                (partial.unwrap_or_default(), Some(error))
+            }
+        };
+        let rejected = error
+            .as_ref()
+            .map(driver::Error::write_errors)
+            .unwrap_or_default();
+        let mut failed: Vec<FailedWrite> = rejected
+            .iter()
+            .filter_map(|error| {
+                let operation = operations.get(error.index)?;
+                let effect = effects.get(error.index);
+                Some(match effect {
+                    Some((_, Effect::Saves)) => operation.rejected_save(error.clone()),
+                    _ => operation.rejected(error.clone()),
+                })
+            })
+            .collect();
+        let updated = result
+            .verbose_results
+            .as_ref()
+            .map(|verbose| &verbose.update_results);
+        for (index, updated) in updated.into_iter().flatten() {
+            if let Some((namespace, Effect::Replaces(replaced))) = effects.get(*index)
+                && updated.matched_count == 0
+                && let Some(operation) = operations.get(*index)
+            {
+                let finding = self
+                    .client
+                    .database(&namespace.database)
+                    .collection::<Document>(&namespace.collection);
+                let finding = finding
+                    .find_one(&replaced.filter)
+                    .projection(doc! { "_id": 1 })
+                    .read_preference(ReadPreference::primary());
+                match in_session!(session.as_deref_mut(), finding).await {
+                    Ok(Some(found)) => failed.push(operation.conflict(found.get("_id").cloned())),
+                    Ok(None) if replaced.must_exist => failed.push(operation.conflict(replaced.id())),
+                    Ok(None) => {}
+                    // A rejected write has aborted the transaction that the read would be part of.
+                    Err(_) if error.is_some() => break,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        failed_writes(failed, error)?;
+        if !is_verbose {
+            result.verbose_results = None;
+        }
+        Ok(result)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{checked, prepare};
 use crate::driver::options::DeleteOptions;
+use crate::driver::{self, UpdateResult, action};
 use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
@@ -76,24 +77,45 @@ impl<'a, D: Model> Delete<'a, D> {
         }
     }
 
-    /// The driver's future, and the count.
-    fn sending(self) -> Result<Counting<'a>> {
+    /// How the server would run the delete, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.delete_many(|o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(match self.action()? {
+            Deleting::Delete(deleting) => deleting.explain(),
+            Deleting::UpdateOne(updating) => updating.explain(),
+            Deleting::UpdateMany(updating) => updating.explain(),
+        })
+    }
+
+    /// The driver's action with all options.
+    fn action(self) -> Result<Deleting<'a>> {
         let inner = &self.collection.inner;
         if !self.permanently
             && let Some(change) = deletion::<D>()
         {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let (filter, update) = (prepared.filter, Ready(prepared.update));
-            let sending = if self.many {
+            return Ok(if self.many {
                 let updating = inner
                     .update_many(filter, update)
                     .with_options(self.options.into());
-                in_session!(self.session, updating).into_future()
+                Deleting::UpdateMany(in_session!(self.session, updating))
             } else {
                 let updating = inner.update_one(filter, update).with_options(self.options.into());
-                in_session!(self.session, updating).into_future()
-            };
-            return Ok(Box::pin(async move { Ok(sending.await?.matched_count) }));
+                Deleting::UpdateOne(in_session!(self.session, updating))
+            });
         }
         let filter = self.collection.scope.of::<D>(checked(self.filter?)?);
         let deleting = if self.many {
@@ -101,9 +123,32 @@ impl<'a, D: Model> Delete<'a, D> {
         } else {
             inner.delete_one(filter)
         };
-        let sending = in_session!(self.session, deleting.with_options(self.options)).into_future();
-        Ok(Box::pin(async move { Ok(sending.await?.deleted_count) }))
+        let deleting = deleting.with_options(self.options);
+        Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }
+
+    /// The driver's future, and the count.
+    fn sending(self) -> Result<Counting<'a>> {
+        Ok(match self.action()? {
+            Deleting::Delete(deleting) => {
+                let sending = deleting.into_future();
+                Box::pin(async move { Ok(sending.await?.deleted_count) })
+            }
+            Deleting::UpdateOne(updating) => matched(updating.into_future()),
+            Deleting::UpdateMany(updating) => matched(updating.into_future()),
+        })
+    }
+}
+
+/// The action of a delete: a soft deletion is an update.
+enum Deleting<'a> {
+    Delete(action::Delete<'a>),
+    UpdateOne(action::UpdateOne<'a>),
+    UpdateMany(action::UpdateMany<'a>),
+}
+
+fn matched<'a>(updating: impl Future<Output = driver::Result<UpdateResult>> + Send + 'a) -> Counting<'a> {
+    Box::pin(async move { Ok(updating.await?.matched_count) })
 }
 
 /// A delete that is sent, and its count.

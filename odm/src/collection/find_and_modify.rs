@@ -10,10 +10,10 @@ use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{check_upsert_without_id, checked, prepare};
 use crate::collection::{Collection, filter_of};
-use crate::driver;
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
 };
+use crate::driver::{self, action};
 use crate::error::Result;
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
@@ -172,6 +172,26 @@ macro_rules! find_and_modify {
                 async move { found.await?.ok_or_else(|| collection.not_found()) }
             }
 
+            /// How the server would run the call, instead of running it: awaiting the returned action
+            /// returns the reply to `explain`. Nothing is written. For its options see
+            /// [`Explain`](crate::driver::action::Explain).
+            ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let call = orders.find_one_and_update(|o| o.id().eq(1), |o| o.total().inc(1));
+            /// println!("{}", call.explain()?.await?);
+            /// # Ok(()) });
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::InvalidFilter`](crate::Error::InvalidFilter),
+            /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) and
+            /// [`Error::Encode`](crate::Error::Encode) for invalid arguments, and
+            /// [`Error::MissingId`](crate::Error::MissingId) for an upsert without an id.
+            pub fn explain(self) -> Result<action::Explain<'a>> {
+                self.explained()
+            }
+
             fn call(&self) -> Call {
                 let call = Call::new::<D>(self.collection.namespace(), stringify!($operation)).query(&self.filter);
                 $(let call = self.$change.described(call);)?
@@ -316,8 +336,16 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         self
     }
 
-    /// The driver's future, with all options.
     fn sending(self) -> Result<Sending<'a>> {
+        Ok(self.action()?.into_future())
+    }
+
+    fn explained(self) -> Result<action::Explain<'a>> {
+        Ok(self.action()?.explain())
+    }
+
+    /// The driver's action, with all options.
+    fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
         let mut options = self.options;
         let prepared = prepare(
             self.collection,
@@ -333,7 +361,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         let updating = inner
             .find_one_and_update(prepared.filter, Ready(prepared.update))
             .with_options(options);
-        Ok(in_session!(self.session, updating).into_future())
+        Ok(in_session!(self.session, updating))
     }
 }
 
@@ -372,16 +400,39 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         self
     }
 
+    /// The filter without the version, and the replacement.
+    fn checked(
+        collection: &Collection<D>,
+        filter: Result<Conditions>,
+        replacement: Replacement,
+        is_upsert: bool,
+    ) -> Result<(Conditions, Encoded)> {
+        let filter = checked(filter?)?;
+        if is_upsert && replacement.lacks_id {
+            check_upsert_without_id(collection, &filter)?;
+        }
+        Ok((collection.scope.of::<D>(filter), replacement.document?))
+    }
+
+    fn explained(self) -> Result<action::Explain<'a>> {
+        let (collection, is_upsert) = (self.collection, self.options.is_upsert());
+        let (filter, document) = Self::checked(collection, self.filter, self.replacement, is_upsert)?;
+        let filter = match &document.version {
+            Some(version) => version.of(filter),
+            None => filter,
+        };
+        let replacing = collection
+            .inner
+            .find_one_and_replace(filter, &document.raw)
+            .with_options(self.options);
+        Ok(in_session!(self.session, replacing).explain())
+    }
+
     /// The driver's future with all options, and what follows it.
     fn sending(self) -> Result<Replacing<'a>> {
-        let filter = checked(self.filter?)?;
         let is_upsert = self.options.is_upsert();
-        if is_upsert && self.replacement.lacks_id {
-            check_upsert_without_id(self.collection, &filter)?;
-        }
         let (collection, options, mut session) = (self.collection, self.options, self.session);
-        let filter = collection.scope.of::<D>(filter);
-        let document = self.replacement.document?;
+        let (filter, document) = Self::checked(collection, self.filter, self.replacement, is_upsert)?;
         let Some(version) = &document.version else {
             let replacing = collection
                 .inner
@@ -391,7 +442,6 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
             return Ok(Box::pin(async move { Ok(sending.await?) }));
         };
         let versioned = version.of(filter.clone());
-        // A document that was stored before is not inserted.
         let must_exist = is_upsert && document.was_stored();
         let options = options.upsert(is_upsert && !must_exist);
         Ok(Box::pin(async move {
@@ -402,11 +452,10 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
             let found = in_session!(session.as_deref_mut(), replacing)
                 .await
                 .map_err(|e| collection.conflict_of_upsert(e.into(), &document))?;
-            if found.is_none() && must_exist {
-                return Err(collection.conflict_with(&document));
-            }
-            if found.is_none() && !is_upsert {
-                collection.check_conflict(filter, session).await?;
+            match found {
+                None if must_exist => return Err(collection.conflict_with(&document)),
+                None if !is_upsert => collection.check_conflict(filter, session).await?,
+                _ => {}
             }
             Ok(found)
         }))
@@ -414,18 +463,38 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
 }
 
 impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
-    /// The driver's future, with all options.
     fn sending(self) -> Result<Sending<'a>> {
+        Ok(match self.action()? {
+            Deleting::Delete(deleting) => deleting.into_future(),
+            Deleting::Update(updating) => updating.into_future(),
+        })
+    }
+
+    fn explained(self) -> Result<action::Explain<'a>> {
+        Ok(match self.action()? {
+            Deleting::Delete(deleting) => deleting.explain(),
+            Deleting::Update(updating) => updating.explain(),
+        })
+    }
+
+    /// The driver's action, with all options.
+    fn action(self) -> Result<Deleting<'a>> {
         let inner = &self.collection.inner;
         if let Some(change) = deletion::<D>() {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let deleting = inner
                 .find_one_and_update(prepared.filter, Ready(prepared.update))
                 .with_options(self.options.into());
-            return Ok(in_session!(self.session, deleting).into_future());
+            return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
         let filter = checked(self.filter?)?;
         let deleting = inner.find_one_and_delete(filter).with_options(self.options);
-        Ok(in_session!(self.session, deleting).into_future())
+        Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }
+}
+
+/// The action of a delete: a soft deletion is an update.
+enum Deleting<'a> {
+    Delete(action::FindOneAndDelete<'a, RawDocumentBuf>),
+    Update(action::FindOneAndUpdate<'a, RawDocumentBuf>),
 }

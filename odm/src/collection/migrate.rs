@@ -34,7 +34,9 @@ impl<D: Model> Collection<D> {
     /// The documents are read in the order of `_id` and written in batches, each of which is in memory at
     /// one time. Applications can read and write the collection meanwhile: a document is replaced only if
     /// it is still the one that was read, by a comparison of the whole document; otherwise it is read and
-    /// upgraded again. The result of the function is stored as it is, with the version, and must be
+    /// upgraded again. That comparison has the collation `simple`: in a collection with another default
+    /// collation the server cannot use the index on `_id` for ids that contain strings, and scans the
+    /// collection for each document. The result of the function is stored as it is, with the version, and must be
     /// decodable as `D`; hooks and validations do not run, and
     /// [maintained fields](derive@crate::Document#maintained-fields) do not change. Soft-deleted documents
     /// are upgraded too. Writes have the write concern `majority`, reads the read preference `primary`.
@@ -93,6 +95,43 @@ impl Default for MigrateOptions {
     }
 }
 
+/// The setters of [`MigrateOptions`], in actions with the field `options`.
+macro_rules! migrate_setters {
+    () => {
+        /// Maximum number of documents that are read and written together. Default: 100. A batch ends
+        /// earlier at 16 MiB.
+        ///
+        /// ```
+        /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+        /// let schema = db.schema().register::<Order>();
+        /// for (collection, migration) in schema.migrate().batch_size(500).await? {
+        ///     println!("{collection}: {migration}");
+        /// }
+        /// # Ok(()) });
+        /// ```
+        pub fn batch_size(mut self, documents: u32) -> Self {
+            self.options.batch_size = documents;
+            self
+        }
+
+        /// Whether to upgrade and decode the documents without writing them. Default: false.
+        ///
+        /// ```
+        /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+        /// let schema = db.schema().register::<Order>();
+        /// for (_, migration) in schema.migrate().dry_run(true).await? {
+        ///     assert!(migration.is_complete(), "{:?}", migration.failures);
+        /// }
+        /// # Ok(()) });
+        /// ```
+        pub fn dry_run(mut self, yes: bool) -> Self {
+            self.options.dry_run = yes;
+            self
+        }
+    };
+}
+pub(crate) use migrate_setters;
+
 /// What a migration has done so far, or at its end. See [`Collection::migrate`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -141,6 +180,11 @@ pub enum MigrationFailureReason {
 
 impl Migration {
     /// Whether no document failed.
+    ///
+    /// ```
+    /// let nothing = marula::collection::Migration::default();
+    /// assert!(nothing.is_complete());
+    /// ```
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.failed == 0
@@ -197,25 +241,32 @@ impl<'a, D: Model> Migrate<'a, D> {
     }
 
     /// Only the documents that match. The filter sees them as they are stored. Default: all.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, managed::BoxedError, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people", schema_version(2, upgrade = upgrade))]
+    /// # struct Person { _id: i64, city: String }
+    /// # fn upgrade(_: u32, _: &mut marula::bson::Document) -> Result<(), BoxedError> { Ok(()) }
+    /// # async fn run(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let migration = people.migrate().filter(|p| p.city().eq("Ulm")).await?;
+    /// # drop(migration); Ok(()) }
+    /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         self.filter = filter_of(filter);
         self
     }
 
-    /// Maximum number of documents that are read and written together. Default: 100. A batch ends earlier
-    /// at 16 MiB.
-    pub fn batch_size(mut self, documents: u32) -> Self {
-        self.options.batch_size = documents;
-        self
-    }
-
-    /// Whether to upgrade and decode the documents without writing them. Default: false.
-    pub fn dry_run(mut self, yes: bool) -> Self {
-        self.options.dry_run = yes;
-        self
-    }
+    migrate_setters!();
 
     /// Calls a function after each batch, with what was done until then. Default: none.
+    ///
+    /// ```no_run
+    /// # use marula::{Versioned, prelude::*};
+    /// # async fn run<Person: Versioned>(people: marula::Collection<Person>) -> marula::Result<()> {
+    /// let migration = people.migrate().on_progress(|progress| println!("{progress}")).await?;
+    /// # drop(migration); Ok(()) }
+    /// ```
     pub fn on_progress(mut self, function: impl FnMut(&Migration) + Send + 'a) -> Self {
         self.progress = Some(Box::new(function));
         self

@@ -15,9 +15,11 @@ use crate::value::IntoValue;
 
 pub(crate) mod action;
 mod bulk;
+mod bulk_versions;
 mod client_bulk;
 pub(crate) mod decode;
 mod delete;
+mod distinct;
 mod documents;
 mod encoded;
 mod filtered;
@@ -42,6 +44,7 @@ mod write;
 pub use bulk::Bulk;
 pub use client_bulk::ClientBulk;
 pub use delete::Delete;
+pub use distinct::Distinct;
 pub use documents::Documents;
 pub use filtered::Filtered;
 pub use find::Find;
@@ -51,10 +54,9 @@ pub use keyset::KeysetPage;
 pub(crate) use keyset::lookup;
 pub use migrate::{Migrate, Migration, MigrationFailure, MigrationFailureReason};
 pub use page::Page;
-use read::not_an_array;
-pub use read::{Count, Distinct, EstimatedCount, Exists, FindOne, FindOneFuture};
+pub use read::{Count, EstimatedCount, Exists, FindOne, FindOneFuture};
 pub use save::{Save, Saved};
-use soft_delete::Scope;
+pub(crate) use soft_delete::Scope;
 pub use update::{Replace, UpdateMany, UpdateOne};
 pub use watch::{ChangeStream, Watch};
 
@@ -403,7 +405,7 @@ impl<D: Model> Collection<D> {
     /// # Ok(()) });
     /// ```
     pub fn replace<'a>(&'a self, document: &'a D) -> Replace<'a, D> {
-        Replace::by_id(
+        Replace::new(
             self,
             self.id_filter(crate::model::id_value(document), NULL_IN_REPLACEMENT),
             document,

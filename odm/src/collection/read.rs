@@ -1,25 +1,19 @@
-//! `find_one`, `exists`, `count`, `estimated_count` and `distinct`.
+//! `find_one`, `exists`, `count` and `estimated_count`.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use serde::de::DeserializeOwned;
-
-use crate::bson::{Bson, RawDocumentBuf, doc};
+use crate::bson::{RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
-use crate::collection::decode::{Found, ReadAs, value_at};
+use crate::collection::decode::{Found, ReadAs};
 use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
-use crate::driver::options::{
-    CountDocumentsOptions, DistinctOptions, EstimatedDocumentCountOptions, FindOptions,
-};
+use crate::driver::options::{CountDocumentsOptions, EstimatedDocumentCountOptions, FindOptions};
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
-use crate::path::field::Field;
-use crate::path::{AsPath, RawPath, check_path, value_path};
 use crate::projection::{self, Output, Projection};
 use crate::sort::IntoSort;
 use crate::value::IntoValue;
@@ -160,6 +154,13 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// reply to `explain`. Nothing is written. For its options see
     /// [`Explain`](crate::driver::action::Explain).
     ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.find_one(|o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
     /// # Errors
     /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
     /// invalid filter.
@@ -279,11 +280,31 @@ impl<'a, D: Model> Exists<'a, D> {
         self.call.clone()
     }
 
+    /// How the server would run the query, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.exists(|o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action()?.explain())
+    }
+
+    /// The driver's action. Only the id, so that the document is not transferred.
+    fn action(self) -> Result<action::FindOne<'a, RawDocumentBuf>> {
+        Ok(self.action?.projection(doc! { "_id": 1 }))
+    }
+
     fn run(self) -> impl Future<Output = Result<bool>> + Send + use<'a, D> {
-        // Only the id, so that the document is not transferred.
-        let sending = self
-            .action
-            .map(|action| action.projection(doc! { "_id": 1 }).into_future());
+        let sending = self.action().map(IntoFuture::into_future);
         async move { Ok(sending?.await?.is_some()) }
     }
 }
@@ -311,6 +332,13 @@ impl<'a, D: Model> Count<'a, D> {
     /// How the server would run the count, instead of running it: awaiting the returned action returns the
     /// reply to `explain`. Nothing is written. For its options see
     /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.count(|o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
@@ -349,6 +377,23 @@ impl<'a> EstimatedCount<'a> {
         forward_options { action: EstimatedDocumentCountOptions }
     }
 
+    /// How the server would run the count, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.estimated_count().explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// None: the call has no filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action?.explain())
+    }
+
     fn call(&self) -> Call {
         self.call.clone()
     }
@@ -359,101 +404,6 @@ impl<'a> EstimatedCount<'a> {
     }
 }
 
-/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
-/// field.
-fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
-    check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
-    let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
-    tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
-        if variant.arrays > 0 {
-            return Err(Error::argument(format!(
-                "`distinct` of `{}` would return the values of all variants, because it cannot select the elements of an array \
-                 where `{}` is \"{tag}\"; name one element by `.nth(index)`, or use an aggregation",
-                field.dotted(),
-                variant.key,
-            )));
-        }
-        Ok(filter.and(Conditions::comparisons([(
-            variant.key.clone(),
-            "$eq",
-            Bson::from(tag),
-        )])))
-    })
-}
-
-/// Rejects an array as the field of a `distinct`, which returns the elements.
-pub(super) fn not_an_array<A: AsPath>(field: &A) -> Result<()> {
-    let path = value_path(field);
-    let is_array = A::own_arrays(field) > 0;
-    // An array inside an array is an element.
-    if !is_array || path.arrays().last() == Some(&path.dotted().len()) {
-        return Ok(());
-    }
-    Err(Error::argument(format!(
-        "`distinct` of the array `{}` returns its elements; name them by `.any()`",
-        path.dotted(),
-    )))
-}
-
-/// Finds the distinct values of a field. Output: the values, decoded. See
-/// [`Collection::distinct`].
-#[must_use = "nothing is sent before the action is awaited"]
-pub struct Distinct<'a, D, T> {
-    collection: &'a Collection<D>,
-    field: String,
-    action: Result<action::Distinct<'a>>,
-    call: Call,
-    value: PhantomData<fn() -> T>,
-}
-
-impl<'a, D: Model, T> Distinct<'a, D, T> {
-    pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
-        let filter = collection
-            .scoped(filter)
-            .and_then(|filter| of_variants(field, filter));
-        let call = Call::new::<D>(collection.namespace(), "distinct").query(&filter);
-        let action = filter.map(|filter| collection.inner.distinct(field.dotted(), filter));
-        Distinct {
-            call,
-            collection,
-            field: field.dotted().to_owned(),
-            action,
-            value: PhantomData,
-        }
-    }
-
-    crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
-
-    /// How the server would run the query, instead of running it: awaiting the returned action returns the
-    /// reply to `explain`. Nothing is written. For its options see
-    /// [`Explain`](crate::driver::action::Explain).
-    ///
-    /// # Errors
-    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
-    /// invalid filter.
-    pub fn explain(self) -> Result<action::Explain<'a>> {
-        Ok(self.action?.explain())
-    }
-
-    fn call(&self) -> Call {
-        self.call.clone()
-    }
-}
-
-impl<'a, D: Model, T: Field + DeserializeOwned> Distinct<'a, D, T> {
-    fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
-        let Distinct {
-            collection, field, ..
-        } = self;
-        let sending = self.action.map(IntoFuture::into_future);
-        async move {
-            let decode = |value: Bson| value_at(collection.namespace(), None, &field, &value);
-            sending?.await?.into_iter().map(decode).collect()
-        }
-    }
-}
-
 awaitable!(['a, D: Model] Exists<'a, D> => bool);
 awaitable!(['a, D: Model] Count<'a, D> => u64);
 awaitable!(['a] EstimatedCount<'a> => u64);
-awaitable!(['a, D: Model, T: Field + DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);

@@ -2,6 +2,7 @@
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
+use crate::collection::bulk_versions::{Built, Effect, Replaced};
 use crate::collection::encoded::{Encoded, for_save};
 use crate::collection::update::{Target, replace};
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
@@ -169,7 +170,7 @@ impl<'a, D: Model> Save<'a, D> {
 }
 
 /// A save in a bulk write.
-pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<WriteModel> {
+pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
     let encoded = for_save(collection, document)?;
     let filter = of_saved(collection, &encoded)?;
     let filter = match &encoded.version {
@@ -183,7 +184,26 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
             WriteModel::update_one(filter, vec![keeping(field, now, &encoded.raw)?])
         }
     };
-    Ok(model.upsert(true))
+    if encoded.was_stored() {
+        let replaced = Replaced {
+            filter: of_saved(collection, &encoded)?.into_tree(),
+            is_by_id: true,
+            must_exist: true,
+            kept: D::BEHAVIOR.created_at,
+            sent: encoded.raw,
+        };
+        return Ok(Built {
+            model,
+            effect: Effect::Replaces(Box::new(replaced)),
+        });
+    }
+    Ok(Built {
+        model: model.upsert(true),
+        effect: match encoded.version {
+            Some(_) => Effect::Saves,
+            None => Effect::Matches,
+        },
+    })
 }
 
 /// The filter of the stored document with the same id.

@@ -10,7 +10,7 @@ use crate::update::Update;
 
 /// Which documents of a model with soft deletion an operation finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// Those that are not deleted.
     #[default]
     Live,
@@ -37,7 +37,67 @@ impl Scope {
             )])),
         }
     }
+
+    /// The condition of the scope. `None` if there is none.
+    pub(crate) fn condition<D: Model>(self) -> Option<Document> {
+        let condition = self.of::<D>(Conditions::none());
+        (!condition.is_empty()).then(|| condition.into_tree())
+    }
+
+    /// Adds the condition of the scope to the stages of a pipeline that reads documents of `D`. It follows
+    /// a first stage that the server requires to be the first one.
+    ///
+    /// The condition is also added to the filter of `$vectorSearch`, which is applied before its limit.
+    /// Documents that were deleted after the search index was updated are left out afterwards.
+    pub(crate) fn of_stages<D: Model>(self, mut stages: Vec<Document>) -> Vec<Document> {
+        let Some(condition) = self.condition::<D>() else {
+            return stages;
+        };
+        let first = stages.first().and_then(|stage| stage.keys().next());
+        let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
+        let search = stages
+            .first_mut()
+            .map(|stage| stage.get_document_mut("$vectorSearch"));
+        if let (Some(Ok(search)), Some(indexed)) = (search, self.indexed_condition::<D>()) {
+            let filter = match search.remove("filter") {
+                None => Bson::Document(indexed),
+                Some(given) => doc! { "$and": [given, indexed] }.into(),
+            };
+            search.insert("filter", filter);
+        }
+        stages.insert(at, doc! { "$match": condition });
+        stages
+    }
+
+    /// The condition of the scope in the filter of `$vectorSearch`. A comparison with null finds only
+    /// documents that contain null, but documents without the field are not deleted either.
+    fn indexed_condition<D: Model>(self) -> Option<Document> {
+        let field = D::BEHAVIOR.soft_delete?;
+        let is_deleted = doc! { "$gte": DateTime::from_millis(0) };
+        match self {
+            Scope::All => None,
+            Scope::Live => Some(doc! { field: { "$not": is_deleted } }),
+            Scope::Deleted => Some(doc! { field: is_deleted }),
+        }
+    }
 }
+
+/// The stages that the server requires to be the first of a pipeline, and `$match`, which can be a text
+/// search.
+const FIRST: [&str; 12] = [
+    "$match",
+    "$geoNear",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
+    "$rankFusion",
+    "$scoreFusion",
+    "$documents",
+    "$collStats",
+    "$indexStats",
+    "$listSearchIndexes",
+    "$planCacheStats",
+];
 
 /// The update that deletes documents of a model with soft deletion.
 pub(super) fn deletion<D: Model>() -> Option<Update<D>> {
@@ -51,32 +111,17 @@ impl<D: Model> Collection<D> {
         filter.map(|filter| self.scope.of::<D>(filter))
     }
 
-    /// Adds the condition of the handle to the stages of a pipeline. It follows a first stage that the
-    /// server requires to be the first one.
-    pub(crate) fn scoped_stages(&self, mut stages: Vec<Document>) -> Vec<Document> {
-        const FIRST: [&str; 8] = [
-            "$match",
-            "$geoNear",
-            "$search",
-            "$searchMeta",
-            "$vectorSearch",
-            "$collStats",
-            "$indexStats",
-            "$planCacheStats",
-        ];
-        let scope = self.scope.of::<D>(Conditions::Everything);
-        if !scope.is_empty() {
-            let first = stages.first().and_then(|stage| stage.keys().next());
-            let at = usize::from(first.is_some_and(|name| FIRST.contains(&name.as_str())));
-            stages.insert(at, doc! { "$match": scope.into_tree() });
-        }
-        stages
+    /// Adds the condition of the handle to the stages of a pipeline.
+    pub(crate) fn scoped_stages(&self, stages: Vec<Document>) -> Vec<Document> {
+        self.scope.of_stages::<D>(stages)
     }
 }
 
 impl<D: Model> Collection<D> {
     /// The same collection with the documents that were soft-deleted: reads and updates find both
-    /// live and deleted documents. Default: live documents only.
+    /// live and deleted documents. Default: live documents only. For the documents that a
+    /// [lookup](crate::Pipeline::lookup) or a [union](crate::Pipeline::union_with) reads from other
+    /// collections see [`Pipeline::with_deleted`](crate::Pipeline::with_deleted).
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*, bson::DateTime};

@@ -142,6 +142,13 @@ macro_rules! updates {
             /// returns the reply to `explain`. Nothing is written. For its options see
             /// [`Explain`](crate::driver::action::Explain).
             ///
+            /// ```
+            /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+            /// let reply = orders.update_many(|o| o.id().gt(1), |o| o.total().inc(1)).explain()?.await?;
+            /// println!("{reply}");
+            /// # Ok(()) });
+            /// ```
+            ///
             /// # Errors
             /// [`Error::InvalidFilter`](crate::Error::InvalidFilter),
             /// [`Error::InvalidUpdate`](crate::Error::InvalidUpdate) and
@@ -214,8 +221,6 @@ pub struct Replace<'a, D> {
     collection: &'a Collection<D>,
     filter: Result<Conditions>,
     document: &'a D,
-    /// Whether the filter is the id of the document.
-    is_by_id: bool,
     options: ReplaceOneOptions,
     session: Session<'a>,
 }
@@ -226,16 +231,8 @@ impl<'a, D: Model> Replace<'a, D> {
             collection,
             filter,
             document,
-            is_by_id: false,
             options: ReplaceOneOptions::default(),
             session: None,
-        }
-    }
-
-    pub(super) fn by_id(collection: &'a Collection<D>, id: Result<Conditions>, document: &'a D) -> Self {
-        Replace {
-            is_by_id: true,
-            ..Replace::new(collection, id, document)
         }
     }
 
@@ -277,6 +274,38 @@ impl<'a, D: Model> Replace<'a, D> {
 
     required!();
 
+    /// How the server would run the replacement, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.replace(&order(1)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter or document.
+    /// [`Error::MissingId`](crate::Error::MissingId) for an upsert without an id, and the errors of hooks and
+    /// of the validation.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        let filter = checked(self.filter?)?;
+        if self.options.is_upsert() && self.document.lacks_id() {
+            check_upsert_without_id(self.collection, &filter)?;
+        }
+        let document = for_replacement(self.document)?;
+        let filter = self.collection.scope.of::<D>(filter);
+        let filter = match &document.version {
+            Some(version) => version.of(filter),
+            None => filter,
+        };
+        let replacing = self.collection.inner.replace_one(filter, &document.raw);
+        let replacing = replacing.with_options(self.options);
+        Ok(in_session!(self.session, replacing).explain())
+    }
+
     fn call(&self) -> Call {
         Call::new::<D>(self.collection.namespace(), "replace_one").query(&self.filter)
     }
@@ -291,10 +320,9 @@ impl<'a, D: Model> Replace<'a, D> {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
                 let document = for_replacement(self.document)?;
-                let filter = self.collection.scope.of::<D>(filter);
                 let replaced = Target {
-                    filter,
-                    is_by_id: self.is_by_id,
+                    is_by_id: filter.is_only("_id"),
+                    filter: self.collection.scope.of::<D>(filter),
                 };
                 replace(self.collection, replaced, &document, self.options, self.session).await
             })
@@ -315,7 +343,7 @@ impl<'a, D: Model> Replace<'a, D> {
 /// The stored document that is replaced.
 pub(super) struct Target {
     pub(super) filter: Conditions,
-    /// Whether the filter is the id of the document.
+    /// Whether the filter has no condition but that on `_id`.
     pub(super) is_by_id: bool,
 }
 

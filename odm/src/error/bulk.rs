@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::bson::Bson;
 use crate::driver;
 use crate::error::Error;
+use crate::error::convert::index_name;
 
 /// A write of a bulk write, as its call describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +26,74 @@ impl fmt::Display for BulkOperation {
     }
 }
 
-/// A write that the server rejected.
+/// A write that had no effect.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FailedWrite {
     /// Which write failed.
     pub operation: BulkOperation,
-    /// The server's error, with its code and message, and the values of a duplicate key.
-    pub error: driver::WriteError,
+    /// Why it failed.
+    pub reason: FailedWriteReason,
 }
 
-/// `insert of Order at index 1 (code 11000)`
+/// Why a write of a bulk write had no effect.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FailedWriteReason {
+    /// The server rejected the write. Contains its code and message, and the values of a duplicate key.
+    Rejected(driver::WriteError),
+    /// The stored document has another version than the struct, as in
+    /// [`Error::VersionConflict`]. Read it again, and repeat the change.
+    VersionConflict {
+        /// The `_id` of the document.
+        id: Option<Bson>,
+    },
+}
+
+impl FailedWrite {
+    /// Whether the stored document has another version than the struct.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Error, prelude::*};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "pages")]
+    /// # struct Page { _id: i64, #[document(version)] version: i64 }
+    /// # async fn run(pages: marula::Collection<Page>, page: Page) -> marula::Result<()> {
+    /// if let Err(Error::BulkWrite { failed, .. }) = pages.bulk().replace(&page).await {
+    ///     let lost = failed.iter().filter(|write| write.is_version_conflict());
+    ///     println!("to be repeated: {:?}", lost.map(|write| write.operation.index).collect::<Vec<_>>());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn is_version_conflict(&self) -> bool {
+        matches!(self.reason, FailedWriteReason::VersionConflict { .. })
+    }
+
+    /// The error of the server. `None` for a version conflict.
+    ///
+    /// ```no_run
+    /// # use marula::{Error, error::FailedWrite};
+    /// fn is_duplicate(write: &FailedWrite) -> bool {
+    ///     write.error().is_some_and(|error| error.code == 11_000)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn error(&self) -> Option<&driver::WriteError> {
+        match &self.reason {
+            FailedWriteReason::Rejected(error) => Some(error),
+            FailedWriteReason::VersionConflict { .. } => None,
+        }
+    }
+}
+
+/// `insert of Order at index 1 (code 11000)`, `replace of Order at index 2 (version conflict)`
 impl fmt::Display for FailedWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", self.operation, self.error.code)
+        match &self.reason {
+            FailedWriteReason::Rejected(error) => write!(f, "{} (code {})", self.operation, error.code),
+            FailedWriteReason::VersionConflict { .. } => write!(f, "{} (version conflict)", self.operation),
+        }
     }
 }
 
@@ -50,22 +106,44 @@ impl BulkOperation {
         }
     }
 
-    /// The error of a bulk write with these operations.
-    pub(crate) fn failed(operations: &[BulkOperation], source: driver::Error) -> Error {
-        let failed: Vec<FailedWrite> = source
-            .write_errors()
-            .iter()
-            .filter_map(|error| {
-                Some(FailedWrite {
-                    operation: operations.get(error.index)?.clone(),
-                    error: error.clone(),
-                })
-            })
-            .collect();
-        if failed.is_empty() {
-            source.into()
-        } else {
-            Error::BulkWrite { failed, source }
+    pub(crate) fn rejected(&self, error: driver::WriteError) -> FailedWrite {
+        FailedWrite {
+            operation: self.clone(),
+            reason: FailedWriteReason::Rejected(error),
+        }
+    }
+
+    /// A save that the server rejected. It is an upsert by id and version: the `_id` exists with another
+    /// version.
+    pub(crate) fn rejected_save(&self, error: driver::WriteError) -> FailedWrite {
+        const DUPLICATE_KEY: i32 = 11_000;
+        let is_id = match &error.key_pattern {
+            Some(keys) => keys.keys().eq(["_id"]),
+            None => index_name(&error.message).as_deref() == Some("_id_"),
+        };
+        if error.code != DUPLICATE_KEY || !is_id {
+            return self.rejected(error);
+        }
+        let id = error.key_value.as_ref().and_then(|key| key.get("_id"));
+        self.conflict(id.cloned())
+    }
+
+    pub(crate) fn conflict(&self, id: Option<Bson>) -> FailedWrite {
+        FailedWrite {
+            operation: self.clone(),
+            reason: FailedWriteReason::VersionConflict { id },
+        }
+    }
+}
+
+/// The error of a bulk write in which these writes failed.
+pub(crate) fn failed(mut failed: Vec<FailedWrite>, source: Option<driver::Error>) -> Result<(), Error> {
+    match (failed.is_empty(), source) {
+        (true, None) => Ok(()),
+        (true, Some(source)) => Err(source.into()),
+        (false, source) => {
+            failed.sort_by_key(|write| write.operation.index);
+            Err(Error::BulkWrite { failed, source })
         }
     }
 }

@@ -65,7 +65,7 @@ fn key_pattern(reply: &RawDocument) -> Option<Document> {
 
 /// The name in `E11000 duplicate key error collection: db.c index: email_1 dup key: { … }`, or in
 /// `Duplicate key violation on the requested collection: Index 'email_1'` of DocumentDB.
-fn index_name(message: &str) -> Option<String> {
+pub(super) fn index_name(message: &str) -> Option<String> {
     if let Some((_, rest)) =
         message.split_once("Duplicate key violation on the requested collection: Index '")
     {

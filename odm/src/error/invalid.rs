@@ -34,12 +34,26 @@ impl InvalidFields {
     }
 
     /// The fields that are invalid, in the order of their paths.
+    ///
+    /// ```
+    /// # use marula::error::InvalidFields;
+    /// fn paths(invalid: &InvalidFields) -> Vec<&str> {
+    ///     invalid.fields().iter().map(|field| &*field.path).collect()
+    /// }
+    /// ```
     #[must_use]
     pub fn fields(&self) -> &[InvalidField] {
         &self.fields
     }
 
     /// The error of the crate: `garde::Report` or `validator::ValidationErrors`.
+    ///
+    /// ```
+    /// # use marula::error::InvalidFields;
+    /// fn text(invalid: &InvalidFields) -> String {
+    ///     invalid.report().to_string()
+    /// }
+    /// ```
     #[must_use]
     pub fn report(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.report
@@ -67,6 +81,15 @@ impl std::error::Error for InvalidFields {}
 impl Error {
     /// The fields that are invalid, if this is an [`Error::Validation`] by
     /// `#[document(validate = garde)]` or `#[document(validate = validator)]`; otherwise empty.
+    ///
+    /// ```
+    /// # use marula::Error;
+    /// /// The messages for a form, by the paths of its fields.
+    /// fn messages(error: &Error) -> Vec<(&str, &str)> {
+    ///     let fields = error.invalid_fields().iter();
+    ///     fields.map(|field| (&*field.path, &*field.message)).collect()
+    /// }
+    /// ```
     #[must_use]
     pub fn invalid_fields(&self) -> &[InvalidField] {
         match self {

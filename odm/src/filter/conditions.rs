@@ -111,6 +111,11 @@ impl Conditions {
         }
     }
 
+    /// Whether the only condition is that a field is equal to a value.
+    pub(crate) fn is_only(&self, path: &str) -> bool {
+        matches!(self, Self::Flat(all) if all.len() == 1) && self.equality(path).is_some()
+    }
+
     /// The conditions as a filter document.
     pub(crate) fn into_tree(self) -> Document {
         match self {

@@ -46,16 +46,37 @@ impl Digits {
         })
     }
 
-    /// The stored decimal with exactly these digits.
+    /// The same number with an exponent that a Decimal128 has: a greater one is replaced by zeros at the
+    /// end of the digits, as IEEE 754 clamps it, and a smaller one by fewer of them.
+    fn clamped(mut self) -> Option<Self> {
+        if self.coefficient == 0 {
+            self.exponent = self.exponent.clamp(*EXPONENTS.start(), *EXPONENTS.end());
+        }
+        while self.exponent > *EXPONENTS.end() {
+            self.coefficient = self.coefficient.checked_mul(10)?;
+            self.exponent -= 1;
+        }
+        while self.exponent < *EXPONENTS.start() {
+            if !self.coefficient.is_multiple_of(10) {
+                return None;
+            }
+            self.coefficient /= 10;
+            self.exponent += 1;
+        }
+        Some(self)
+    }
+
+    /// The stored decimal of the same number. Its digits are these, unless its exponent is clamped.
     pub(super) fn to_stored(self) -> Result<Bson, ValueError> {
         let out_of_range =
             || ValueError::new("the decimal has more digits or a larger exponent than a Decimal128");
-        let digits = self.coefficient.to_string();
-        if digits.len() > MAX_DIGITS || !EXPONENTS.contains(&self.exponent) {
+        let clamped = self.clamped().ok_or_else(out_of_range)?;
+        let digits = clamped.coefficient.to_string();
+        if digits.len() > MAX_DIGITS {
             return Err(out_of_range());
         }
-        let sign = if self.is_negative { "-" } else { "" };
-        let text = format!("{sign}{digits}E{}", self.exponent);
+        let sign = if clamped.is_negative { "-" } else { "" };
+        let text = format!("{sign}{digits}E{}", clamped.exponent);
         text.parse::<Decimal128>()
             .map(Bson::Decimal128)
             .map_err(|_| out_of_range())
@@ -82,6 +103,26 @@ mod tests {
         }
         for text in ["NaN", "Infinity", "-Infinity", ""] {
             assert_eq!(Digits::parse(text), None, "{text}");
+        }
+        let stored = |coefficient, exponent| {
+            let digits = Digits {
+                is_negative: false,
+                coefficient,
+                exponent,
+            };
+            digits.to_stored().map(|stored| stored.to_string())
+        };
+        for (coefficient, exponent, text) in [
+            (1, 6120, "1.000000000E+6120"),
+            (1, 6144, "1.000000000000000000000000000000000E+6144"),
+            (0, 9000, "0E+6111"),
+            (0, -9000, "0E-6176"),
+            (1200, -6178, "1.2E-6175"),
+        ] {
+            assert_eq!(stored(coefficient, exponent).unwrap(), text);
+        }
+        for (coefficient, exponent) in [(1, 6145), (12, 6144), (1, i64::MAX), (1, -6177), (1, i64::MIN)] {
+            assert!(stored(coefficient, exponent).is_err(), "{coefficient} {exponent}");
         }
         let long = Digits {
             is_negative: false,

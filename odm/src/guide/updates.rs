@@ -232,3 +232,6 @@
 //! assert_eq!((counts.inserted_count, counts.modified_count, counts.deleted_count), (1, 1, 1));
 //! # Ok(()) });
 //! ```
+//!
+//! [`Error::BulkWrite`](crate::Error::BulkWrite) names the writes that failed, also replacements and saves that
+//! lost a race ([`is_version_conflict`](crate::error::FailedWrite::is_version_conflict)).

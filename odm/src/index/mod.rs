@@ -10,9 +10,11 @@ use crate::path::marker::{Geo, HashedKey, IndexKey, Readable, TextKey, TtlKey};
 pub(crate) mod normal;
 mod search;
 pub mod search_field;
+mod search_mapping;
 mod vector_search;
 
-pub use search::{SearchIndex, SearchIndexDeclaration, SearchIndexKind, SearchMapping};
+pub use search::{SearchIndex, SearchIndexDeclaration, SearchIndexKind};
+pub use search_mapping::SearchMapping;
 pub use vector_search::{Quantization, Similarity, VectorSearchIndex};
 
 /// The kind of an index key.

@@ -4,12 +4,10 @@
 //! Definitions: <https://www.mongodb.com/docs/atlas/atlas-search/define-field-mappings/>.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use crate::bson::{Bson, Document, doc};
-use crate::index::search_field::{
-    Booleans, Dates, Numbers, ObjectIds, SearchDocument, SearchField, Shapes, Strings, Uuids,
-};
+use crate::index::search_field::{SearchDocument, SearchField};
+use crate::index::search_mapping::SearchMapping;
 use crate::path::AsPath;
 use crate::path::marker::Readable;
 
@@ -25,6 +23,11 @@ pub enum SearchIndexKind {
 
 impl SearchIndexKind {
     /// The name in commands: `search` or `vectorSearch`.
+    ///
+    /// ```
+    /// use marula::index::SearchIndexKind;
+    /// assert_eq!(SearchIndexKind::VectorSearch.as_str(), "vectorSearch");
+    /// ```
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,21 +50,77 @@ pub struct SearchIndexDeclaration {
 
 impl SearchIndexDeclaration {
     /// The name of the index.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "films", search_index(name = "titles", string(title)))]
+    /// struct Film {
+    ///     _id: i64,
+    ///     title: String,
+    /// }
+    /// let index: &SearchIndexDeclaration = &Film::search_indexes()[0];
+    /// assert_eq!(index.index_name(), "titles");
+    /// ```
     #[must_use]
     pub fn index_name(&self) -> &str {
         &self.name
     }
 
     /// The type of the index.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "films", search_index(name = "titles", string(title)))]
+    /// struct Film {
+    ///     _id: i64,
+    ///     title: String,
+    /// }
+    /// let index: &SearchIndexDeclaration = &Film::search_indexes()[0];
+    /// assert_eq!(index.kind(), SearchIndexKind::Search);
+    /// ```
     #[must_use]
     pub fn kind(&self) -> SearchIndexKind {
         self.kind
     }
 
     /// The definition, as `createSearchIndexes` has it.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::{SearchIndexKind, SearchIndexDeclaration};
+    /// #[derive(Serialize, Deserialize, Document)]
+    /// #[document(collection = "films", search_index(name = "titles", string(title)))]
+    /// struct Film {
+    ///     _id: i64,
+    ///     title: String,
+    /// }
+    /// let index: &SearchIndexDeclaration = &Film::search_indexes()[0];
+    /// assert!(!index.definition().get_document("mappings").unwrap().get_bool("dynamic").unwrap());
+    /// ```
     #[must_use]
     pub fn definition(&self) -> &Document {
         &self.definition
+    }
+
+    /// Adds a filter field to a vector search index, unless the index contains the field.
+    pub(crate) fn filter_by(&mut self, path: &str) {
+        if self.kind != SearchIndexKind::VectorSearch {
+            return;
+        }
+        if let Ok(fields) = self.definition.get_array_mut("fields") {
+            let is_path = |field: &Bson| {
+                field
+                    .as_document()
+                    .is_some_and(|f| f.get_str("path").is_ok_and(|known| known == path))
+            };
+            if !fields.iter().any(is_path) {
+                fields.push(doc! { "type": "filter", "path": path }.into());
+            }
+        }
     }
 
     /// Why the server would reject the declaration.
@@ -79,70 +138,6 @@ impl fmt::Display for SearchIndexDeclaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::json::relaxed(&self.definition).fmt(f)
     }
-}
-
-/// The mapping of one field in a search index, for fields of the kind `K`; see
-/// [`search_field`](crate::index::search_field).
-#[derive(Clone, Debug, PartialEq)]
-#[must_use]
-pub struct SearchMapping<K> {
-    options: Document,
-    kind: PhantomData<fn() -> K>,
-}
-
-impl<K> SearchMapping<K> {
-    fn of(name: &str) -> Self {
-        SearchMapping {
-            options: doc! { "type": name },
-            kind: PhantomData,
-        }
-    }
-
-    /// Sets an option of the mapping by its name in the definition, such as `analyzer` or `minGrams`. It
-    /// is sent unchecked.
-    pub fn option(mut self, name: &str, value: impl Into<Bson>) -> Self {
-        self.options.insert(name, value.into());
-        self
-    }
-}
-
-macro_rules! mappings {
-    ($($kind:ident: $($(#[$doc:meta])* $method:ident $name:literal),+;)*) => { $(
-        impl SearchMapping<$kind> { $(
-            $(#[$doc])*
-            pub fn $method() -> Self {
-                Self::of($name)
-            }
-        )+ }
-    )* };
-}
-
-mappings! {
-    Strings:
-        /// Text that an analyzer divides into terms.
-        string "string",
-        /// Text that is found by the beginnings of words.
-        autocomplete "autocomplete",
-        /// A text that is found, sorted and counted as a whole.
-        token "token";
-    Numbers:
-        /// A number.
-        number "number";
-    Dates:
-        /// A date.
-        date "date";
-    Booleans:
-        /// A Boolean.
-        boolean "boolean";
-    ObjectIds:
-        /// An ObjectId.
-        object_id "objectId";
-    Uuids:
-        /// A UUID.
-        uuid "uuid";
-    Shapes:
-        /// A GeoJSON value.
-        geo "geo";
 }
 
 /// A node of the mappings: the types of a field, and the fields below it.
@@ -232,6 +227,17 @@ pub struct SearchIndex {
 
 impl SearchIndex {
     /// An index of this name without mappings: it needs [`dynamic`](Self::dynamic), or a field.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index = SearchIndex::new("titles").field(&f.title(), SearchMapping::string());
+    /// assert_eq!(SearchIndexDeclaration::from(index).index_name(), "titles");
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         SearchIndex {
             name: name.into(),
@@ -244,12 +250,32 @@ impl SearchIndex {
 
     /// Maps all fields of all types that the index can map by themselves. Default: only the fields that are
     /// added.
+    ///
+    /// ```
+    /// use marula::index::{SearchIndex, SearchIndexDeclaration};
+    /// let index: SearchIndexDeclaration = SearchIndex::new("all").dynamic().into();
+    /// assert_eq!(index.to_string(), r#"{"mappings": {"dynamic": true}}"#);
+    /// ```
     pub fn dynamic(mut self) -> Self {
         self.dynamic = true;
         self
     }
 
     /// Adds a mapping of a field. A field can have several.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index: SearchIndexDeclaration = SearchIndex::new("titles")
+    ///     .field(&f.title(), SearchMapping::string())
+    ///     .field(&f.year(), SearchMapping::number())
+    ///     .into();
+    /// assert!(index.to_string().contains(r#""year": {"type": "number"}"#));
+    /// ```
     pub fn field<K, A>(self, path: &A, mapping: SearchMapping<K>) -> Self
     where
         A: AsPath<Mode: Readable, Value: SearchField<K>>,
@@ -259,6 +285,17 @@ impl SearchIndex {
 
     /// Adds the mapping of an embedded document, with `dynamic` for the fields below it. Fields that are
     /// added by their own paths need none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index: SearchIndexDeclaration = SearchIndex::new("studios").document(&f.studio(), true).into();
+    /// assert!(index.to_string().contains(r#""studio": {"type": "document", "dynamic": true}"#));
+    /// ```
     pub fn document<A>(self, path: &A, dynamic: bool) -> Self
     where
         A: AsPath<Mode: Readable, Value: SearchDocument>,
@@ -268,6 +305,19 @@ impl SearchIndex {
 
     /// Adds the mapping of an array of documents whose elements are searched one by one, by the operator
     /// `embeddedDocument`.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index: SearchIndexDeclaration = SearchIndex::new("awards")
+    ///     .embedded_documents(&f.awards(), true)
+    ///     .into();
+    /// assert!(index.to_string().contains(r#""awards": {"type": "embeddedDocuments", "dynamic": true}"#));
+    /// ```
     pub fn embedded_documents<A>(self, path: &A, dynamic: bool) -> Self
     where
         A: AsPath<Mode: Readable, Value: SearchDocument>,
@@ -298,16 +348,34 @@ impl SearchIndex {
     }
 
     /// The analyzer for texts. Default: `lucene.standard`.
+    ///
+    /// ```
+    /// use marula::index::{SearchIndex, SearchIndexDeclaration};
+    /// let index: SearchIndexDeclaration = SearchIndex::new("all").dynamic().analyzer("lucene.english").into();
+    /// assert!(index.to_string().contains(r#""analyzer": "lucene.english""#));
+    /// ```
     pub fn analyzer(self, name: &str) -> Self {
         self.raw_option("analyzer", name)
     }
 
     /// The analyzer for the texts of queries. Default: that of the index.
+    ///
+    /// ```
+    /// use marula::index::{SearchIndex, SearchIndexDeclaration};
+    /// let index: SearchIndexDeclaration = SearchIndex::new("all").dynamic().search_analyzer("lucene.english").into();
+    /// assert!(index.to_string().contains(r#""searchAnalyzer": "lucene.english""#));
+    /// ```
     pub fn search_analyzer(self, name: &str) -> Self {
         self.raw_option("searchAnalyzer", name)
     }
 
     /// Any other option of the definition, such as `synonyms` or `storedSource`. It is sent unchecked.
+    ///
+    /// ```
+    /// use marula::index::{SearchIndex, SearchIndexDeclaration};
+    /// let index: SearchIndexDeclaration = SearchIndex::new("all").dynamic().raw_option("numPartitions", 2).into();
+    /// assert!(index.to_string().contains(r#""numPartitions": 2"#));
+    /// ```
     pub fn raw_option(mut self, name: &str, value: impl Into<Bson>) -> Self {
         self.options.insert(name, value.into());
         self

@@ -86,6 +86,17 @@ pub struct VectorSearchIndex {
 
 impl VectorSearchIndex {
     /// An index of this name, to which at least one vector must be added.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index = VectorSearchIndex::new("plots").vector(&f.plot(), 3, Similarity::Cosine, None);
+    /// assert_eq!(SearchIndexDeclaration::from(index).index_name(), "plots");
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         VectorSearchIndex {
             name: name.into(),
@@ -95,6 +106,19 @@ impl VectorSearchIndex {
     }
 
     /// Adds a vector of 1 to 8192 dimensions. Quantization: that of the server by default, which is none.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index: SearchIndexDeclaration = VectorSearchIndex::new("plots")
+    ///     .vector(&f.plot(), 3, Similarity::DotProduct, Some(Quantization::Scalar))
+    ///     .into();
+    /// assert!(index.to_string().contains(r#""quantization": "scalar""#));
+    /// ```
     pub fn vector<A>(
         mut self,
         path: &A,
@@ -123,6 +147,20 @@ impl VectorSearchIndex {
     }
 
     /// Adds a field by which a search can be filtered.
+    ///
+    /// ```
+    /// # use marula_guide::*;
+    /// use marula::index::*;
+    /// # #[derive(Serialize, Deserialize, Document)] #[document(collection = "films")]
+    /// # struct Film { _id: i64, title: String, year: i32, plot: Vec<f32>, studio: Studio, awards: Vec<Studio> }
+    /// # #[derive(Serialize, Deserialize, Embedded)] struct Studio { name: String }
+    /// let f = Film::fields();
+    /// let index: SearchIndexDeclaration = VectorSearchIndex::new("plots")
+    ///     .vector(&f.plot(), 3, Similarity::Cosine, None)
+    ///     .filter(&f.year())
+    ///     .into();
+    /// assert!(index.to_string().contains(r#"{"type": "filter", "path": "year"}"#));
+    /// ```
     pub fn filter<A>(self, path: &A) -> Self
     where
         A: AsPath<Mode: Readable, Value: SearchField<Filters>>,

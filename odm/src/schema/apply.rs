@@ -180,6 +180,15 @@ impl Apply {
 
     /// How long to wait until queries can use all declared search indexes, with their declared
     /// definitions. Default: no wait.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// use std::time::Duration;
+    /// let apply = Apply::additive().wait_for_search(Duration::from_secs(300));
+    /// db.schema().register::<Order>().plan().await?.apply(apply).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn wait_for_search(mut self, limit: Duration) -> Self {
         self.search_wait = Some(limit);
         self
@@ -243,7 +252,7 @@ fn partly(applied: Applied, error: Error) -> Error {
 }
 
 impl SchemaPlan {
-    /// Takes the steps of the plan that `apply` allows. If there are none, nothing is sent.
+    /// Takes the steps of the plan that `apply` allows. If there are none, nothing is written.
     ///
     /// Missing indexes are created with one `createIndexes` for each collection. Several instances of
     /// an application may do so concurrently: an equal index that was created in the meantime is not an
@@ -339,8 +348,12 @@ impl SchemaPlan {
                 _ => None,
             })
             .collect();
-        let created = target.create(&missing).await?;
-        applied.created.extend(created);
+        target.create(&missing, &mut applied.created).await?;
+        if apply.record
+            && let Some(unconfirmed) = self.unconfirmed.get(&plan.collection)
+        {
+            target.confirm(unconfirmed).await?;
+        }
         for step in plan.steps.iter().filter(|step| apply.changes(step)) {
             match step {
                 Step::ModifyCollection {
@@ -358,8 +371,7 @@ impl SchemaPlan {
                     changes,
                     ..
                 } => {
-                    target.modify(name, existing, changes).await?;
-                    applied.modified.push(target.index(name));
+                    target.modify(name, existing, changes, applied).await?;
                 }
                 Step::Conflict {
                     existing,
@@ -373,8 +385,8 @@ impl SchemaPlan {
                     ..
                 } if apply.drop_obsolete != Some(Duration::ZERO) => {
                     target.coll_mod(name, doc! { "hidden": true }).await?;
-                    record::hidden(target.database, &plan.collection, record::Kind::Index, name).await?;
                     applied.hidden.push(target.index(name));
+                    record::hidden(target.database, &plan.collection, record::Kind::Index, name).await?;
                 }
                 Step::Obsolete { name, .. } => {
                     target.drop(name).await?;

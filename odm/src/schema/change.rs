@@ -1,73 +1,19 @@
 //! What `collMod` changes in an existing index. No I/O.
 
-use std::fmt;
-
 use crate::bson::{Bson, Document, doc};
+use crate::error::IndexChange;
 use crate::index::normal::NormalIndex;
 
 const EXPIRE_AFTER: &str = "expireAfterSeconds";
 
-/// A change of an existing index by `collMod`, which does not build the index again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum IndexChange {
-    /// The documents expire after another time (`expireAfterSeconds`).
-    ExpireAfter {
-        /// The declared time.
-        seconds: i64,
-        /// The present time; `None` if the documents do not expire (changed by MongoDB 5.1+).
-        before: Option<i64>,
-    },
-    /// The index is hidden from the query planner, or no longer (MongoDB 4.4+).
-    Hidden(bool),
-    /// The index becomes unique (MongoDB 6.0+). Writes of further duplicates are rejected while the
-    /// existing documents are checked (`prepareUnique`, then `unique`).
-    Unique,
-}
-
 impl IndexChange {
-    /// Whether the server deletes existing documents after the change, which expire earlier.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// use marula::schema::IndexChange;
-    /// let shorter = IndexChange::ExpireAfter { seconds: 3600, before: Some(7200) };
-    /// assert!(shorter.deletes_documents());
-    /// ```
-    #[must_use]
-    pub fn deletes_documents(&self) -> bool {
-        match self {
-            IndexChange::ExpireAfter { seconds, before } => before.is_none_or(|before| *seconds < before),
-            IndexChange::Hidden(_) | IndexChange::Unique => false,
-        }
-    }
-
     /// The options of `collMod` for the index. A change to unique has the last step of its two here.
     pub(super) fn options(&self) -> Document {
         match self {
             IndexChange::ExpireAfter { seconds, .. } => doc! { EXPIRE_AFTER: *seconds },
             IndexChange::Hidden(hidden) => doc! { "hidden": *hidden },
             IndexChange::Unique => doc! { "unique": true },
-        }
-    }
-}
-
-impl fmt::Display for IndexChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IndexChange::ExpireAfter { seconds, before } => {
-                write!(f, "{EXPIRE_AFTER}: ")?;
-                match before {
-                    Some(before) => write!(f, "{before} → {seconds}")?,
-                    None => write!(f, "none → {seconds}")?,
-                }
-                if self.deletes_documents() {
-                    f.write_str(" (deletes the documents that have expired)")?;
-                }
-                Ok(())
-            }
-            IndexChange::Hidden(hidden) => write!(f, "hidden: {} → {hidden}", !hidden),
-            IndexChange::Unique => f.write_str("unique: false → true"),
+            IndexChange::PrepareUnique => doc! { "prepareUnique": true },
         }
     }
 }

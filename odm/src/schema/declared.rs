@@ -58,7 +58,10 @@ impl Declarations {
         let namespace = format!("{database}.{collection}");
         self.add_options(D::NAME, &namespace, collection, &D::collection());
         self.add_indexes(D::NAME, &namespace, collection, D::indexes());
-        for index in D::search_indexes() {
+        for mut index in D::search_indexes() {
+            if let Some(field) = D::BEHAVIOR.soft_delete {
+                index.filter_by(field);
+            }
             self.add_search_index(D::NAME, &namespace, collection, index);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use crate::collection::migrate::MigrateOptions;
+use crate::collection::migrate::{MigrateOptions, migrate_setters};
 use crate::collection::{Collection, Migrate, Migration};
 use crate::driver;
 use crate::error::Result;
@@ -83,21 +83,17 @@ pub struct MigrateSchema<'a> {
 }
 
 impl<'a> MigrateSchema<'a> {
-    /// Maximum number of documents that are read and written together. Default: 100. A batch ends earlier
-    /// at 16 MiB.
-    pub fn batch_size(mut self, documents: u32) -> Self {
-        self.options.batch_size = documents;
-        self
-    }
-
-    /// Whether to upgrade and decode the documents without writing them. Default: false.
-    pub fn dry_run(mut self, yes: bool) -> Self {
-        self.options.dry_run = yes;
-        self
-    }
+    migrate_setters!();
 
     /// Calls a function after each batch, with `database.collection` and what was done in it until then.
     /// Default: none.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let migrating = db.schema().register::<Order>().migrate();
+    /// migrating.on_progress(|namespace, progress| println!("{namespace}: {progress}")).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn on_progress(mut self, function: impl FnMut(&str, &Migration) + Send + 'a) -> Self {
         self.progress = Some(Box::new(function));
         self

@@ -44,15 +44,17 @@
 //!
 //! Which indexes were created from declarations is recorded in the collection `marula_schema` of the
 //! database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the instance
-//! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written.
+//! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written, except
+//! that the next [`SchemaPlan::apply`] completes the record of an instance that ended while it created
+//! an index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
 
 use crate::bson::{Bson, Document, doc};
 use crate::driver::{self, CollectionSpecification};
-pub use crate::error::{Applied, DuplicateKey};
+pub use crate::error::{Applied, DuplicateKey, IndexChange};
 use crate::error::{Result, SchemaError};
 use crate::model::Model;
 
@@ -75,7 +77,6 @@ pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use apply::Apply;
-pub use change::IndexChange;
 use declared::Declarations;
 pub use migrate::MigrateSchema;
 use migrate::Versions;
@@ -155,6 +156,15 @@ impl Schema {
     }
 
     /// What to do about declared search indexes. Default: [`SearchMode::Required`].
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// // In tests, on a server without search.
+    /// let schema = db.schema().register::<Order>().search(SearchMode::Optional);
+    /// schema.sync(SyncMode::Additive).await?;
+    /// # Ok(()) });
+    /// ```
     pub fn search(mut self, mode: SearchMode) -> Self {
         self.search = mode;
         self
@@ -215,23 +225,31 @@ impl Schema {
                 .await?
                 .try_collect()
                 .await?;
-            let recorded = recorded.get(collection).unwrap_or(&none);
+            let records = recorded.get(collection).unwrap_or(&none);
             let mut compared = plan::compare(
                 &namespace,
                 collection,
                 &declared.indexes,
                 &listed,
-                &recorded.indexes,
+                &records.indexes,
             );
             compared.steps.splice(0..0, options);
             let search = declared.search_indexes();
             let search = self
-                .search_steps(&handle, &search, &recorded.search_indexes)
+                .search_steps(&handle, &search, &records.search_indexes)
                 .await?;
             compared.steps.extend(search);
             plan.collections.push(compared);
         }
-        Ok(SchemaPlan { plan, schema: self })
+        let unconfirmed = recorded
+            .into_iter()
+            .map(|(of, records)| (of, records.unconfirmed));
+        let unconfirmed = unconfirmed.filter(|(_, names)| !names.is_empty()).collect();
+        Ok(SchemaPlan {
+            plan,
+            unconfirmed,
+            schema: self,
+        })
     }
 
     /// Makes a plan and applies it, as the mode says. Returns what was done.
@@ -309,6 +327,8 @@ pub enum SyncMode {
 #[must_use = "a plan does nothing until it is applied"]
 pub struct SchemaPlan {
     plan: Plan,
+    /// The indexes of each collection whose creation was recorded and not confirmed.
+    unconfirmed: BTreeMap<String, BTreeSet<(record::Kind, String)>>,
     schema: Schema,
 }
 

@@ -88,8 +88,7 @@ impl Target<'_> {
                     kind,
                     definition,
                 } => {
-                    self.create_search(name, *kind, definition).await?;
-                    applied.created_search.push(self.index(name));
+                    self.create_search(name, *kind, definition, applied).await?;
                 }
                 step if !apply.changes(step) => {}
                 Step::UpdateSearchIndex { name, declared, .. } => {
@@ -103,8 +102,7 @@ impl Target<'_> {
                     self.collection().drop_search_index(name).await?;
                     applied.dropped_search.push(self.index(name));
                     self.wait_for_drop(name).await?;
-                    self.create_search(name, *kind, declared).await?;
-                    applied.created_search.push(self.index(name));
+                    self.create_search(name, *kind, declared, applied).await?;
                 }
                 Step::ObsoleteSearchIndex {
                     name,
@@ -126,11 +124,32 @@ impl Target<'_> {
 
     /// Creates a search index. Not an error if another client has created an equal one since the plan was
     /// made.
-    async fn create_search(&self, name: &str, kind: SearchIndexKind, definition: &Document) -> Result<()> {
-        if self.record {
-            let names = [name.to_owned()];
-            record::created(self.database, &self.plan.collection, Kind::Search, &names).await?;
+    async fn create_search(
+        &self,
+        name: &str,
+        kind: SearchIndexKind,
+        definition: &Document,
+        applied: &mut Applied,
+    ) -> Result<()> {
+        if !self.record {
+            self.send_search(name, kind, definition).await?;
+            applied.created_search.push(self.index(name));
+            return Ok(());
         }
+        let names = [name.to_owned()];
+        let creation = self.begin(Kind::Search, &names).await?;
+        let created = self.send_search(name, kind, definition).await;
+        if let Err(error) = created {
+            if let Some(error) = error.driver() {
+                creation.failed(error).await;
+            }
+            return Err(error);
+        }
+        applied.created_search.push(self.index(name));
+        Ok(creation.succeeded().await?)
+    }
+
+    async fn send_search(&self, name: &str, kind: SearchIndexKind, definition: &Document) -> Result<()> {
         let collection = self.collection();
         let model = SearchIndexModel::new(definition.clone())
             .name(name)

@@ -1,10 +1,9 @@
 //! The steps of a plan.
 
 use crate::bson::{DateTime, Document};
-use crate::error::SchemaError;
+use crate::error::{IndexChange, SchemaError};
 use crate::index::SearchIndexKind;
 use crate::schema::CollectionPlan;
-use crate::schema::change::IndexChange;
 
 /// One step of a plan: what to do about the options of a collection, or about one index.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,11 @@
 //! The changes of one collection that a plan makes.
 
+use std::collections::BTreeSet;
+
 use crate::bson::{Document, doc, from_document};
 use crate::driver::{self, IndexModel};
-use crate::error::{Applied, Error, Result, SchemaError};
-use crate::schema::change::IndexChange;
+use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
+use crate::schema::record::{Creation, Kind};
 use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
 
 /// `CannotConvertIndexToUnique`: documents have the same key.
@@ -47,10 +49,15 @@ impl Target<'_> {
         }
     }
 
-    /// Creates indexes with one `createIndexes`, so that the server scans the collection once.
-    pub(super) async fn create(&self, specifications: &[&Document]) -> Result<Vec<(String, String)>> {
+    /// Creates indexes with one `createIndexes`, so that the server scans the collection once. Adds them
+    /// to `created` when they exist.
+    pub(super) async fn create(
+        &self,
+        specifications: &[&Document],
+        created: &mut Vec<(String, String)>,
+    ) -> Result<()> {
         if specifications.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let models = specifications
             .iter()
@@ -58,14 +65,43 @@ impl Target<'_> {
             .collect::<Result<Vec<_>, _>>()
             .map_err(driver::Error::from)?;
         let names: Vec<String> = specifications.iter().map(|s| name_of(s).to_owned()).collect();
-        if self.record {
-            // Before, because the record of an index that does not exist has no effect.
-            record::created(self.database, &self.plan.collection, record::Kind::Index, &names).await?;
+        let creation = if self.record {
+            Some(self.begin(Kind::Index, &names).await?)
+        } else {
+            None
+        };
+        let reply = self.collection().create_indexes(models).await;
+        if let Err(error) = reply {
+            if let Some(creation) = creation {
+                creation.failed(&error).await;
+            }
+            return Err(self.failed_build(specifications, error).await);
         }
-        match self.collection().create_indexes(models).await {
-            Ok(_) => Ok(names.iter().map(|name| self.index(name)).collect()),
-            Err(error) => Err(self.failed_build(specifications, error).await),
+        created.extend(names.iter().map(|name| self.index(name)));
+        if let Some(creation) = creation {
+            creation.succeeded().await?;
         }
+        Ok(())
+    }
+
+    /// Records that the creation of indexes begins.
+    pub(super) async fn begin<'a>(&'a self, kind: Kind, names: &'a [String]) -> Result<Creation<'a>> {
+        Ok(Creation::begin(self.database, &self.plan.collection, kind, names).await?)
+    }
+
+    /// Confirms the records of indexes that other instances created, if they exist as they are declared.
+    pub(super) async fn confirm(&self, unconfirmed: &BTreeSet<(Kind, String)>) -> Result<()> {
+        for step in &self.plan.steps {
+            let (kind, name) = match step {
+                Step::Keep { name, .. } => (Kind::Index, name),
+                Step::KeepSearchIndex { name, .. } => (Kind::Search, name),
+                _ => continue,
+            };
+            if unconfirmed.contains(&(kind, name.clone())) {
+                record::confirm(self.database, &self.plan.collection, kind, name).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The error of `createIndexes`. 85 IndexOptionsConflict and 86 IndexKeySpecsConflict: the
@@ -132,19 +168,24 @@ impl Target<'_> {
         name: &str,
         existing: &Document,
         changes: &[IndexChange],
+        applied: &mut Applied,
     ) -> Result<()> {
         for change in changes {
-            if *change != IndexChange::Unique {
+            if *change == IndexChange::Unique {
+                // No further duplicates are written from here on.
+                self.coll_mod(name, IndexChange::PrepareUnique.options()).await?;
+                if let Err(error) = self.make_unique(name, existing).await {
+                    // The first error is reported also if the index cannot be changed back.
+                    let back = self.coll_mod(name, doc! { "prepareUnique": false }).await;
+                    if back.is_err() {
+                        applied.change(self.index(name), IndexChange::PrepareUnique);
+                    }
+                    return Err(error);
+                }
+            } else {
                 self.coll_mod(name, change.options()).await?;
-                continue;
             }
-            // No further duplicates are written from here on.
-            self.coll_mod(name, doc! { "prepareUnique": true }).await?;
-            if let Err(error) = self.make_unique(name, existing).await {
-                // The first error is reported also if the index cannot be changed back.
-                let _ = self.coll_mod(name, doc! { "prepareUnique": false }).await;
-                return Err(error);
-            }
+            applied.change(self.index(name), change.clone());
         }
         Ok(())
     }
@@ -182,17 +223,22 @@ impl Target<'_> {
         // The server permits neither two indexes of one name nor two with equal keys.
         let is_first = old != new && differences.iter().any(|name| name == "key");
         if is_first {
-            self.create(&[declared]).await?;
+            self.create(&[declared], &mut applied.created).await?;
         }
-        if let Err(error) = self.drop(old).await {
-            applied.created.extend(is_first.then(|| self.index(new)));
-            return Err(error);
+        self.drop(old).await?;
+        applied.dropped.push(self.index(old));
+        if self.record && old != new {
+            // An index of this name that another client creates later is not one of these.
+            record::dropped(self.database, &self.plan.collection, Kind::Index, old).await?;
         }
-        if !is_first && let Err(error) = self.create(&[declared]).await {
-            applied.dropped.push(self.index(old));
-            return Err(error);
+        if !is_first {
+            self.create(&[declared], &mut applied.created).await?;
         }
-        applied.rebuilt.push(self.index(new));
+        // Both halves are done: they are one step.
+        let (old, new) = (self.index(old), self.index(new));
+        applied.dropped.retain(|index| *index != old);
+        applied.created.retain(|index| *index != new);
+        applied.rebuilt.push(new);
         Ok(())
     }
 

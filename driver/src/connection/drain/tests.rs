@@ -1,6 +1,6 @@
 //! The states of a connection and its late replies, against a socket that the test writes to.
 
-use std::task::Context;
+use std::{sync::Arc, task::Context};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,6 +13,7 @@ use crate::{
     bson::{RawDocumentBuf, rawdoc},
     connection::{ReadBuffer, Stream},
     proto::description::HelloReply,
+    types::late_replies::LateReplies,
 };
 
 /// A point in time that has passed.
@@ -35,6 +36,7 @@ async fn connected() -> (Connection, TcpStream) {
         compression: None,
         last_request: 0,
         transactional_request: None,
+        outstanding: None,
         exhaust: false,
         is_established: true,
         state: State::Idle,
@@ -316,7 +318,8 @@ async fn a_cursor_of_a_transaction_is_not_killed() {
     let cursor = rawdoc! { "firstBatch": [], "id": 7_i64, "ns": "shop.orders" };
     let (mut connection, mut peer) = connected().await;
     begin(&mut connection, 1);
-    connection.mark_transactional();
+    let replies = Arc::new(LateReplies::default());
+    connection.mark_transactional(replies.expect());
     connection.send(Deadline::NEVER).await.unwrap();
     request(&mut peer).await;
     let body = rawdoc! { "ok": 1.0, "cursor": cursor };
@@ -325,7 +328,29 @@ async fn a_cursor_of_a_transaction_is_not_killed() {
         .unwrap();
     let drained = connection.drain_unused(KilledCursors::All).await.unwrap();
     assert!(drained.is_none());
+    assert!(replies.is_empty() && !replies.take_lost());
     works(&mut connection, &mut peer).await;
+}
+
+/// The session of a transaction must not be used again if the server may still run the command.
+#[tokio::test]
+async fn a_late_reply_of_a_transaction_that_does_not_arrive_is_lost() {
+    for has_dropped in [false, true] {
+        let (mut connection, mut peer) = connected().await;
+        begin(&mut connection, 1);
+        let replies = Arc::new(LateReplies::default());
+        connection.mark_transactional(replies.expect());
+        connection.send(Deadline::NEVER).await.unwrap();
+        request(&mut peer).await;
+        assert!(!replies.is_empty());
+        if has_dropped {
+            drop(connection);
+        } else {
+            drop(peer);
+            connection.drain_unused(KilledCursors::All).await.unwrap_err();
+        }
+        assert!(replies.is_empty() && replies.take_lost());
+    }
 }
 
 #[tokio::test]

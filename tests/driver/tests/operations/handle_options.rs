@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client, Error, ErrorKind,
+    Client, Error, ErrorKind, WriteModel,
     bson::{Document, doc},
     internals::wait_for_description,
     options::{ClientOptions, ReadPreference, TagSet, WriteConcern},
@@ -30,6 +30,44 @@ async fn an_inconsistent_write_concern_is_rejected_before_a_command_is_sent() {
     if let Some(server) = deployment.in_process("the number of commands") {
         assert_eq!(server.commands_seen("insert"), 0);
     }
+}
+
+/// A bulk write is acknowledged as its write concern says, or else that of its handle, which does not
+/// apply in a transaction.
+#[tokio::test]
+async fn bulk_writes_state_whether_they_are_acknowledged() {
+    let deployment = replica_set().await;
+    let database = deployment.client.database("d");
+    let things = database.collection::<Document>("things");
+    let silent = things.with_write_concern(WriteConcern::nodes(0));
+    let model = || [WriteModel::insert_one(&doc! { "_id": 1 })];
+    assert!(things.bulk_write(model()).is_acknowledged());
+    assert!(!silent.bulk_write(model()).is_acknowledged());
+    let own = |nodes| {
+        silent
+            .bulk_write(model())
+            .write_concern(WriteConcern::nodes(nodes))
+    };
+    assert!(own(1).is_acknowledged() && !own(0).is_acknowledged());
+    let mut options = ClientOptions::parse(&deployment.server.uri()).expect("a connection string");
+    options.write_concern = WriteConcern::nodes(0);
+    let client = Client::with_options(options).expect("a client");
+    let models = || [things.insert_one_model(&doc! { "_id": 1 })];
+    assert!(deployment.client.bulk_write(models()).is_acknowledged());
+    assert!(!client.bulk_write(models()).is_acknowledged());
+    let own = client
+        .bulk_write(models())
+        .write_concern(WriteConcern::majority());
+    assert!(own.is_acknowledged());
+
+    let mut session = deployment.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    assert!(silent.bulk_write(model()).session(&mut session).is_acknowledged());
+    let mut other = client.start_session().await.unwrap();
+    let transaction = other.start_transaction();
+    transaction.write_concern(WriteConcern::majority()).await.unwrap();
+    assert!(client.bulk_write(models()).session(&mut other).is_acknowledged());
+    client.shutdown().await;
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod change_streams;
 mod convenient;
 mod cursors;
 mod drops;
+mod late_replies;
 mod pinning;
 mod prose;
 mod send;

@@ -273,3 +273,95 @@ async fn null_elements_keep_their_places() {
     assert_eq!(piped, Some(expected));
     shop.close().await;
 }
+
+/// The names of the fields are those of arrays that the stored documents have.
+#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+#[document(of = Stored)]
+struct Renamed {
+    #[serde(rename = "parts")]
+    #[document(path = place)]
+    place: Town,
+    #[serde(rename = "labels")]
+    #[document(path = towns)]
+    towns: Vec<TownName>,
+    #[serde(rename = "towns")]
+    #[document(path = place)]
+    maybe: Option<Town>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Embedded)]
+struct Town {
+    name: String,
+    zip: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+#[document(of = Town)]
+struct TownName {
+    #[document(path = name)]
+    label: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Projection)]
+#[document(of = Stored)]
+struct RenamedPart {
+    #[serde(rename = "parts")]
+    #[document(path = place)]
+    place: TownName,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "stored")]
+struct Stored {
+    _id: i64,
+    place: Town,
+    parts: Vec<String>,
+    labels: Vec<i32>,
+    towns: Vec<Town>,
+}
+
+#[tokio::test]
+async fn a_renamed_document_takes_the_place_of_an_array() {
+    let shop = Shop::open().await;
+    let town = || Town {
+        name: "Ulm".to_owned(),
+        zip: "89073".to_owned(),
+    };
+    let label = || TownName {
+        label: "Ulm".to_owned(),
+    };
+    let all = shop.db.collection::<Stored>();
+    let stored = Stored {
+        _id: 1,
+        place: town(),
+        parts: vec!["a".to_owned(), "b".to_owned()],
+        labels: vec![1, 2, 3],
+        towns: vec![town(), town()],
+    };
+    all.insert_one(&stored).await.unwrap();
+    let expected = Renamed {
+        place: town(),
+        towns: vec![label(), label()],
+        maybe: Some(town()),
+    };
+    let found = all.find_by_id(1).select::<Renamed>().required().await.unwrap();
+    assert_eq!(found, expected);
+    let piped = all.aggregate().select::<Renamed>().all().await.unwrap();
+    assert_eq!(piped, [expected]);
+    // The fields of a part are computed one by one.
+    let part = all
+        .find_by_id(1)
+        .select::<RenamedPart>()
+        .required()
+        .await
+        .unwrap();
+    assert_eq!(part, RenamedPart { place: label() });
+    let pipeline = Pipeline::<Stored>::new().select::<RenamedPart>();
+    assert_eq!(
+        pipeline.to_string(),
+        r#"[{"$project": {"_id": 0, "parts": {"$mergeObjects": [{"label": "$place.name"}]}}}]"#
+    );
+    let piped = all.aggregate().select::<RenamedPart>().first().await.unwrap();
+    assert_eq!(piped, Some(RenamedPart { place: label() }));
+    shop.close().await;
+}

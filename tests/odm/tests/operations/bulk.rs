@@ -106,12 +106,13 @@ async fn a_rejected_write_is_named() {
     );
     let Error::BulkWrite {
         failed: writes,
-        source,
+        source: Some(source),
     } = &failed
     else {
         panic!("{failed}");
     };
     assert_eq!(writes[0].operation.index, 1);
+    assert_eq!(writes[0].error().map(|e| (e.index, e.code)), Some((1, 11_000)));
     assert_eq!(
         (writes[0].operation.model, writes[0].operation.operation),
         ("Order", "insert")

@@ -3,6 +3,7 @@
 use crate::common::Env;
 use marula::bson::{Bson, DateTime};
 use marula::prelude::*;
+use marula::error::FailedWriteReason;
 use marula::{Document, Error, Filter};
 use serde::{Deserialize, Serialize};
 
@@ -119,5 +120,74 @@ async fn replacements_do_not_insert_a_deleted_document_again() {
         .unwrap();
     assert_eq!(old.version, 2);
     assert_eq!(pages.find_by_id(1).required().await.unwrap().version, 3);
+    env.stop().await;
+}
+
+/// The positions and ids of the conflicts of a bulk write, which are all its failed writes.
+fn conflicts(error: Error) -> Vec<(usize, Bson)> {
+    let Error::BulkWrite { failed, .. } = error else {
+        panic!("another error: {error}");
+    };
+    let conflicts = failed.into_iter().map(|write| match write.reason {
+        FailedWriteReason::VersionConflict { id: Some(id) } => (write.operation.index, id),
+        other => panic!("another reason: {other:?}"),
+    });
+    conflicts.collect()
+}
+
+#[tokio::test]
+async fn bulk_writes_do_not_insert_a_deleted_document_again() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let pages = env.db.collection::<Page>();
+    pages.insert_many([page(2, 1), page(3, 1), page(4, 1)]).await.unwrap();
+    let lost = pages
+        .bulk()
+        .save(&page(1, 1))
+        .save(&page(2, 1))
+        .replace(&page(3, 1))
+        // Deleted in the same bulk write after it was replaced: not a conflict.
+        .delete_by_id(2)
+        .replace(&page(5, 1))
+        // Changed by another writer.
+        .save(&page(4, 7))
+        // New documents.
+        .save(&page(6, 0))
+        .replace(&page(7, 0))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        conflicts(lost),
+        [(0, Bson::Int64(1)), (4, Bson::Int64(5)), (5, Bson::Int64(4))]
+    );
+    let stored = pages.find_all().sort(|p| p._id().asc()).await.unwrap();
+    let stored: Vec<(i64, i64)> = stored.iter().map(|p| (p._id, p.version)).collect();
+    assert_eq!(stored, [(3, 2), (4, 1), (6, 1)]);
+
+    let bulk = env.client().bulk().save(&pages, &page(1, 1)).replace(&pages, &page(5, 1));
+    let lost = bulk.save(&pages, &page(3, 2)).await.unwrap_err();
+    assert_eq!(conflicts(lost), [(0, Bson::Int64(1)), (1, Bson::Int64(5))]);
+    assert_eq!(pages.find_by_id(3).required().await.unwrap().version, 3);
+    assert_eq!(pages.count(|_| Filter::everything()).await.unwrap(), 3);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_bulk_write_recognizes_its_saves_with_a_time_of_the_insert() {
+    let env = Env::start().await;
+    let notes = env.db.collection::<Note>();
+    let note = |id, version| Note {
+        _id: id,
+        version,
+        created: None,
+        updated: None,
+    };
+    notes.save(&note(1, 0)).await.unwrap();
+    let lost = notes.bulk().save(&note(1, 1)).save(&note(2, 1)).await.unwrap_err();
+    assert_eq!(conflicts(lost), [(1, Bson::Int64(2))]);
+    let stored = notes.find_all().one().await.unwrap();
+    assert_eq!((stored._id, stored.version), (1, 2));
+    assert!(stored.created.is_some());
     env.stop().await;
 }

@@ -1,8 +1,10 @@
 //! Optimistic locking by `#[document(version)]`.
 
 use crate::common::Env;
-use marula::bson::{Document as BsonDocument, doc};
+use marula::bson::{Bson, Document as BsonDocument, doc};
 use marula::driver::UpdateResult;
+use marula::driver::options::WriteConcern;
+use marula::error::FailedWriteReason;
 use marula::prelude::*;
 use marula::{Collection, Document, Error};
 use serde::{Deserialize, Serialize};
@@ -104,7 +106,7 @@ async fn a_saved_struct_has_the_new_version() {
 }
 
 #[tokio::test]
-async fn a_conflict_of_a_save_in_a_bulk_write_is_a_failed_write() {
+async fn conflicts_in_a_bulk_write_are_failed_writes() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
@@ -113,7 +115,7 @@ async fn a_conflict_of_a_save_in_a_bulk_write_is_a_failed_write() {
     let failed = orders.bulk().save(&order(2)).save(&order(1)).await.unwrap_err();
     assert_eq!(
         failed.to_string(),
-        "a write of the bulk write failed: save of Order at index 1 (code 11000)"
+        "a write of the bulk write failed: save of Order at index 1 (version conflict)"
     );
     let current = Order {
         lock_version: 1,
@@ -124,8 +126,215 @@ async fn a_conflict_of_a_save_in_a_bulk_write_is_a_failed_write() {
         (stored(&orders, 1).await, stored(&orders, 2).await),
         ((10, 2), (10, 1))
     );
-    // A conflict of a replacement is visible in the counts.
-    let result = orders.bulk().replace(&current).await.unwrap();
+    assert_eq!(conflicts(failed), [(1, 1)]);
+    let on_client = env.client().bulk().save(&orders, &order(1)).await;
+    assert_eq!(conflicts(on_client.unwrap_err()), [(0, 1)]);
+
+    let replacement = orders.bulk().replace(&current).await.unwrap_err();
+    assert_eq!(
+        replacement.to_string(),
+        "a write of the bulk write failed: replace of Order at index 0 (version conflict)"
+    );
+    assert!(replacement.driver().is_none());
+    assert_eq!(conflicts(replacement), [(0, 1)]);
+    let on_client = env.client().bulk().replace(&orders, &current).await;
+    assert_eq!(conflicts(on_client.unwrap_err()), [(0, 1)]);
+    env.stop().await;
+}
+
+/// The positions and ids of the conflicts, which are all failed writes.
+fn conflicts(error: Error) -> Vec<(usize, i64)> {
+    let Error::BulkWrite { failed, .. } = error else {
+        panic!("another error: {error}");
+    };
+    let conflicts = failed.iter().map(|write| {
+        let FailedWriteReason::VersionConflict { id } = &write.reason else {
+            panic!("another reason: {write}");
+        };
+        assert_eq!(write.operation.model, "Order");
+        let id = id.as_ref().and_then(Bson::as_i64).expect("an id");
+        (write.operation.index, id)
+    });
+    conflicts.collect()
+}
+
+/// An order with the version that an insert stores.
+fn changed(id: i64, total: i64) -> Order {
+    Order { total, ..order(id) }
+}
+
+#[tokio::test]
+async fn a_bulk_write_names_the_replacements_that_lost_a_race() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_many((1..=5).map(order)).await.unwrap();
+    orders.replace(&changed(2, 99)).await.unwrap();
+    orders.replace(&changed(4, 99)).await.unwrap();
+    let lost = orders
+        .bulk()
+        .update_by_id(1, |o| o.total().inc(1))
+        .replace(&changed(2, 20))
+        .replace(&changed(3, 30))
+        // No document: not a conflict.
+        .replace(&changed(7, 70))
+        .replace_one(|o| o.id().eq(4) & o.total().eq(99), &changed(4, 40))
+        // No document with this total: not a conflict.
+        .replace_one(|o| o.id().eq(4) & o.total().eq(1), &changed(4, 40))
+        .insert(&order(6))
+        .save(&changed(5, 50))
+        // Changes what a comparison with the replacements reads.
+        .update_many(|o| o.id().gte(3), |o| o.total().inc(1000))
+        .await
+        .unwrap_err();
+    assert_eq!(conflicts(lost), [(1, 2), (4, 4)]);
+    let mut totals = Vec::new();
+    for id in 1..=6 {
+        totals.push(stored(&orders, id).await.0);
+    }
+    assert_eq!(totals, [11, 99, 1030, 1099, 1050, 1010]);
+    // Without conflicts the counts are those of all writes.
+    let current = Order {
+        lock_version: 1,
+        ..order(2)
+    };
+    let result = orders
+        .bulk()
+        .insert(&order(8))
+        .update_by_id(1, |o| o.total().inc(1))
+        .replace(&current)
+        .update_by_id(1, |o| o.total().inc(1))
+        .save(&order(9))
+        .delete_by_id(8)
+        .await
+        .unwrap();
+    assert_eq!((result.inserted_count, result.matched_count), (1, 3));
+    assert_eq!((result.modified_count, result.deleted_count), (3, 1));
+    assert_eq!(result.inserted_ids.keys().collect::<Vec<_>>(), [&0]);
+    assert_eq!(result.upserted_ids.keys().collect::<Vec<_>>(), [&4]);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn replacements_of_one_document_in_one_bulk_write_are_distinguished() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_many([order(1), order(2)]).await.unwrap();
+    orders.replace(&changed(2, 99)).await.unwrap();
+    let next = Order {
+        lock_version: 1,
+        ..changed(1, 12)
+    };
+    let lost = orders
+        .bulk()
+        .replace(&changed(1, 11))
+        .replace(&next)
+        // The version before both.
+        .replace(&changed(1, 13))
+        .replace(&changed(2, 20))
+        .await
+        .unwrap_err();
+    assert_eq!(conflicts(lost), [(2, 1), (3, 2)]);
+    assert_eq!(stored(&orders, 1).await, (12, 2));
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_rejected_write_and_conflicts_are_in_one_error() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_many([order(1), order(2)]).await.unwrap();
+    orders.replace(&changed(1, 99)).await.unwrap();
+    for ordered in [true, false] {
+        let failed = orders
+            .bulk()
+            .replace(&changed(1, 10))
+            .insert(&order(2))
+            .update_by_id(2, |o| o.total().inc(1))
+            .ordered(ordered)
+            .await
+            .unwrap_err();
+        let Error::BulkWrite { failed, source } = &failed else {
+            panic!("another error: {failed}");
+        };
+        assert!(source.is_some());
+        let kinds: Vec<(usize, bool)> = failed
+            .iter()
+            .map(|write| (write.operation.index, write.is_version_conflict()))
+            .collect();
+        assert_eq!(kinds, [(0, true), (1, false)], "{ordered}");
+        assert_eq!(failed[1].error().map(|error| error.index), Some(1));
+    }
+    // The update followed only without order.
+    assert_eq!(stored(&orders, 2).await.0, 11);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn a_bulk_write_of_several_models_names_the_replacements_that_lost_a_race() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let orders = env.db.collection::<Order>();
+    orders.insert_many((1..=3).map(order)).await.unwrap();
+    orders.replace(&changed(2, 99)).await.unwrap();
+    let lost = env
+        .client()
+        .bulk()
+        .replace(&orders, &changed(1, 10))
+        .replace(&orders, &changed(2, 20))
+        .replace(&orders, &changed(7, 70))
+        .update_by_id(&orders, 3, |o| o.total().inc(1))
+        .await
+        .unwrap_err();
+    assert_eq!(conflicts(lost), [(1, 2)]);
+    assert_eq!(stored(&orders, 3).await.0, 11);
+    let result = env.client().bulk().replace(&orders, &changed(3, 30)).await;
+    // The update has incremented the version.
+    assert_eq!(conflicts(result.unwrap_err()), [(0, 3)]);
+    let current = Order {
+        lock_version: 1,
+        ..changed(3, 30)
+    };
+    let result = env.client().bulk().replace(&orders, &current).await.unwrap();
+    assert_eq!(result.matched_count, 1);
+    assert!(result.verbose_results.is_none());
+    let current = Order {
+        lock_version: 2,
+        ..changed(3, 30)
+    };
+    let bulk = env.client().bulk().replace(&orders, &current);
+    let result = bulk.verbose_results(true).await.unwrap();
+    assert!(result.verbose_results.is_some());
+    env.stop().await;
+}
+
+/// In a transaction the reads see its writes.
+#[tokio::test]
+async fn conflicts_are_found_in_a_transaction() {
+    let Some(env) = Env::start_replica_set().await else {
+        return;
+    };
+    let orders = env.db.collection::<Order>();
+    orders.insert_many([order(1), order(2)]).await.unwrap();
+    orders.replace(&changed(1, 99)).await.unwrap();
+    let mut session = env.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let bulk = orders.bulk().replace(&changed(1, 10)).replace(&changed(2, 20));
+    let lost = bulk.session(&mut session).await.unwrap_err();
+    assert_eq!(conflicts(lost), [(0, 1)]);
+    session.abort_transaction().await.unwrap();
+    assert_eq!(stored(&orders, 2).await.0, 10);
+    env.stop().await;
+}
+
+#[tokio::test]
+async fn unacknowledged_replacements_are_not_checked() {
+    let env = Env::start().await;
+    let orders = env.db.collection::<Order>();
+    orders.insert_one(&order(1)).await.unwrap();
+    orders.replace(&changed(1, 99)).await.unwrap();
+    let bulk = orders.bulk().replace(&changed(1, 10));
+    let result = bulk.write_concern(WriteConcern::nodes(0)).await.unwrap();
     assert_eq!(result.matched_count, 0);
     env.stop().await;
 }
@@ -148,12 +357,12 @@ async fn every_update_increments_the_version() {
     orders
         .bulk()
         .update_by_id(1, |o| o.total().set(2))
-        .replace(&Order { total: 3, ..order(2) })
+        .update_by_id(2, |o| o.total().set(11))
         .await
         .unwrap();
     assert_eq!(
         (stored(&orders, 1).await, stored(&orders, 2).await),
-        ((2, 5), (11, 1))
+        ((2, 5), (11, 2))
     );
     // An update that sets the version itself is not changed.
     orders

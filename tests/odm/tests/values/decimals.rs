@@ -149,3 +149,52 @@ async fn zeros_at_the_end_do_not_prevent_a_decimal() {
     }
     env.close().await;
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "extremes")]
+struct Extreme {
+    _id: i64,
+    number: bigdecimal::BigDecimal,
+}
+
+/// Exponents that a Decimal128 does not have are replaced by zeros, if it can hold the number.
+#[tokio::test]
+async fn exponents_are_clamped_where_the_number_is_exact() {
+    let env = Env::open().await;
+    let extremes = env.collection::<Extreme>();
+    let number = |text: &str| text.parse::<bigdecimal::BigDecimal>().unwrap();
+    let clamped = [
+        ("1E+6120", "1.000000000E+6120"),
+        ("-25E+6143", "-2.500000000000000000000000000000000E+6144"),
+        ("0E+7000", "0E+6111"),
+        ("30E-6177", "3E-6176"),
+    ];
+    for (id, (text, stored)) in (1_i64..).zip(clamped) {
+        let extreme = Extreme {
+            _id: id,
+            number: number(text),
+        };
+        extremes.insert_one(&extreme).await.unwrap();
+        let raw = extremes.driver().clone_with_type::<marula::bson::Document>();
+        let raw = raw.find_one(doc! { "_id": id }).await.unwrap().unwrap();
+        assert_eq!(raw.get("number").unwrap().to_string(), stored, "{text}");
+        assert_eq!(extremes.find_by_id(id).required().await.unwrap(), extreme);
+        let same = extremes.count(|e| e.number().eq(number(text))).await.unwrap();
+        assert_eq!(same, 1, "{text}");
+    }
+    for text in ["1E+6145", "12E+6144", "1E-6177", "1E+9000000000000"] {
+        let extreme = Extreme {
+            _id: 9,
+            number: number(text),
+        };
+        let error = extremes.insert_one(&extreme).await.unwrap_err();
+        assert!(
+            matches!(&error, marula::Error::Encode { path, .. } if path == "number")
+                && error.to_string().contains("a larger exponent than a Decimal128"),
+            "{text}: {error}"
+        );
+        let error = extremes.find(|e| e.number().gt(number(text))).await.unwrap_err();
+        assert!(matches!(&error, marula::Error::Encode { .. }), "{text}: {error}");
+    }
+    env.close().await;
+}

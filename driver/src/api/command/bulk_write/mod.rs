@@ -56,6 +56,14 @@ crate::__bulk_write_options! { define_options {
     pub struct BulkWriteOptions;
 } }
 
+impl BulkWriteOptions {
+    /// Whether the writes run in order: [`ordered`](Self::ordered) was not set to `false`.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.ordered.unwrap_or(true)
+    }
+}
+
 impl<T> Collection<T> {
     /// Runs several writes on the collection in as few commands as their types, their order and the
     /// limits of the server allow.
@@ -108,6 +116,30 @@ impl<'a> BulkWrite<'a> {
 
     session_setter!();
 
+    /// Whether the server acknowledges the writes, so that the result contains their counts: the write
+    /// concern of the action, or else that of the collection, is not `w: 0`. The collection's does not apply
+    /// in a transaction.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Collection, WriteModel, bson::{Document, doc}, options::WriteConcern};
+    /// # fn run(books: &Collection<Document>) {
+    /// let writes = [WriteModel::delete_one(doc! { "_id": 1 })];
+    /// let fast = books.bulk_write(writes).write_concern(WriteConcern::nodes(0));
+    /// assert!(!fast.is_acknowledged());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        let is_in_transaction = || {
+            self.session
+                .is_some_and(|session| session.lock().open_transaction().is_some())
+        };
+        match self.options.write_concern.as_deref() {
+            Some(own) => own.is_acknowledged(),
+            None => self.collection.write_concern().is_acknowledged() || is_in_transaction(),
+        }
+    }
+
     async fn run(mut self) -> Result<BulkWriteResult> {
         self.options.deferred.take_result()?;
         if self.models.is_empty() {
@@ -119,7 +151,7 @@ impl<'a> BulkWrite<'a> {
             .enumerate()
             .map(|(index, model)| model.into_statement().map_err(|error| in_model(&error, index)))
             .collect::<Result<_>>()?;
-        let ordered = self.options.ordered.unwrap_or(true);
+        let ordered = self.options.is_ordered();
         let write_concern = self.options.write_concern.as_deref();
         let timeout = self
             .collection

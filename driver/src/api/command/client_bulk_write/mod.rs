@@ -69,7 +69,9 @@ impl ClientBulkWriteOptions {
         self.ordered.unwrap_or(true)
     }
 
-    fn is_verbose(&self) -> bool {
+    /// Whether [`verbose_results`](Self::verbose_results) was set to `true`.
+    #[must_use]
+    pub fn is_verbose(&self) -> bool {
         self.verbose_results.unwrap_or(false)
     }
 }
@@ -141,6 +143,29 @@ impl<'a> ClientBulkWrite<'a> {
     crate::__client_bulk_write_options! { option_setters { ClientBulkWriteOptions } }
 
     session_setter!();
+
+    /// Whether the server acknowledges the writes: the write concern of the action, or else that of the
+    /// client, is not `w: 0`. The client's does not apply in a transaction.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Client, Collection, bson::{Document, doc}, options::WriteConcern};
+    /// # fn run(client: &Client, books: &Collection<Document>) {
+    /// let writes = [books.delete_one_model(doc! { "_id": 1 })];
+    /// let fast = client.bulk_write(writes).ordered(false).write_concern(WriteConcern::nodes(0));
+    /// assert!(!fast.is_acknowledged());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        let is_in_transaction = || {
+            self.session
+                .is_some_and(|session| session.lock().open_transaction().is_some())
+        };
+        match self.options.write_concern.as_deref() {
+            Some(own) => own.is_acknowledged(),
+            None => self.client.concerns().write_concern.is_acknowledged() || is_in_transaction(),
+        }
+    }
 
     async fn run(&mut self) -> Result<ClientBulkWriteResult> {
         self.options.deferred.take_result()?;

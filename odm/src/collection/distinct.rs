@@ -1,0 +1,121 @@
+//! `distinct`.
+
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
+use crate::bson::Bson;
+use crate::collection::Collection;
+use crate::collection::action::{awaitable, forward_options};
+use crate::collection::decode::value_at;
+use crate::driver::action;
+use crate::driver::options::DistinctOptions;
+use crate::error::{Error, Result};
+use crate::filter::Conditions;
+use crate::model::Model;
+use crate::observe::Call;
+use crate::path::field::Field;
+use crate::path::{AsPath, RawPath, check_path, value_path};
+
+/// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
+/// field.
+fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
+    check_path(field).map_err(|reason| Error::filter(field.dotted().replace('\0', ""), reason))?;
+    let tagged = field.implied().iter().filter_map(|i| Some((i, i.tag?)));
+    tagged.into_iter().try_fold(filter, |filter, (variant, tag)| {
+        if variant.arrays > 0 {
+            return Err(Error::argument(format!(
+                "`distinct` of `{}` would return the values of all variants, because it cannot select the elements of an array \
+                 where `{}` is \"{tag}\"; name one element by `.nth(index)`, or use an aggregation",
+                field.dotted(),
+                variant.key,
+            )));
+        }
+        Ok(filter.and(Conditions::comparisons([(
+            variant.key.clone(),
+            "$eq",
+            Bson::from(tag),
+        )])))
+    })
+}
+
+/// Rejects an array as the field of a `distinct`, which returns the elements.
+pub(super) fn not_an_array<A: AsPath>(field: &A) -> Result<()> {
+    let path = value_path(field);
+    let is_array = A::own_arrays(field) > 0;
+    // An array inside an array is an element.
+    if !is_array || path.arrays().last() == Some(&path.dotted().len()) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "`distinct` of the array `{}` returns its elements; name them by `.any()`",
+        path.dotted(),
+    )))
+}
+
+/// Finds the distinct values of a field. Output: the values, decoded. See
+/// [`Collection::distinct`].
+#[must_use = "nothing is sent before the action is awaited"]
+pub struct Distinct<'a, D, T> {
+    collection: &'a Collection<D>,
+    field: String,
+    action: Result<action::Distinct<'a>>,
+    call: Call,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<'a, D: Model, T> Distinct<'a, D, T> {
+    pub(super) fn new(collection: &'a Collection<D>, field: &RawPath, filter: Result<Conditions>) -> Self {
+        let filter = collection
+            .scoped(filter)
+            .and_then(|filter| of_variants(field, filter));
+        let call = Call::new::<D>(collection.namespace(), "distinct").query(&filter);
+        let action = filter.map(|filter| collection.inner.distinct(field.dotted(), filter));
+        Distinct {
+            call,
+            collection,
+            field: field.dotted().to_owned(),
+            action,
+            value: PhantomData,
+        }
+    }
+
+    crate::driver::__distinct_options! { forward_options { action: DistinctOptions } }
+
+    /// How the server would run the query, instead of running it: awaiting the returned action returns the
+    /// reply to `explain`. Nothing is written. For its options see
+    /// [`Explain`](crate::driver::action::Explain).
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let reply = orders.distinct(|o| o.status(), |o| o.total().gt(100)).explain()?.await?;
+    /// println!("{reply}");
+    /// # Ok(()) });
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidFilter`](crate::Error::InvalidFilter) and [`Error::Encode`](crate::Error::Encode) for an
+    /// invalid filter.
+    pub fn explain(self) -> Result<action::Explain<'a>> {
+        Ok(self.action?.explain())
+    }
+
+    fn call(&self) -> Call {
+        self.call.clone()
+    }
+}
+
+impl<'a, D: Model, T: Field + DeserializeOwned> Distinct<'a, D, T> {
+    fn run(self) -> impl Future<Output = Result<Vec<T>>> + Send + use<'a, D, T> {
+        let Distinct {
+            collection, field, ..
+        } = self;
+        let sending = self.action.map(IntoFuture::into_future);
+        async move {
+            let decode = |value: Bson| value_at(collection.namespace(), None, &field, &value);
+            sending?.await?.into_iter().map(decode).collect()
+        }
+    }
+}
+
+awaitable!(['a, D: Model, T: Field + DeserializeOwned + 'a] Distinct<'a, D, T> => Vec<T>);
