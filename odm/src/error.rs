@@ -351,7 +351,10 @@ impl fmt::Display for Error {
             }
             Error::VersionConflict { collection, id } => {
                 let id = Id(id.as_deref(), "with the id of the struct");
-                write!(f, "document {id} of {collection} was changed or deleted since it was read")
+                write!(
+                    f,
+                    "document {id} of {collection} was changed or deleted since it was read"
+                )
             }
             Error::NewerSchema {
                 model,

@@ -299,7 +299,11 @@ impl<D: Model> Collection<D> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Distinct<'_, D, A::Value> {
         let field = field(D::fields());
-        Distinct::new(self, field.raw(), not_an_array(&field).and_then(|()| filter_of(filter)))
+        Distinct::new(
+            self,
+            field.raw(),
+            distinct::not_an_array(&field).and_then(|()| filter_of(filter)),
+        )
     }
 
     /// Updates one document that matches: the first in the order of [`sort`](UpdateOne::sort).

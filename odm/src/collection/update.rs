@@ -362,7 +362,11 @@ pub(super) async fn replace<D: Model>(
         return send_replacement(inner, filter, raw, options, session).await;
     };
     let must_exist = document.was_stored() && (is_by_id || options.is_upsert());
-    let options = if must_exist { options.upsert(false) } else { options };
+    let options = if must_exist {
+        options.upsert(false)
+    } else {
+        options
+    };
     let versioned = version.of(filter.clone());
     let result = send_replacement(inner, versioned, raw, options, session.as_deref_mut())
         .await

@@ -176,7 +176,11 @@ impl<R> Filter<R> {
         let all = conditions
             .into_iter()
             .fold(Self::default(), |all, next| all & next);
-        if all.is_none() { Self::raw(Document::new()) } else { all }
+        if all.is_none() {
+            Self::raw(Document::new())
+        } else {
+            all
+        }
     }
 
     /// All of the conditions that are `Some`; see [`all`](Filter::all).

@@ -2,8 +2,8 @@
 
 use crate::common::Env;
 use marula::bson::{Bson, DateTime};
-use marula::prelude::*;
 use marula::error::FailedWriteReason;
+use marula::prelude::*;
 use marula::{Document, Error, Filter};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,10 @@ async fn a_save_does_not_insert_a_deleted_document_again() {
     assert_eq!(pages.count(|_| Filter::everything()).await.unwrap(), 0);
     // A new document has version 0.
     read.version = 0;
-    assert_eq!(pages.save(&mut read).await.unwrap().upserted_id, Some(Bson::Int64(1)));
+    assert_eq!(
+        pages.save(&mut read).await.unwrap().upserted_id,
+        Some(Bson::Int64(1))
+    );
     assert_eq!(read.version, 1);
     env.stop().await;
 }
@@ -93,7 +96,12 @@ async fn replacements_do_not_insert_a_deleted_document_again() {
     is_conflict(pages.replace(&deleted).await);
     is_conflict(pages.replace(&deleted).required().await);
     is_conflict(pages.replace(&deleted).upsert(true).await);
-    is_conflict(pages.replace_one(|p| p.text().eq("a"), &deleted).upsert(true).await);
+    is_conflict(
+        pages
+            .replace_one(|p| p.text().eq("a"), &deleted)
+            .upsert(true)
+            .await,
+    );
     is_conflict(
         pages
             .find_one_and_replace(|p| p._id().eq(1), &deleted)
@@ -103,14 +111,28 @@ async fn replacements_do_not_insert_a_deleted_document_again() {
     // Another filter than the id says which documents are replaced: there may be none.
     let replaced = pages.replace_one(|p| p.text().eq("a"), &deleted).await.unwrap();
     assert_eq!(replaced.matched_count, 0);
-    let none = pages.find_one_and_replace(|p| p._id().eq(1), &deleted).await.unwrap();
+    let none = pages
+        .find_one_and_replace(|p| p._id().eq(1), &deleted)
+        .await
+        .unwrap();
     assert_eq!(none, None);
     assert_eq!(pages.count(|_| Filter::everything()).await.unwrap(), 0);
     // Upserts of new documents, and of those that are stored.
     let new = page(1, 0);
-    assert!(pages.replace(&new).upsert(true).await.unwrap().upserted_id.is_some());
+    assert!(
+        pages
+            .replace(&new)
+            .upsert(true)
+            .await
+            .unwrap()
+            .upserted_id
+            .is_some()
+    );
     let stored = page(1, 1);
-    assert_eq!(pages.replace(&stored).upsert(true).await.unwrap().matched_count, 1);
+    assert_eq!(
+        pages.replace(&stored).upsert(true).await.unwrap().matched_count,
+        1
+    );
     let stored = page(1, 2);
     let old = pages
         .find_one_and_replace(|p| p._id().eq(1), &stored)
@@ -141,7 +163,10 @@ async fn bulk_writes_do_not_insert_a_deleted_document_again() {
         return;
     };
     let pages = env.db.collection::<Page>();
-    pages.insert_many([page(2, 1), page(3, 1), page(4, 1)]).await.unwrap();
+    pages
+        .insert_many([page(2, 1), page(3, 1), page(4, 1)])
+        .await
+        .unwrap();
     let lost = pages
         .bulk()
         .save(&page(1, 1))
@@ -165,7 +190,11 @@ async fn bulk_writes_do_not_insert_a_deleted_document_again() {
     let stored: Vec<(i64, i64)> = stored.iter().map(|p| (p._id, p.version)).collect();
     assert_eq!(stored, [(3, 2), (4, 1), (6, 1)]);
 
-    let bulk = env.client().bulk().save(&pages, &page(1, 1)).replace(&pages, &page(5, 1));
+    let bulk = env
+        .client()
+        .bulk()
+        .save(&pages, &page(1, 1))
+        .replace(&pages, &page(5, 1));
     let lost = bulk.save(&pages, &page(3, 2)).await.unwrap_err();
     assert_eq!(conflicts(lost), [(0, Bson::Int64(1)), (1, Bson::Int64(5))]);
     assert_eq!(pages.find_by_id(3).required().await.unwrap().version, 3);
@@ -184,7 +213,12 @@ async fn a_bulk_write_recognizes_its_saves_with_a_time_of_the_insert() {
         updated: None,
     };
     notes.save(&note(1, 0)).await.unwrap();
-    let lost = notes.bulk().save(&note(1, 1)).save(&note(2, 1)).await.unwrap_err();
+    let lost = notes
+        .bulk()
+        .save(&note(1, 1))
+        .save(&note(2, 1))
+        .await
+        .unwrap_err();
     assert_eq!(conflicts(lost), [(1, Bson::Int64(2))]);
     let stored = notes.find_all().one().await.unwrap();
     assert_eq!((stored._id, stored.version), (1, 2));

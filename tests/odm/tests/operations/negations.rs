@@ -45,7 +45,9 @@ fn orders() -> Vec<Order> {
     let mut lists: Vec<Vec<i32>> = vec![vec![]];
     let mut longest = lists.clone();
     for _ in 0..3 {
-        let longer = longest.iter().flat_map(|list| (0..4).map(move |n| [&list[..], &[n]].concat()));
+        let longer = longest
+            .iter()
+            .flat_map(|list| (0..4).map(move |n| [&list[..], &[n]].concat()));
         longest = longer.collect();
         lists.extend(longest.iter().cloned());
     }
@@ -93,9 +95,11 @@ fn cases() -> Vec<Case> {
             o.lines().elem_match(|l| l.note().is_not_null() & l.qty().lt(3)),
             |o| o.lines.iter().any(|l| l.note.is_some() && l.qty < 3),
         ),
-        (r#"{"values": {"$ne": null}}"#, o.values().any().ne(None::<i32>), |o| {
-            o.values.iter().all(Option::is_some)
-        }),
+        (
+            r#"{"values": {"$ne": null}}"#,
+            o.values().any().ne(None::<i32>),
+            |o| o.values.iter().all(Option::is_some),
+        ),
         (r#"{"lines.qty": {"$ne": 1}}"#, o.lines().qty().ne(1), |o| {
             o.lines.iter().all(|l| l.qty != 1)
         }),
