@@ -398,3 +398,22 @@ impl Database {
         Schema::new(self.inner.clone())
     }
 }
+
+impl<D> Collection<D> {
+    /// The database of the collection, and with it the client: a handler that has only a collection starts a
+    /// transaction with it.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let client = orders.database().client();
+    /// client
+    ///     .transaction()
+    ///     .run(async |tx| orders.update_by_id(1, |o| o.total().inc(5)).session(tx).await)
+    ///     .await?;
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn database(&self) -> Database {
+        Database::new(self.raw().database().clone())
+    }
+}

@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use crate::bson::RawDocumentBuf;
-use crate::client::Database;
 use crate::collection::Collection;
 use crate::collection::soft_delete::Scope;
 use crate::driver::{self, Namespace, options};
@@ -41,23 +40,6 @@ impl<D> Collection<D> {
     #[must_use]
     pub fn driver(&self) -> driver::Collection<D> {
         self.inner.clone_with_type()
-    }
-
-    /// The database of the collection, and with it the client: a handler that has only a collection starts a
-    /// transaction with it.
-    ///
-    /// ```
-    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
-    /// let client = orders.database().client();
-    /// client
-    ///     .transaction()
-    ///     .run(async |tx| orders.update_by_id(1, |o| o.total().inc(5)).session(tx).await)
-    ///     .await?;
-    /// # Ok(()) });
-    /// ```
-    #[must_use]
-    pub fn database(&self) -> Database {
-        Database::new(self.inner.database().clone())
     }
 
     /// The driver's collection of raw documents.

@@ -326,7 +326,7 @@ impl<R> Filter<R> {
 
 impl<R: Embedded> Filter<R> {
     /// At least one of the conditions. If there are none, no document matches. [`Filter::default`] is
-    /// no condition.
+    /// left out.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -426,7 +426,7 @@ impl<R> BitAnd for Filter<R> {
     }
 }
 
-/// At least one of the conditions. [`Filter::default`] is no condition: the result is the other filter.
+/// At least one of the conditions. [`Filter::default`] adds no alternative: the result is the other filter.
 impl<R, F: Alternative<R>> BitOr<F> for Filter<R> {
     type Output = Self;
     fn bitor(self, other: F) -> Self {

@@ -99,7 +99,7 @@ pub trait Geo {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
     label = "pages sorted by a nullable or unordered key would skip documents",
-    note = "a keyset key is a number that is no float, a string, a `bool`, a date, an id, or an enum of unit variants: sort by such a \
+    note = "a keyset key is a number other than `f32` and `f64`, a string, a `bool`, a date, an id, or an enum of unit variants: sort by such a \
             field that is always present"
 )]
 pub trait KeysetKey {}
