@@ -27,13 +27,15 @@ use crate::{
     types::secret::Secret,
 };
 
+#[cfg(feature = "aws-auth")]
+pub use crate::connection::AwsCache;
 #[cfg(feature = "dns")]
 pub use crate::proto::dns;
 pub use crate::{
     api::{Environment, EnvironmentVariables as Variables},
     connection::{
-        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginSettings, Lookup, LookupError,
-        Resolver, TlsConfig,
+        Condition, Connection, ConnectionSettings, Dialer, DnsLookup, LoginEnvironment, LoginSettings,
+        Lookup, LookupError, MetadataServices, Resolver, TlsConfig,
     },
     pool::{Pool, PoolListener, PoolSettings, PooledConnection},
     proto::{
@@ -42,7 +44,10 @@ pub use crate::{
     },
     types::deadline::Deadline,
 };
-pub use client::{describe, hosts, wait_for_description, wait_for_hosts, wait_for_topology, wait_until_idle};
+pub use client::{
+    cached_oidc_token, describe, hosts, set_cached_oidc_token, wait_for_description, wait_for_hosts,
+    wait_for_topology, wait_until_idle,
+};
 
 /// A network error as the connection reports it.
 pub fn network_error(phase: NetworkPhase, error: std::io::Error) -> Error {

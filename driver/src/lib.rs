@@ -27,6 +27,7 @@
 //! | `snappy`, `zlib`, `zstd` | no | the compressor of that name (`compressors=…`); `zstd` builds a C library |
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `opentelemetry` | no | spans of operations and commands; see [`traces`] |
+//! | `aws-auth` | no | authentication with AWS IAM (`MONGODB-AWS`); see [`Credential`](options::Credential) |
 //! | `encryption` | no | in-use encryption with libmongocrypt; see [`encryption`] |
 //! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
 //!
@@ -49,8 +50,8 @@
 //!
 //! # Not supported
 //!
-//! Authentication with AWS, OIDC or GSSAPI. Creating a client
-//! whose options require one of them fails with [`ErrorKind::Unsupported`].
+//! Authentication with GSSAPI (Kerberos). Creating a client whose options require it fails with
+//! [`ErrorKind::Unsupported`].
 
 #![cfg_attr(
     not(feature = "internals"),
@@ -85,10 +86,10 @@ pub mod encryption {
         EncryptExpression, RewrapManyDataKey, RewrapManyDataKeyResult,
     };
     pub use crate::options::encryption::{
-        AwsCredentialProvider, AwsCredentials, ClientEncryptionOptions, DataKey, EncryptionAlgorithm,
-        KmsConnect, KmsProviders, KmsStream, RangeOptions, StringOptions, StringQueryLength,
-        SubstringQueryLength,
+        ClientEncryptionOptions, DataKey, EncryptionAlgorithm, KmsConnect, KmsProviders, KmsStream,
+        RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
     };
+    pub use crate::types::aws_credentials::{AwsCredentialProvider, AwsCredentials};
 }
 mod error;
 mod execution;
@@ -122,6 +123,7 @@ pub mod options {
     #[cfg(feature = "encryption")]
     pub(crate) mod encryption;
     mod error;
+    mod oidc;
     #[cfg(feature = "internals")]
     mod overrides;
     mod proxy;
@@ -131,6 +133,9 @@ pub mod options {
     mod tracing;
 
     pub use crate::api::command::options::*;
+    pub use crate::proto::auth::IdpInfo;
+    #[cfg(any(feature = "aws-auth", feature = "encryption"))]
+    pub use crate::types::aws_credentials::{AwsCredentialProvider, AwsCredentials};
     pub use crate::types::{
         change_stream::{FullDocument, FullDocumentBeforeChange},
         collation::Collation,
@@ -148,6 +153,8 @@ pub mod options {
     };
     pub use client::{ClientOptions, ServerMonitoringMode};
     pub use credential::{AuthMechanism, Credential};
+    pub(crate) use oidc::DEFAULT_ALLOWED_HOSTS;
+    pub use oidc::{OidcCallback, OidcCallbackParams, OidcCredential};
     pub use proxy::Proxy;
     pub use tls::TlsOptions;
     #[cfg(feature = "opentelemetry")]

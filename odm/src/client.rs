@@ -52,8 +52,13 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) if the connection string is malformed, an option is
-    /// not supported by this version or by the enabled features, a file of a `tls…` option cannot
-    /// be read or is invalid, or a DNS query fails. The message names the part.
+    /// not supported by this version or by the enabled features, TLS is enabled and a file of a `tls…`
+    /// option cannot be read or is invalid, or a DNS query fails. The message names the part. Values that
+    /// the specification lets a driver ignore, and `tls…` options without `tls=true`, are warnings of the
+    /// [driver's client](crate::driver::Client::warnings).
+    ///
+    /// Operations fail after the tokio runtime in which the client was created has ended: a client in a
+    /// `static` cannot be shared by several `#[tokio::test]`s.
     pub async fn connect(uri: impl AsRef<str>) -> Result<Self> {
         Ok(Self::new(driver::Client::connect(uri).await?))
     }

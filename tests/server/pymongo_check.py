@@ -6,7 +6,8 @@ Runs operations and compares each result with the documented behavior of MongoDB
 "N passed, N failed" and exits with 1 if a check failed.
 
 Authentication is checked if the connection string has a user name, X.509 authentication if it has
-`tlsCertificateKeyFile`. Requires pymongo 4.x. The database `pymongo_check` is dropped at the start
+`tlsCertificateKeyFile`. With a user name, OpenID Connect is checked if the server is started with
+`--oidc-token token-of-ada:ada`. Requires pymongo 4.x. The database `pymongo_check` is dropped at the start
 and at the end.
 """
 
@@ -20,6 +21,7 @@ import pymongo
 import pymongo_analytics
 from bson import Decimal128, Int64, ObjectId
 from pymongo import DeleteOne, InsertOne, ReplaceOne, ReturnDocument, UpdateOne
+from pymongo.auth_oidc import OIDCCallback, OIDCCallbackResult
 from pymongo.collation import Collation
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, WriteError
 
@@ -333,6 +335,44 @@ def x509(client, uri):
     check_error("a certificate of a dropped user", 18, authenticate)
 
 
+class Tokens(OIDCCallback):
+    """Returns the same access token, and counts the calls."""
+
+    def __init__(self, token):
+        self.token = token
+        self.calls = 0
+
+    def fetch(self, context):
+        self.calls += 1
+        return OIDCCallbackResult(access_token=self.token)
+
+
+def oidc(client, uri):
+    """MONGODB-OIDC, on a server with the access token of a user."""
+    parts = urllib.parse.urlsplit(uri)
+    hosts = parts.netloc.rpartition("@")[2]
+
+    def connect(tokens):
+        properties = {"OIDC_CALLBACK": tokens}
+        return pymongo.MongoClient(
+            f"mongodb://{hosts}/?{parts.query}", authMechanism="MONGODB-OIDC", appname="oidc", retryReads=False,
+            authMechanismProperties=properties, serverSelectionTimeoutMS=10_000)
+
+    tokens = Tokens("token-of-ada")
+    other = connect(tokens)
+    users = other.admin.command("connectionStatus")["authInfo"]["authenticatedUsers"]
+    check("the user of an access token", users, [{"user": "ada", "db": "$external"}])
+    check("calls of the callback", tokens.calls, 1)
+    required = {"failCommands": ["find"], "errorCode": 391, "appName": "oidc"}
+    client.admin.command("configureFailPoint", "failCommand", mode={"times": 1}, data=required)
+    check("a find after reauthentication", list(other.pymongo_check.absent.find()), [])
+    check("calls after reauthentication", tokens.calls, 2)
+    other.close()
+    other = connect(Tokens("another-token"))
+    check_error("another access token", 18, lambda: other.admin.command("connectionStatus"))
+    other.close()
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__)
@@ -349,6 +389,9 @@ def main():
     sessions(client, db)
     if "@" in sys.argv[1]:
         authentication(client, sys.argv[1])
+        mechanisms = client.admin.command("getParameter", authenticationMechanisms=1)
+        if "MONGODB-OIDC" in mechanisms["authenticationMechanisms"]:
+            oidc(client, sys.argv[1])
     if "tlsCertificateKeyFile" in sys.argv[1]:
         x509(client, sys.argv[1])
     client.drop_database(db.name)

@@ -73,10 +73,11 @@ impl Client {
     /// enabled, which runs the monitors and the I/O of the client.
     ///
     /// The client can be used from other runtimes while its own runtime runs. After that runtime is
-    /// shut down, operations fail. While a current-thread runtime is not in `block_on`, its tasks
-    /// do not run: operations then wait until `serverSelectionTimeoutMS` or `socketTimeoutMS`
-    /// expires; an operation that needs a new connection waits until the runtime runs again, and so do
-    /// change streams and cursors that are read as streams.
+    /// shut down, operations fail with [`Shutdown`](crate::ErrorKind::Shutdown): a client in a `static`
+    /// cannot be shared by several `#[tokio::test]`s, which have a runtime each. While a current-thread
+    /// runtime is not in `block_on`, its tasks do not run: operations then wait until
+    /// `serverSelectionTimeoutMS` or `socketTimeoutMS` expires; an operation that needs a new connection
+    /// waits until the runtime runs again, and so do change streams and cursors that are read as streams.
     ///
     /// Options with `mongodb+srv` must be [resolved](ClientOptions::resolve) first. The files of
     /// `tls…` options are read here, once. While the topology type is Sharded or Unknown, the SRV

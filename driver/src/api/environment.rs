@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
-    connection::{Dialer, DnsLookup, Resolver},
+    connection::{Dialer, DnsLookup, LoginEnvironment, MetadataServices, Resolver},
     execution::Jitter,
     options::ClientOptions,
     proto::srv::MIN_RESCAN_INTERVAL,
@@ -43,6 +43,18 @@ impl Environment {
     /// The value of an environment variable. `None` if it is not set or empty.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         process_variable(name)
+    }
+
+    /// The sources of tokens and credentials of authentication mechanisms.
+    pub(super) fn login(&self) -> LoginEnvironment {
+        LoginEnvironment {
+            variables: Arc::new(process_variable),
+            services: MetadataServices::default(),
+            #[cfg(feature = "aws-auth")]
+            aws_cache: Default::default(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: Default::default(),
+        }
     }
 
     /// Whether the process runs in a Docker container (MongoDB Handshake, "Container").

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
-    connection::{Dialer, DnsLookup, Resolver},
+    connection::{Dialer, DnsLookup, LoginEnvironment, MetadataServices, Resolver},
     execution::Jitter,
     options::ClientOptions,
     proto::srv::MIN_RESCAN_INTERVAL,
@@ -42,6 +42,14 @@ pub struct Environment {
     pub variables: EnvironmentVariables,
     /// The file whose existence marks a Docker container. Default: `/.dockerenv`.
     pub docker_marker: PathBuf,
+    /// The metadata services that authentication mechanisms use. Default: those of the clouds.
+    pub services: MetadataServices,
+    /// The cached credentials of `MONGODB-AWS`. Default: those of the process.
+    #[cfg(feature = "aws-auth")]
+    pub aws_cache: crate::connection::AwsCache,
+    /// How connections to the Security Token Service are encrypted.
+    #[cfg(feature = "aws-auth")]
+    pub sts_tls: crate::options::TlsOptions,
 }
 
 impl Default for Environment {
@@ -52,6 +60,11 @@ impl Default for Environment {
             min_rescan_interval: MIN_RESCAN_INTERVAL,
             variables: EnvironmentVariables::default(),
             docker_marker: PathBuf::from("/.dockerenv"),
+            services: MetadataServices::default(),
+            #[cfg(feature = "aws-auth")]
+            aws_cache: Default::default(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: Default::default(),
         }
     }
 }
@@ -77,6 +90,18 @@ impl Environment {
                 let (_, value) = variables.iter().find(|(known, _)| known == name)?;
                 (!value.is_empty()).then(|| value.clone())
             }
+        }
+    }
+
+    pub(super) fn login(&self) -> LoginEnvironment {
+        let environment = self.clone();
+        LoginEnvironment {
+            variables: Arc::new(move |name| environment.variable(name)),
+            services: self.services.clone(),
+            #[cfg(feature = "aws-auth")]
+            aws_cache: self.aws_cache.clone(),
+            #[cfg(feature = "aws-auth")]
+            sts_tls: self.sts_tls.clone(),
         }
     }
 

@@ -109,7 +109,7 @@ pub(super) fn topology(
             compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
             dns: environment.dns(),
             proxy: options.proxy.clone(),
-            login: options.identity()?.map(LoginSettings::new),
+            login: login(options, environment)?,
             command_timeout: options.timeout,
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
@@ -121,6 +121,15 @@ pub(super) fn topology(
         listener: listeners.sdam.clone(),
         srv: srv(options, environment, listeners),
     })
+}
+
+/// The user. `None` without a credential.
+fn login(options: &ClientOptions, environment: &Environment) -> Result<Option<LoginSettings>> {
+    let (Some(identity), Some(credential)) = (options.identity()?, options.resolved_credential()?) else {
+        return Ok(None);
+    };
+    let settings = LoginSettings::new(identity);
+    Ok(Some(settings.with_sources(&credential, environment.login())))
 }
 
 /// The settings of SRV polling. `None` in load-balanced mode, where SRV records are not polled.

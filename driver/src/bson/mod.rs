@@ -102,6 +102,8 @@ pub use extended_json::{
     ExtendedJson, JsonError, JsonErrorKind, JsonSource, from_extended_json, from_legacy_extended_json,
     to_canonical_json, to_relaxed_json, value_from_extended_json,
 };
+#[cfg(feature = "aws-auth")]
+pub(crate) use extended_json::{civil, read_date};
 pub use limits::MAX_DEPTH;
 pub(crate) use raw_reader::first_key;
 pub use raw_reader::{RawElement, RawElements, find_element};

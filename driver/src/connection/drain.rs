@@ -44,17 +44,7 @@ impl Connection {
     /// The connection is broken: it failed, or no byte arrived for 3 s. Or `limit` has passed: then
     /// the reply is still outstanding.
     pub(crate) async fn drain(&mut self, limit: Deadline) -> Result<Range<usize>> {
-        // Dropped, and so lost, unless the reply arrives.
-        let outstanding = self.outstanding.take();
-        let drained = self.drain_within(WINDOW, limit).await;
-        if let Some(outstanding) = outstanding {
-            match &drained {
-                Ok(_) => outstanding.settle(),
-                Err(_) if self.owes_reply() => self.outstanding = Some(outstanding),
-                Err(_) => {}
-            }
-        }
-        drained
+        self.drain_within(WINDOW, limit).await
     }
 
     /// As [`drain`](Self::drain), with another time limit for each byte.

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Connection, Dialer, DnsLookup, Resolver, SharedMetadata, State,
-    login::{LoginSettings, as_login_error},
+    login::{LoginLimits, LoginSettings, Unfinished, as_login_error},
     open::{open, timed_out},
     read_buffer::ReadBuffer,
     stream::Stream,
@@ -105,13 +105,15 @@ impl Handshaken {
     /// Logs the user in, if there is one.
     pub async fn log_in(mut self, settings: &ConnectionSettings) -> Result<Connection> {
         if let (Some(login), Some(user)) = (self.login, &settings.login) {
-            let logging_in = self.connection.log_in(login, user, settings.command_timeout);
-            let logged_in = self.deadline.run(logging_in).await;
-            let outcome = match logged_in {
-                Ok(outcome) => outcome.map_err(as_login_error),
-                Err(_) => Err(timed_out(NetworkPhase::Authentication, settings.connect_timeout)),
-            };
-            outcome.map_err(|error| error.with_address(&self.connection.address))?;
+            let limits = LoginLimits::new(self.deadline, settings.command_timeout);
+            let outcome = self.connection.log_in(login, user, limits).await;
+            outcome.map_err(|unfinished| {
+                let error = match unfinished {
+                    Unfinished::Failed(error) => as_login_error(error),
+                    Unfinished::Elapsed => timed_out(NetworkPhase::Authentication, settings.connect_timeout),
+                };
+                error.with_address(&self.connection.address)
+            })?;
         }
         self.connection.is_established = true;
         Ok(self.connection)
@@ -130,7 +132,11 @@ impl Connection {
 
     /// The same as far as the handshake, which begins the login.
     pub async fn handshake(address: &ServerAddress, settings: &ConnectionSettings) -> Result<Handshaken> {
-        let login = settings.login.as_ref().map(LoginSettings::begin).transpose();
+        let login = settings
+            .login
+            .as_ref()
+            .map(|user| user.begin(address))
+            .transpose();
         let login = login.map_err(|error| error.with_address(address))?;
         let deadline = Deadline::after(Some(settings.connect_timeout));
         let stream = open(address, settings, deadline)
@@ -143,6 +149,7 @@ impl Connection {
             server_api: settings.server_api,
             handshake_time: Duration::ZERO,
             mechanism: None,
+            token: None,
             write: Vec::new(),
             read: ReadBuffer::default(),
             compression: (!settings.compression.offered().is_empty())

@@ -100,7 +100,7 @@ mod tests {
     fn parameters(digit: usize) -> ScramParameters {
         let mechanism = Mechanism::Scram(ScramHash::Sha256);
         let identity = Identity::new(Some(mechanism), "admin", Some("user"), Some("pencil"));
-        let Step::Send(_, awaiting) = Login::new(identity, [0; 24]).begin(None) else {
+        let Step::Send(_, awaiting) = Login::new(identity, [0; 32]).begin(None) else {
             panic!("another step");
         };
         let text = format!("r={}x,s=AAA{digit},i=4096", "A".repeat(32));

@@ -1,24 +1,111 @@
 //! Authentication on a connection after its handshake: runs the conversations of
 //! [`proto::auth`](crate::proto::auth).
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Connection, ConnectionSettings, keys::KeyCache};
+#[cfg(feature = "aws-auth")]
+use super::aws_auth::{AwsCache, AwsSource};
+use super::{
+    Connection, ConnectionSettings, MetadataServices,
+    keys::KeyCache,
+    oidc::{Missing, OidcTokens},
+};
+#[cfg(feature = "aws-auth")]
+use crate::options::TlsOptions;
 use crate::{
-    Error, ErrorKind, NetworkPhase, Result,
+    Error, ErrorKind, NetworkPhase, Result, ServerAddress,
     error::{AuthenticationError, AuthenticationFailure},
+    options::Credential,
     proto::{
-        auth::{Identity, Login, Mechanism, Nonce, Offer, Request, ScramHash, Step, parse_reply},
+        auth::{Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step, parse_reply},
         command::CommandBuilder,
     },
-    types::deadline::Deadline,
+    types::{
+        deadline::{Deadline, Elapsed},
+        variables::SharedVariables,
+    },
 };
+
+/// The time limit of a callback in the machine flow of OIDC, without `timeoutMS`.
+const MACHINE_TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Who logs in on the connections of a client.
 #[derive(Clone, Debug)]
 pub struct LoginSettings {
     identity: Identity,
     keys: Arc<KeyCache>,
+    oidc: Option<Arc<OidcTokens>>,
+    #[cfg(feature = "aws-auth")]
+    aws: Option<Arc<AwsSource>>,
+}
+
+/// The sources of tokens and credentials outside the options.
+#[derive(Clone)]
+pub struct LoginEnvironment {
+    /// The environment variables.
+    pub variables: SharedVariables,
+    /// Where metadata services are.
+    pub services: MetadataServices,
+    /// Credentials of web identities, ECS and EC2.
+    #[cfg(feature = "aws-auth")]
+    pub aws_cache: AwsCache,
+    /// How connections to the Security Token Service are encrypted.
+    #[cfg(feature = "aws-auth")]
+    pub sts_tls: TlsOptions,
+}
+
+impl fmt::Debug for LoginEnvironment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LoginEnvironment")
+    }
+}
+
+/// The time limits of one login.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoginLimits {
+    /// The end of the login. It is moved by the time that is spent outside it.
+    deadline: Deadline,
+    /// `timeoutMS`, if it applies.
+    operation: Deadline,
+    /// The limit of each command.
+    command: Option<Duration>,
+}
+
+impl LoginLimits {
+    /// The limits of a new connection.
+    pub(super) fn new(deadline: Deadline, command: Option<Duration>) -> Self {
+        Self {
+            deadline,
+            operation: Deadline::after(command),
+            command,
+        }
+    }
+}
+
+/// Why a login ended.
+#[derive(Debug)]
+pub(super) enum Unfinished {
+    /// A time limit expired.
+    Elapsed,
+    Failed(Error),
+}
+
+impl From<Elapsed> for Unfinished {
+    fn from(_: Elapsed) -> Self {
+        Self::Elapsed
+    }
+}
+
+impl From<Error> for Unfinished {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<AuthenticationError> for Unfinished {
+    fn from(error: AuthenticationError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl LoginSettings {
@@ -27,19 +114,68 @@ impl LoginSettings {
         Self {
             identity,
             keys: Arc::default(),
+            oidc: None,
+            #[cfg(feature = "aws-auth")]
+            aws: None,
         }
     }
 
-    /// A login for one connection.
-    pub(super) fn begin(&self) -> Result<Login> {
+    /// The same with the sources of tokens and credentials of a valid credential.
+    #[must_use]
+    pub fn with_sources(mut self, credential: &Credential, environment: LoginEnvironment) -> Self {
+        match self.identity.mechanism {
+            Some(Mechanism::Oidc(_)) => self.oidc = OidcTokens::new(credential, environment).map(Arc::new),
+            #[cfg(feature = "aws-auth")]
+            Some(Mechanism::Aws) => self.aws = Some(Arc::new(AwsSource::new(credential, environment))),
+            _ => {}
+        }
+        self
+    }
+
+    /// A login for one connection to this server.
+    ///
+    /// # Errors
+    /// The human flow of OIDC does not allow the host.
+    pub(super) fn begin(&self, address: &ServerAddress) -> Result<Login> {
         let nonce = nonce().map_err(|failure| self.error(failure))?;
-        Ok(Login::new(self.identity.clone(), nonce))
+        let login = Login::new(self.identity.clone(), nonce);
+        let Some(tokens) = &self.oidc else {
+            return Ok(login);
+        };
+        if !tokens.allows(address) {
+            let host = address.host().into_owned();
+            return Err(self.error(AuthenticationFailure::HostNotAllowed(host)));
+        }
+        Ok(login.with_cached_token(tokens.cached()))
     }
 
     fn error(&self, failure: AuthenticationFailure) -> Error {
         let negotiated = Mechanism::Scram(ScramHash::Sha256);
         let mechanism = self.identity.mechanism.unwrap_or(negotiated);
         AuthenticationError::new(mechanism.as_str(), failure).into()
+    }
+
+    /// After a failed authentication: cached credentials of AWS are not used again.
+    fn handle_failure(&self) {
+        #[cfg(feature = "aws-auth")]
+        if let Some(source) = &self.aws {
+            source.invalidate();
+        }
+    }
+
+    /// The cached access token of OIDC.
+    #[cfg(feature = "internals")]
+    pub fn cached_token(&self) -> Option<String> {
+        let token = self.oidc.as_ref()?.cached()?;
+        Some(token.text.expose().to_owned())
+    }
+
+    /// Replaces the cached access token of OIDC.
+    #[cfg(feature = "internals")]
+    pub fn set_cached_token(&self, token: Option<&str>) {
+        if let Some(tokens) = &self.oidc {
+            tokens.store(token);
+        }
     }
 }
 
@@ -60,14 +196,15 @@ impl Connection {
         &mut self,
         login: Login,
         settings: &LoginSettings,
-        command_timeout: Option<Duration>,
-    ) -> Result<()> {
+        limits: LoginLimits,
+    ) -> std::result::Result<(), Unfinished> {
         if self.hello.is_replica_set_member() && self.hello.arbiter_only {
             return Ok(());
         }
         let fresh = nonce().map_err(|failure| settings.error(failure))?;
+        self.token = login.cached_token().map(|token| token.text.clone());
         let step = login.handle_hello(&Offer::parse(self.hello_reply()), fresh)?;
-        self.converse(step, settings, command_timeout).await
+        self.converse(step, settings, limits).await
     }
 
     /// Authenticates an established connection again, without a handshake and so without
@@ -77,47 +214,102 @@ impl Connection {
         let Some(user) = &settings.login else {
             return Ok(());
         };
-        let step = user.begin()?.begin(self.mechanism);
-        let limit = Deadline::after(Some(settings.connect_timeout)).min(deadline);
+        if let (Some(tokens), Some(token)) = (&user.oidc, self.token.take()) {
+            tokens.invalidate(&token);
+        }
+        let step = user.begin(&self.address)?.begin(self.mechanism);
+        let limits = LoginLimits {
+            deadline: Deadline::after(Some(settings.connect_timeout)).min(deadline),
+            operation: deadline,
+            command: None,
+        };
         // If this future is dropped, the connection must be closed: its user is not known then.
         self.is_established = false;
-        let outcome = match limit.run(self.converse(step, user, None)).await {
-            Ok(outcome) => outcome.map_err(as_login_error),
-            Err(_) => Err(Error::network(
-                NetworkPhase::Authentication,
-                std::io::ErrorKind::TimedOut.into(),
-            )),
-        };
+        let outcome = self.converse(step, user, limits).await;
         // Who uses it now is unknown to the server.
-        outcome.map_err(|error| self.fail(error))?;
+        outcome.map_err(|unfinished| {
+            let error = match unfinished {
+                Unfinished::Failed(error) => as_login_error(error),
+                Unfinished::Elapsed => {
+                    let elapsed = std::io::ErrorKind::TimedOut;
+                    Error::network(NetworkPhase::Authentication, elapsed.into())
+                }
+            };
+            self.fail(error)
+        })?;
         self.is_established = true;
         Ok(())
     }
 
-    /// Takes the steps of a conversation to its end. `command_timeout` limits each command.
+    /// Takes the steps of a conversation to its end.
     async fn converse(
+        &mut self,
+        step: Step,
+        settings: &LoginSettings,
+        limits: LoginLimits,
+    ) -> std::result::Result<(), Unfinished> {
+        let outcome = self.take_steps(step, settings, limits).await;
+        if outcome.is_err() {
+            settings.handle_failure();
+        }
+        outcome
+    }
+
+    async fn take_steps(
         &mut self,
         mut step: Step,
         settings: &LoginSettings,
-        command_timeout: Option<Duration>,
-    ) -> Result<()> {
+        mut limits: LoginLimits,
+    ) -> std::result::Result<(), Unfinished> {
         loop {
+            let deadline = limits.deadline;
             step = match step {
                 Step::Done => return Ok(()),
                 Step::Send(request, awaiting) => {
                     let mechanism = awaiting.mechanism();
                     self.mechanism = Some(mechanism);
-                    let limit = Deadline::after(command_timeout);
-                    let body = self.exchange(&request, limit).await?;
+                    self.token = awaiting.token().map(|token| token.text.clone());
+                    let limit = Deadline::after(limits.command);
+                    let body = deadline.run(self.exchange(&request, limit)).await??;
                     let reply = self.reply(body);
-                    parse_reply(reply).map_err(|error| refused(mechanism, &error))?;
-                    awaiting.handle_reply(reply)?
+                    match parse_reply(reply) {
+                        Ok(()) => awaiting.handle_reply(reply)?,
+                        Err(error) => match error.code().and_then(|code| awaiting.handle_refusal(code)) {
+                            Some(step) => step,
+                            None => return Err(refused(mechanism, &error).into()),
+                        },
+                    }
                 }
                 Step::Derive(parameters, awaiting) => {
                     let mechanism = awaiting.mechanism();
-                    let keys = settings.keys.get(parameters).await;
+                    let keys = deadline.run(settings.keys.get(parameters)).await?;
                     let failed = |failure| AuthenticationError::new(mechanism.as_str(), failure);
                     awaiting.handle_keys(keys.map_err(failed)?)
+                }
+                Step::Token(request, awaiting) => {
+                    let Some(tokens) = &settings.oidc else {
+                        return Err(settings.no_source());
+                    };
+                    let flow = awaiting.flow();
+                    let began = tokio::time::Instant::now();
+                    // Boxed: large, and not needed by other mechanisms.
+                    let obtaining = Box::pin(tokens.obtain(request, limits.of_machine()));
+                    let token = obtaining.await.map_err(|missing| match missing {
+                        Missing::Failed(cause) => settings.no_credentials(&cause).into(),
+                        Missing::Elapsed => limits.no_token(settings),
+                    })?;
+                    limits.exclude(flow, began.elapsed());
+                    awaiting.handle_token(token)
+                }
+                #[cfg(feature = "aws-auth")]
+                Step::Credentials(awaiting) => {
+                    let Some(source) = &settings.aws else {
+                        return Err(settings.no_source());
+                    };
+                    let obtaining = Box::pin(source.obtain(deadline));
+                    let credentials = deadline.run(obtaining).await?;
+                    let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;
+                    awaiting.handle_credentials(credentials, super::aws_auth::now())
                 }
             };
         }
@@ -135,6 +327,43 @@ impl Connection {
         message.finish()?;
         self.send(limit).await?;
         self.receive(limit).await
+    }
+}
+
+impl LoginLimits {
+    /// The deadline of a callback or an environment in the machine flow.
+    fn of_machine(self) -> Deadline {
+        match self.operation.remaining() {
+            Some(_) => self.deadline.min(self.operation),
+            None => Deadline::after(Some(MACHINE_TIME_LIMIT)),
+        }
+    }
+
+    /// The error of a machine flow whose time limit expired.
+    fn no_token(self, settings: &LoginSettings) -> Unfinished {
+        if self.operation.remaining().is_some() {
+            return Unfinished::Elapsed;
+        }
+        let why = format!("no access token was obtained within {MACHINE_TIME_LIMIT:?}");
+        settings.no_credentials(&why).into()
+    }
+
+    /// Excludes the time that obtaining a token took, unless it counts for `timeoutMS`.
+    fn exclude(&mut self, flow: OidcFlow, time: Duration) {
+        if flow == OidcFlow::Human || self.operation.remaining().is_none() {
+            self.deadline = self.deadline.later(time);
+        }
+    }
+}
+
+impl LoginSettings {
+    fn no_credentials(&self, cause: &dyn fmt::Display) -> Error {
+        self.error(AuthenticationFailure::Credentials(cause.to_string()))
+    }
+
+    fn no_source(&self) -> Unfinished {
+        self.no_credentials(&"the client has no source of credentials")
+            .into()
     }
 }
 

@@ -1,14 +1,22 @@
 //! Requests to the metadata services of cloud machines: plain HTTP to an address that only the machine itself reaches.
 
-use std::{io, time::Duration};
+use std::fmt::Write as _;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+use std::time::Duration;
 
-use super::http::{Request, Url, send};
+use super::{
+    http::{Request, Url, send},
+    source_error::SourceError,
+};
 use crate::types::deadline::Deadline;
 
 /// The maximum size of a response, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
-/// The time limit of a response ("Obtaining an Access Token for Azure Key Vault").
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// The maximum length of the body of an error, in characters.
+const MAX_SHOWN: usize = 1000;
+/// The time limit of a response ("Obtaining an Access Token for Azure Key Vault", "EC2 endpoint").
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+pub(crate) const METADATA_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where the services are: `http://host[:port]`. Tests replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +29,8 @@ pub struct MetadataServices {
     pub azure: String,
     /// The metadata server of Google Cloud.
     pub gcp: String,
+    /// The Security Token Service of AWS, the only one over TLS: `https://host[:port]`.
+    pub sts: String,
 }
 
 impl Default for MetadataServices {
@@ -30,48 +40,84 @@ impl Default for MetadataServices {
             ec2: "http://169.254.169.254".to_owned(),
             azure: "http://169.254.169.254".to_owned(),
             gcp: "http://metadata.google.internal".to_owned(),
+            sts: "https://sts.amazonaws.com".to_owned(),
         }
     }
 }
 
-/// A response: the status and the text of the body.
-#[derive(Debug)]
-pub(crate) struct Fetched {
-    pub(crate) status: u16,
-    pub(crate) body: String,
-}
-
-/// Sends a request without a body. Dropping the future closes the socket.
+/// Sends a request without a body to the service, until the deadline, and returns the body of a
+/// response with status 200. Dropping the future closes the socket.
 ///
 /// # Errors
-/// The service cannot be reached, does not reply within 10 s or before the deadline, or its response is malformed.
+/// The service cannot be reached, does not reply before the deadline, its response is malformed, or
+/// has another status. The error then contains the body.
 pub(crate) async fn fetch(
+    service: &'static str,
     method: &str,
     url: &str,
     headers: &[(&str, &str)],
     deadline: Deadline,
-) -> io::Result<Fetched> {
-    let url = Url::parse(url).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{url} is not an http:// URL"),
-        )
-    })?;
+) -> Result<String, SourceError> {
+    let target = Url::parse(url).ok_or_else(|| SourceError::InvalidUrl(url.to_owned()))?;
     let request = Request {
         method,
-        url: &url,
+        url: &target,
         headers,
         body: b"",
     };
-    let deadline = deadline.min(Deadline::after(Some(TIME_LIMIT)));
-    match deadline.run(send(&request, MAX_RESPONSE)).await {
-        Ok(response) => {
-            let response = response?;
-            Ok(Fetched {
-                status: response.status,
-                body: String::from_utf8_lossy(&response.body).into_owned(),
-            })
+    let unanswered = |cause: String| SourceError::NoReply { service, cause };
+    let response = match deadline.run(send(&request, MAX_RESPONSE)).await {
+        Ok(response) => response.map_err(|error| unanswered(format!("{error} ({target})")))?,
+        Err(_) => return Err(unanswered(format!("no answer in time ({target})"))),
+    };
+    let body = String::from_utf8_lossy(&response.body).into_owned();
+    match response.status {
+        200 => Ok(body),
+        status => Err(SourceError::Status {
+            service,
+            status,
+            body: shortened(&body).to_owned(),
+        }),
+    }
+}
+
+/// The beginning of a body for an error.
+pub(super) fn shortened(body: &str) -> &str {
+    let end = body
+        .char_indices()
+        .nth(MAX_SHOWN)
+        .map_or(body.len(), |(end, _)| end);
+    body.get(..end).unwrap_or(body)
+}
+
+/// Percent-encodes all characters of a value in a query, except the unreserved ones (RFC 3986).
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
         }
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_query_are_encoded() {
+        assert_eq!(
+            percent_encoded("api://a b/é-._~"),
+            "api%3A%2F%2Fa%20b%2F%C3%A9-._~"
+        );
+    }
+
+    #[test]
+    fn long_bodies_are_shortened_at_a_character() {
+        assert_eq!(shortened("é"), "é");
+        assert_eq!(shortened(&"é".repeat(MAX_SHOWN + 1)), "é".repeat(MAX_SHOWN));
     }
 }

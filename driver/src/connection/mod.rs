@@ -11,13 +11,16 @@
 
 #[cfg(feature = "dns")]
 mod address_families;
+#[cfg(feature = "aws-auth")]
+mod aws_auth;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod aws_sources;
 mod connect;
 mod dialer;
 mod dns;
 mod drain;
 mod establish;
 mod hello_stream;
-#[cfg(feature = "rustls")]
 mod http;
 mod interruption;
 mod keys;
@@ -27,8 +30,8 @@ mod login;
 #[cfg(feature = "internals")]
 mod mapped_dialer;
 mod metadata;
-#[cfg(feature = "encryption")]
 mod metadata_service;
+mod oidc;
 mod open;
 mod read_buffer;
 #[cfg(feature = "dns")]
@@ -37,6 +40,7 @@ mod resolver;
 #[path = "resolver_off.rs"]
 mod resolver;
 mod socks5;
+mod source_error;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
@@ -62,8 +66,12 @@ use crate::{
             parse_op_msg,
         },
     },
-    types::{deadline::Deadline, late_replies::OutstandingReply, server_api::ServerApi},
+    types::{deadline::Deadline, late_replies::OutstandingReply, secret::Secret, server_api::ServerApi},
 };
+#[cfg(all(feature = "aws-auth", feature = "internals"))]
+pub use aws_auth::AwsCache;
+#[cfg(feature = "encryption")]
+pub(crate) use aws_sources::{from_ec2, from_ecs, from_variables};
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
@@ -72,14 +80,13 @@ pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
 #[cfg(feature = "encryption")]
 pub(crate) use kms::KmsTransport;
-pub use login::LoginSettings;
+pub use login::{LoginEnvironment, LoginSettings};
 #[cfg(feature = "internals")]
 pub use mapped_dialer::Dialer;
 pub(crate) use metadata::SharedMetadata;
-#[cfg(feature = "encryption")]
 pub use metadata_service::MetadataServices;
 #[cfg(feature = "encryption")]
-pub(crate) use metadata_service::fetch;
+pub(crate) use metadata_service::{METADATA_TIME_LIMIT, fetch};
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 use stream::Stream;
@@ -103,6 +110,8 @@ pub struct Connection {
     handshake_time: Duration,
     /// By which the user has logged in.
     mechanism: Option<Mechanism>,
+    /// The access token of OIDC that it has logged in with (the connection cache).
+    token: Option<Secret>,
     write: Vec<u8>,
     read: ReadBuffer,
     /// `None` if no compressor was offered.
@@ -110,7 +119,7 @@ pub struct Connection {
     last_request: i32,
     /// The number of the last request that is part of a transaction.
     transactional_request: Option<i32>,
-    /// Kept while the reply to that request is outstanding.
+    /// Kept while the reply to that request is outstanding and the connection is not broken.
     outstanding: Option<OutstandingReply>,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
@@ -172,9 +181,10 @@ impl Connection {
     /// by others only if it is the last one to the request.
     pub fn condition(&self) -> Condition {
         match self.state {
-            _ if self.is_interrupted() => Condition::Broken,
+            // Without the latter, an authentication was interrupted, and the user is unknown.
+            _ if self.is_interrupted() || !self.is_established => Condition::Broken,
             State::Idle => Condition::Reusable,
-            State::Reading if self.is_established && !self.exhaust => Condition::OwesReply,
+            State::Reading if !self.exhaust => Condition::OwesReply,
             State::Reading | State::Writing | State::Broken => Condition::Broken,
         }
     }
@@ -224,17 +234,11 @@ impl Connection {
     }
 
     /// Marks the request that was begun as part of a transaction: the server closes a cursor that it
-    /// opens at the end of the transaction. `reply` is kept until its reply was read.
+    /// opens at the end of the transaction. `reply` is kept until
+    /// its reply was read, or the connection is broken.
     pub(crate) fn mark_transactional(&mut self, reply: OutstandingReply) {
         self.transactional_request = Some(self.last_request);
         self.outstanding = Some(reply);
-    }
-
-    /// The reply is not late for the session.
-    pub fn settle(&mut self) {
-        if let Some(reply) = self.outstanding.take() {
-            reply.settle();
-        }
     }
 
     /// The request that was written last, until it is sent.
@@ -287,7 +291,7 @@ impl Connection {
             Ok(Err(error)) => Err(self.fail(Error::network(NetworkPhase::Write, error))),
             Err(_) if written == 0 && !self.stream.is_encrypted() => {
                 self.state = State::Idle;
-                self.settle();
+                self.outstanding = None;
                 Err(self.late(NetworkPhase::Write))
             }
             Err(_) => Err(self.fail(timed_out(NetworkPhase::Write))),
@@ -321,7 +325,7 @@ impl Connection {
 
     /// The last reply to the request was read.
     fn end_of_reply(&mut self) {
-        self.settle();
+        self.outstanding = None;
         // Unexpected bytes would be read as the next reply.
         self.state = if self.read.has_surplus() {
             State::Broken
@@ -394,7 +398,7 @@ impl Connection {
     /// Marks the connection unusable and adds its address to the error.
     pub fn fail(&mut self, error: Error) -> Error {
         self.state = State::Broken;
-        self.settle();
+        self.outstanding = None;
         let error = error.with_address(&self.address);
         self.failure = Some(error.clone());
         error

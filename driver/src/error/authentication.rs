@@ -29,6 +29,12 @@ pub enum AuthenticationFailure {
     /// The client could not compute its response: the operating system returned no random numbers,
     /// or the tokio runtime is shutting down.
     Unavailable(String),
+    /// The access token or the credentials could not be obtained: a callback of the application, a
+    /// file or a metadata service failed, or did not answer in time. The text names the source.
+    Credentials(String),
+    /// The human flow of `MONGODB-OIDC` does not send tokens to this host:
+    /// [`allowed_hosts`](crate::options::Credential::allowed_hosts) does not contain it.
+    HostNotAllowed(String),
 }
 
 impl AuthenticationError {
@@ -49,7 +55,11 @@ impl fmt::Display for AuthenticationFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "{error}"),
-            Self::Conversation(why) | Self::Unavailable(why) => f.write_str(why),
+            Self::Conversation(why) | Self::Unavailable(why) | Self::Credentials(why) => f.write_str(why),
+            Self::HostNotAllowed(host) => write!(
+                f,
+                "tokens are not sent to the host {host}, which is not one of allowed_hosts (ALLOWED_HOSTS)"
+            ),
             Self::Password => {
                 f.write_str("the password contains characters that SASLprep (RFC 4013) does not allow")
             }

@@ -5,6 +5,7 @@
 pub(crate) const INTERNAL_ERROR: i32 = 1;
 pub(crate) const HOST_UNREACHABLE: i32 = 6;
 pub(crate) const HOST_NOT_FOUND: i32 = 7;
+pub(crate) const AUTHENTICATION_FAILED: i32 = 18;
 pub(crate) const ILLEGAL_OPERATION: i32 = 20;
 pub(crate) const NAMESPACE_NOT_FOUND: i32 = 26;
 pub(crate) const CURSOR_NOT_FOUND: i32 = 43;

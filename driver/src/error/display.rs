@@ -26,7 +26,9 @@ impl fmt::Display for ErrorKind {
             Self::GridFs(e) => write!(f, "{e}"),
             Self::Encryption(e) => write!(f, "{e}"),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
-            Self::Shutdown => f.write_str("the client was shut down"),
+            Self::Shutdown => {
+                f.write_str("the client was shut down, or the tokio runtime in which it was created")
+            }
             Self::Timeout(e) => e.fmt(f),
         }
     }

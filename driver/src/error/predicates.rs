@@ -153,7 +153,13 @@ impl Error {
 
     /// Whether encryption or decryption failed, not the command itself.
     pub(crate) fn is_encryption(&self) -> bool {
-        cfg!(feature = "encryption") && matches!(self.0.kind, ErrorKind::Encryption(_))
+        cfg!(feature = "encryption")
+            && match &self.0.kind {
+                ErrorKind::Encryption(_) => true,
+                // The time limit expired meanwhile.
+                ErrorKind::Timeout(e) => e.cause().is_some_and(Self::is_encryption),
+                _ => false,
+            }
     }
 
     /// Whether the server that the operation requires was not available, so that nothing was sent.

@@ -58,6 +58,11 @@ impl ExplicitSession {
             .take()
     }
 
+    pub(super) fn holds_connection(&self) -> bool {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.is_some()
+    }
+
     pub(super) fn keep_connection(&self, connection: Box<PooledConnection>) {
         let before = self
             .connection

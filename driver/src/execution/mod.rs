@@ -167,7 +167,7 @@ impl Executor {
                 let mut state = OperationState::new(scope.borrow(), explicit, timeout);
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
-                    if let Err(error) = Box::pin(state.enter_transaction(self, operation)).await {
+                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
                         break 'run Err(state.report(operation, error));
                     }
                 }

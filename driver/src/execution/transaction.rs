@@ -3,7 +3,7 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::{sync::Arc, time::Instant};
+use std::{sync::Arc, time::Duration};
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
@@ -17,12 +17,11 @@ use crate::{
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
-    types::{
-        deadline::{Deadline, Elapsed},
-        timeout::Timeout,
-        transaction_options::TransactionOptions,
-    },
+    types::{deadline::Elapsed, timeout::Timeout, transaction_options::TransactionOptions},
 };
+
+/// The longest wait for replies that operations have given up.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 impl ExplicitSession {
     /// Gives the connection back to its pool if the session is no longer pinned to it.
@@ -53,34 +52,24 @@ impl ExplicitSession {
         }
     }
 
-    /// Before a commit or an abort: waits for the replies that operations have given up. An abort that
-    /// the server performs before such a command has no effect: the command then starts the transaction
-    /// again, whose locks are held until it expires.
+    /// Before a commit, an abort, and the first command of a transaction: waits for the replies that
+    /// operations have given up. An abort that the server performs before such a command has no effect: the
+    /// command then starts the transaction again, whose locks are held until it expires. And a session id
+    /// "MUST NOT be used simultaneously by more than one operation" (Driver Sessions).
     ///
-    /// At most half of the time limit is waited, so that the command can be sent.
+    /// At most half of the time limit is waited, so that the command can be sent, and at most 3 s: if the
+    /// transaction was started again, the next transaction of the session ends it.
     async fn await_late_replies(&self, timeout: Timeout) {
-        if self.late_replies.is_empty() {
+        // The next command awaits the reply on the pinned connection itself.
+        if self.late_replies.is_empty() || self.holds_connection() {
             return;
         }
-        let half = timeout.remaining().map(|left| left / 2);
-        if Deadline::after(half)
-            .run(self.late_replies.settled())
-            .await
-            .is_err()
-        {
-            self.late_replies.give_up();
-        }
-    }
-
-    /// Before the first command of a transaction: as [`await_late_replies`](Self::await_late_replies). If
-    /// the server may still run a command of the session, the session continues with another id.
-    async fn separate_from_late_replies(&self, executor: &Executor, timeout: Timeout) {
-        self.await_late_replies(timeout).await;
-        if self.late_replies.take_lost() {
-            let timeout = executor.topology.session_timeout();
-            let other = executor.sessions.take(Instant::now(), timeout);
-            self.lock().replace_server(other);
-        }
+        let limit = match timeout.remaining() {
+            Some(left) => LONGEST_WAIT.min(left / 2),
+            None => LONGEST_WAIT,
+        };
+        // The command is sent in any case.
+        let _ = tokio::time::timeout(limit, self.late_replies.settled()).await;
     }
 
     pub(super) fn end_turn(&self) {
@@ -109,11 +98,7 @@ impl OperationState<'_> {
     ///
     /// # Errors
     /// The operation cannot be part of the transaction. Nothing was sent.
-    pub(super) async fn enter_transaction<O: Operation>(
-        &mut self,
-        executor: &Executor,
-        operation: &O,
-    ) -> Result<()> {
+    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
         let Some(session) = self.explicit else {
             return Ok(());
         };
@@ -126,7 +111,7 @@ impl OperationState<'_> {
             session.begin_turn(self.timeout).await?;
             self.has_turn = true;
             if session.change_transaction(|open| open.is_first()) == Some(true) {
-                session.separate_from_late_replies(executor, self.timeout).await;
+                session.await_late_replies(self.timeout).await;
             }
         }
         let mut state = session.lock();
@@ -217,8 +202,6 @@ impl OperationState<'_> {
             return;
         }
         connection.set_check_out_reason(CheckOutReason::Transaction);
-        // The next command awaits the reply on the connection itself.
-        connection.settle();
         session.keep_connection(Box::new(connection));
         session.settle_pin();
     }

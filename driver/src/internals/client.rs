@@ -32,6 +32,18 @@ impl Environment {
     }
 }
 
+/// The access token of `MONGODB-OIDC` that the client has cached.
+pub fn cached_oidc_token(client: &Client) -> Option<String> {
+    client.executor().topology().login()?.cached_token()
+}
+
+/// Replaces the access token of `MONGODB-OIDC` that the client has cached.
+pub fn set_cached_oidc_token(client: &Client, token: Option<&str>) {
+    if let Some(login) = client.executor().topology().login() {
+        login.set_cached_token(token);
+    }
+}
+
 /// The hosts in the client's topology description, in order.
 pub fn hosts(client: &Client) -> Vec<String> {
     let hosts = client.executor().topology().hosts();

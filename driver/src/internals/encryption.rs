@@ -1,9 +1,9 @@
 //! Encryption in an environment that a test controls.
 
-pub use crate::connection::MetadataServices;
 use crate::{
     Client, Result,
     api::Environment,
+    connection::MetadataServices,
     encryption::{AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions},
     options::ClientOptions,
 };

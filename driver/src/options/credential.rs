@@ -5,12 +5,15 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use super::OidcCallback;
+#[cfg(feature = "aws-auth")]
+use crate::types::aws_credentials::AwsCredentialProvider;
 use crate::types::secret::Secret;
 
 /// An authentication mechanism.
 ///
-/// This version implements SCRAM, X.509 and PLAIN. Creating a client with another mechanism fails
-/// with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+/// Creating a client with `GSSAPI`, or with `MONGODB-AWS` without the feature `aws-auth`, fails with
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthMechanism {
@@ -26,9 +29,13 @@ pub enum AuthMechanism {
     Plain,
     /// `GSSAPI`: Kerberos. Not implemented.
     Gssapi,
-    /// `MONGODB-AWS`: AWS IAM credentials. Not implemented.
+    /// `MONGODB-AWS`: credentials of AWS IAM (MongoDB Atlas). Needs the feature `aws-auth`. The
+    /// credentials come from an `AwsCredentialProvider`, or else from the environment: see
+    /// [`Credential`].
     MongoDbAws,
-    /// `MONGODB-OIDC`: OpenID Connect. Not implemented.
+    /// `MONGODB-OIDC`: access tokens of OpenID Connect (MongoDB 7.0+, Enterprise and Atlas). The
+    /// tokens come from an [`OidcCallback`], or from the environment: see [`Credential`]. A token is
+    /// sent without encryption unless `tls=true`.
     MongoDbOidc,
 }
 
@@ -82,11 +89,59 @@ impl AuthMechanism {
 /// options.credential = Some(credential);
 /// # Ok::<(), marula_driver::Error>(())
 /// ```
+///
+/// # OpenID Connect
+///
+/// `MONGODB-OIDC` needs either a callback or the property `ENVIRONMENT`. In the *machine flow*, a
+/// [callback](Self::with_oidc_callback) obtains the access token, or one of these environments
+/// provides it:
+///
+/// | `ENVIRONMENT` | token | other parts |
+/// |---|---|---|
+/// | `azure` | from the Azure Instance Metadata Service | `TOKEN_RESOURCE` (required): the audience; user name: the client id of a managed identity |
+/// | `gcp` | from the metadata server of Google Cloud | `TOKEN_RESOURCE` (required): the audience |
+/// | `k8s` | the file that `AZURE_FEDERATED_TOKEN_FILE` or else `AWS_WEB_IDENTITY_TOKEN_FILE` names, or else that of the service account | none |
+///
+/// A `TOKEN_RESOURCE` that contains a comma cannot be part of a connection string; set it in
+/// [`mechanism_properties`](Self::mechanism_properties). In the *human flow*, a
+/// [callback](Self::with_oidc_human_callback) lets a person sign in.
+///
+/// ```
+/// use marula_driver::options::{ClientOptions, Credential, OidcCallback, OidcCredential};
+///
+/// let mut options = ClientOptions::parse("mongodb://db1.example.com/?tls=true")?;
+/// let callback = OidcCallback::new(|_| async { Ok(OidcCredential::new(token().await?)) });
+/// options.credential = Some(Credential::default().with_oidc_callback(callback));
+/// # async fn token() -> Result<String, std::io::Error> { Ok(String::new()) }
+/// # Ok::<(), marula_driver::Error>(())
+/// ```
+///
+/// The tokens are cached for all connections of a client. When the server requires
+/// reauthentication, the connection is authenticated with another token, and the command is sent
+/// again.
+///
+/// # AWS
+///
+/// `MONGODB-AWS` allows neither a user name nor a password. The credentials are those of the first
+/// source that has them:
+///
+/// 1. the provider of the application (`with_aws_credential_provider`);
+/// 2. the environment variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, optional,
+///    `AWS_SESSION_TOKEN`;
+/// 3. `AssumeRoleWithWebIdentity`, if `AWS_WEB_IDENTITY_TOKEN_FILE` and `AWS_ROLE_ARN` are set;
+///    `AWS_ROLE_SESSION_NAME` is the name of its session;
+/// 4. the endpoint of ECS, if `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is set;
+/// 5. the EC2 Instance Metadata Service, version 2.
+///
+/// The variables are read for each connection. Credentials of the last three sources are cached for
+/// the process until five minutes before they expire, or until authentication fails. While they are
+/// cached, the variables are not read. The shared files of the AWS SDKs are not read.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential {
     /// The user name. Required by SCRAM, PLAIN and GSSAPI. Optional for X.509: the server uses the
-    /// subject of the client certificate.
+    /// subject of the client certificate. For OIDC: passed to the callback, or the client id of a
+    /// managed identity of Azure. Not allowed for AWS and the other environments of OIDC.
     pub username: Option<String>,
     /// `authSource`: the database in which the user is defined. `None`: for SCRAM the database in
     /// the connection string, or `admin`; for PLAIN the database in the connection string, or
@@ -94,9 +149,19 @@ pub struct Credential {
     pub source: Option<String>,
     /// `authMechanism`. `None`: negotiated, SCRAM-SHA-256 or SCRAM-SHA-1.
     pub mechanism: Option<AuthMechanism>,
-    /// `authMechanismProperties`. Names are case-insensitive. The mechanisms that this version
-    /// implements have no properties: a property is an error. Default: none.
+    /// `authMechanismProperties`. Names are case-insensitive. `MONGODB-OIDC` has `ENVIRONMENT` and
+    /// `TOKEN_RESOURCE`; a property that a mechanism does not have is an error. Default: none.
     pub mechanism_properties: BTreeMap<String, String>,
+    /// `ALLOWED_HOSTS`: the hosts that the human flow of `MONGODB-OIDC` sends tokens to, without
+    /// port. `*.` at the start stands for any subdomain. An empty list allows no host. Only with a
+    /// [human callback](Self::with_oidc_human_callback). `None`: `*.mongodb.net`,
+    /// `*.mongodb-qa.net`, `*.mongodb-dev.net`, `*.mongodbgov.net`, `*.mongo.com`, `localhost`,
+    /// `127.0.0.1` and `::1`.
+    pub allowed_hosts: Option<Vec<String>>,
+    pub(crate) oidc_callback: Option<OidcCallback>,
+    pub(crate) oidc_human_callback: Option<OidcCallback>,
+    #[cfg(feature = "aws-auth")]
+    pub(crate) aws_credential_provider: Option<AwsCredentialProvider>,
     password: Option<Secret>,
 }
 
@@ -107,6 +172,74 @@ impl Credential {
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));
         self
+    }
+
+    /// `OIDC_CALLBACK`: sets the callback of the machine flow, and the mechanism `MONGODB-OIDC` if
+    /// no mechanism is set. Not with the property `ENVIRONMENT` or a human callback.
+    #[must_use]
+    pub fn with_oidc_callback(mut self, callback: OidcCallback) -> Self {
+        self.oidc_callback = Some(callback);
+        self.mechanism.get_or_insert(AuthMechanism::MongoDbOidc);
+        self
+    }
+
+    /// `OIDC_HUMAN_CALLBACK`: sets the callback of the human flow, which lets a person sign in at
+    /// the identity provider that the server names, and the mechanism `MONGODB-OIDC` if no mechanism
+    /// is set. The callback has five minutes; `connectTimeoutMS` and `timeoutMS` do not apply while
+    /// it runs, but an operation that waits for the connection ends with its own time limit. Not
+    /// with the property `ENVIRONMENT` or a machine callback.
+    ///
+    /// ```
+    /// use marula_driver::options::{Credential, OidcCallback, OidcCredential};
+    ///
+    /// let callback = OidcCallback::new(|params| async move {
+    ///     let provider = params.idp_info.as_ref().ok_or("no identity provider")?;
+    ///     let (access, refresh) = sign_in(&provider.issuer, params.refresh_token()).await?;
+    ///     Ok(OidcCredential::new(access).with_refresh_token(refresh))
+    /// });
+    /// let mut credential = Credential::default().with_oidc_human_callback(callback);
+    /// credential.allowed_hosts = Some(vec!["*.db.example.com".to_owned()]);
+    /// # async fn sign_in(_: &str, _: Option<&str>) -> Result<(String, String), std::io::Error> {
+    /// #     Ok((String::new(), String::new()))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_oidc_human_callback(mut self, callback: OidcCallback) -> Self {
+        self.oidc_human_callback = Some(callback);
+        self.mechanism.get_or_insert(AuthMechanism::MongoDbOidc);
+        self
+    }
+
+    /// `AWS_CREDENTIAL_PROVIDER`: obtains the credentials of `MONGODB-AWS` from this provider, before
+    /// any other source, and sets the mechanism `MONGODB-AWS` if no mechanism is set. It is called
+    /// for each connection, unless its credentials have an
+    /// [expiration](super::AwsCredentials::with_expiration).
+    ///
+    /// ```
+    /// use marula_driver::options::{AwsCredentialProvider, AwsCredentials, Credential};
+    ///
+    /// let provider = AwsCredentialProvider::new(|| async {
+    ///     Ok(AwsCredentials::new("AKIA…", std::env::var("DB_SECRET")?))
+    /// });
+    /// let credential = Credential::default().with_aws_credential_provider(provider);
+    /// ```
+    #[cfg(feature = "aws-auth")]
+    #[must_use]
+    pub fn with_aws_credential_provider(mut self, provider: AwsCredentialProvider) -> Self {
+        self.aws_credential_provider = Some(provider);
+        self.mechanism.get_or_insert(AuthMechanism::MongoDbAws);
+        self
+    }
+
+    #[cfg(feature = "aws-auth")]
+    pub(super) fn has_aws_credential_provider(&self) -> bool {
+        self.aws_credential_provider.is_some()
+    }
+
+    #[cfg(not(feature = "aws-auth"))]
+    #[expect(clippy::unused_self, reason = "the twin reads a field")]
+    pub(super) fn has_aws_credential_provider(&self) -> bool {
+        false
     }
 
     pub(crate) fn set_password(&mut self, password: Secret) {
@@ -131,6 +264,9 @@ impl fmt::Debug for Credential {
             .field("source", &self.source)
             .field("mechanism", &self.mechanism)
             .field("password", &self.password)
+            .field("allowed_hosts", &self.allowed_hosts)
+            .field("oidc_callback", &self.oidc_callback)
+            .field("oidc_human_callback", &self.oidc_human_callback)
             .finish_non_exhaustive()
     }
 }

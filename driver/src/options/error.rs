@@ -182,7 +182,15 @@ pub(crate) enum CredentialError {
         property: &'static str,
         expected: &'static str,
     },
+    /// A callback, a provider or an option of another mechanism.
+    OtherMechanism {
+        part: &'static str,
+        mechanism: &'static str,
+    },
     NoEnvironment,
+    /// Two of the parts that name the source of tokens.
+    OidcSources(&'static str, &'static str),
+    AllowedHosts,
     OidcUsername,
     NoTokenResource,
     TokenResource,
@@ -219,10 +227,21 @@ impl fmt::Display for CredentialError {
             Self::PropertyValue { property, expected } => {
                 write!(f, "the property {property} must be {expected}")
             }
-            Self::NoEnvironment => {
-                f.write_str("authentication by MONGODB-OIDC needs the property ENVIRONMENT")
+            Self::OtherMechanism { part, mechanism } => {
+                write!(f, "{part} needs authMechanism={mechanism}")
             }
-            Self::OidcUsername => f.write_str("MONGODB-OIDC takes a user name in the environment azure only"),
+            Self::NoEnvironment => {
+                f.write_str("authentication by MONGODB-OIDC needs the property ENVIRONMENT or a callback")
+            }
+            Self::OidcSources(a, b) => {
+                write!(f, "authentication by MONGODB-OIDC takes {a} or {b}, not both")
+            }
+            Self::AllowedHosts => {
+                f.write_str("allowed_hosts (ALLOWED_HOSTS) needs the human callback of MONGODB-OIDC")
+            }
+            Self::OidcUsername => f.write_str(
+                "MONGODB-OIDC takes a user name only with a callback and in the environment azure",
+            ),
             Self::NoTokenResource => {
                 f.write_str("the environments azure and gcp need the property TOKEN_RESOURCE")
             }

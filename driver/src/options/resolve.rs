@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    proto::auth::{Identity, Mechanism, ScramHash},
+    proto::auth::{Identity, Mechanism, OidcFlow, ScramHash},
 };
 
 /// The default `authSource` of mechanisms with users inside the server.
@@ -95,8 +95,8 @@ impl ClientOptions {
         // First: the parts of a credential are of no use to a mechanism without implementation.
         let given = self.credential.as_ref();
         let mechanism = given
-            .and_then(|credential| credential.mechanism.as_ref())
-            .map(implementation)
+            .and_then(|credential| Some((credential.mechanism.as_ref()?, credential)))
+            .map(|(mechanism, credential)| implementation(mechanism, credential))
             .transpose()?;
         let Some(credential) = self.resolved_credential()? else {
             return Ok(None);
@@ -111,18 +111,25 @@ impl ClientOptions {
 }
 
 /// The implementation of the mechanism.
-fn implementation(mechanism: &AuthMechanism) -> Result<Mechanism> {
+fn implementation(mechanism: &AuthMechanism, credential: &Credential) -> Result<Mechanism> {
     match mechanism {
         AuthMechanism::ScramSha1 => Ok(Mechanism::Scram(ScramHash::Sha1)),
         AuthMechanism::ScramSha256 => Ok(Mechanism::Scram(ScramHash::Sha256)),
         AuthMechanism::MongoDbX509 => Ok(Mechanism::X509),
         AuthMechanism::Plain => Ok(Mechanism::Plain),
-        AuthMechanism::Gssapi | AuthMechanism::MongoDbAws | AuthMechanism::MongoDbOidc => {
-            Err(Error::unsupported(format!(
-                "authMechanism={} is not available in this version of marula-driver",
-                mechanism.as_str()
-            )))
-        }
+        AuthMechanism::MongoDbOidc => Ok(Mechanism::Oidc(match credential.oidc_human_callback {
+            Some(_) => OidcFlow::Human,
+            None => OidcFlow::Machine,
+        })),
+        #[cfg(feature = "aws-auth")]
+        AuthMechanism::MongoDbAws => Ok(Mechanism::Aws),
+        #[cfg(not(feature = "aws-auth"))]
+        AuthMechanism::MongoDbAws => Err(Error::unsupported(
+            "authMechanism=MONGODB-AWS needs the feature `aws-auth` of marula-driver",
+        )),
+        AuthMechanism::Gssapi => Err(Error::unsupported(
+            "authMechanism=GSSAPI is not available in this version of marula-driver",
+        )),
     }
 }
 
@@ -167,6 +174,7 @@ fn resolve(
         (Some(default), None) => credential.source = Some(default_database.unwrap_or(default).to_owned()),
     }
     credential.mechanism_properties = properties(given, &rules)?;
+    check_owner(given)?;
     match given.mechanism {
         Some(AuthMechanism::Gssapi) => complete_gssapi(&mut credential.mechanism_properties)?,
         Some(AuthMechanism::MongoDbOidc) => check_oidc(&credential)?,
@@ -228,11 +236,56 @@ fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Re
     }
 }
 
+/// Rejects callbacks and providers of other mechanisms.
+fn check_owner(credential: &Credential) -> std::result::Result<(), CredentialError> {
+    let callback = credential.oidc_callback.is_some() || credential.oidc_human_callback.is_some();
+    let provider = credential.has_aws_credential_provider();
+    for (part, is_given, owner) in [
+        ("a callback of OIDC", callback, AuthMechanism::MongoDbOidc),
+        (
+            "allowed_hosts (ALLOWED_HOSTS)",
+            credential.allowed_hosts.is_some(),
+            AuthMechanism::MongoDbOidc,
+        ),
+        (
+            "a provider of AWS credentials",
+            provider,
+            AuthMechanism::MongoDbAws,
+        ),
+    ] {
+        if is_given && credential.mechanism.as_ref() != Some(&owner) {
+            let mechanism = owner.as_str();
+            return Err(CredentialError::OtherMechanism { part, mechanism });
+        }
+    }
+    Ok(())
+}
+
 fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialError> {
     let property = |name| credential.mechanism_properties.get(name).map(String::as_str);
     let environment = property("ENVIRONMENT");
     let resource = property("TOKEN_RESOURCE").is_some_and(|resource| !resource.is_empty());
+    let sources = [
+        (environment.is_some(), "the property ENVIRONMENT"),
+        (
+            credential.oidc_callback.is_some(),
+            "a callback of the machine flow",
+        ),
+        (
+            credential.oidc_human_callback.is_some(),
+            "a callback of the human flow",
+        ),
+    ];
+    let mut given = sources.iter().filter(|(is_given, _)| *is_given);
+    if let (Some((_, a)), Some((_, b))) = (given.next(), given.next()) {
+        return Err(CredentialError::OidcSources(a, b));
+    }
+    let has_callback = credential.oidc_callback.is_some() || credential.oidc_human_callback.is_some();
+    if credential.allowed_hosts.is_some() && credential.oidc_human_callback.is_none() {
+        return Err(CredentialError::AllowedHosts);
+    }
     let (takes_name, takes_resource) = match environment {
+        None if has_callback => (true, false),
         Some("azure") => (true, true),
         Some("gcp") => (false, true),
         Some("test" | "k8s") => (false, false),
@@ -257,7 +310,10 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::{
+        ErrorKind,
+        options::{OidcCallback, OidcCredential},
+    };
 
     fn resolved(uri: &str) -> std::result::Result<Credential, String> {
         let options = ClientOptions::parse(uri).map_err(|error| error.to_string())?;
@@ -311,7 +367,14 @@ mod tests {
                 "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_name:x,SERVICE_NAME:y",
                 "given twice",
             ),
-            ("mongodb://h/?authMechanism=MONGODB-OIDC", "ENVIRONMENT"),
+            (
+                "mongodb://h/?authMechanism=MONGODB-OIDC",
+                "ENVIRONMENT or a callback",
+            ),
+            (
+                "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ALLOWED_HOSTS:%5B%22h%22%5D",
+                "no property ALLOWED_HOSTS",
+            ),
             (
                 "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:gcp",
                 "TOKEN_RESOURCE",
@@ -322,7 +385,7 @@ mod tests {
             ),
             (
                 "mongodb://u@h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s",
-                "azure only",
+                "with a callback and in the environment azure",
             ),
         ] {
             let error = resolved(uri).unwrap_err();
@@ -332,14 +395,89 @@ mod tests {
 
     #[test]
     fn an_unsupported_mechanism_is_reported_before_other_errors_of_the_credential() {
-        for uri in [
-            "mongodb://h/?authMechanism=GSSAPI",
-            "mongodb://u:p@h/?authMechanism=MONGODB-AWS",
-            "mongodb://h/?authMechanism=MONGODB-OIDC",
-        ] {
+        let mut unsupported = vec!["mongodb://h/?authMechanism=GSSAPI"];
+        if cfg!(not(feature = "aws-auth")) {
+            unsupported.push("mongodb://u:p@h/?authMechanism=MONGODB-AWS");
+        }
+        for uri in unsupported {
             let error = ClientOptions::parse(uri).unwrap().identity().unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
         }
+    }
+
+    fn callback() -> OidcCallback {
+        OidcCallback::new(|_| async { Ok(OidcCredential::new("token")) })
+    }
+
+    /// The error of a credential that is changed after it was parsed, if any.
+    fn error_of(uri: &str, change: impl Fn(Credential) -> Credential) -> Option<String> {
+        let mut options = ClientOptions::parse(uri).unwrap();
+        options.credential = Some(change(options.credential.take().unwrap_or_default()));
+        let error = options.resolved_credential().err();
+        error.map(|error| error.to_string())
+    }
+
+    #[test]
+    fn oidc_takes_one_source_of_tokens() {
+        const OIDC: &str = "mongodb://h/?authMechanism=MONGODB-OIDC";
+        let test = &format!("{OIDC}&authMechanismProperties=ENVIRONMENT:test");
+        let azure = &format!("{OIDC}&authMechanismProperties=ENVIRONMENT:azure,TOKEN_RESOURCE:r");
+        let resource = &format!("{OIDC}&authMechanismProperties=TOKEN_RESOURCE:r");
+        let machine = |credential: Credential| credential.with_oidc_callback(callback());
+        let human = |credential: Credential| credential.with_oidc_human_callback(callback());
+        let hosts = |mut credential: Credential| {
+            credential.allowed_hosts = Some(Vec::new());
+            credential
+        };
+        assert_eq!(error_of(OIDC, machine), None);
+        assert_eq!(error_of("mongodb://h", machine), None);
+        assert_eq!(
+            error_of("mongodb://h", |credential| hosts(human(credential))),
+            None
+        );
+        assert_eq!(error_of("mongodb://u@h/?authMechanism=MONGODB-OIDC", human), None);
+        for (error, why) in [
+            (error_of(test, machine), "not both"),
+            (error_of(test, human), "not both"),
+            (
+                error_of(OIDC, |credential| human(machine(credential))),
+                "not both",
+            ),
+            (error_of(azure, hosts), "needs the human callback"),
+            (
+                error_of(OIDC, |credential| hosts(machine(credential))),
+                "needs the human callback",
+            ),
+            (error_of(resource, machine), "azure and gcp only"),
+            (
+                error_of("mongodb://u:p@h/?authMechanism=SCRAM-SHA-256", machine),
+                "needs authMechanism=MONGODB-OIDC",
+            ),
+            (
+                error_of("mongodb://u:p@h", hosts),
+                "needs authMechanism=MONGODB-OIDC",
+            ),
+            (
+                error_of("mongodb://u:p@h/?authMechanism=MONGODB-OIDC", machine),
+                "must not have a password",
+            ),
+        ] {
+            let error = error.unwrap();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[cfg(feature = "aws-auth")]
+    #[test]
+    fn a_provider_of_aws_credentials_needs_its_mechanism() {
+        let given = |credential: Credential| {
+            credential.with_aws_credential_provider(crate::options::AwsCredentialProvider::new(|| async {
+                Err("none".into())
+            }))
+        };
+        assert_eq!(error_of("mongodb://h/?authMechanism=MONGODB-AWS", given), None);
+        let error = error_of("mongodb://u:p@h/?authMechanism=PLAIN", given).unwrap();
+        assert!(error.contains("needs authMechanism=MONGODB-AWS"), "{error}");
     }
 
     #[test]

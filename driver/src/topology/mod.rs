@@ -13,6 +13,7 @@
 
 mod monitor;
 mod round_trip;
+mod runtime_end;
 mod server;
 mod settings;
 mod shared;
@@ -197,6 +198,12 @@ impl Topology {
     #[cfg(feature = "internals")]
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<()> {
         self.shared.changes.subscribe()
+    }
+
+    /// The user of the connections.
+    #[cfg(feature = "internals")]
+    pub(crate) fn login(&self) -> Option<&crate::connection::LoginSettings> {
+        self.shared.settings.connection.login.as_ref()
     }
 
     /// Stops the monitors and closes the pools.

@@ -15,6 +15,7 @@ use tokio::{runtime::Handle, sync::watch, task::AbortHandle};
 
 use super::{
     monitor::Monitor,
+    runtime_end,
     server::{SelectedServer, Server},
     settings::TopologySettings,
     snapshot::{Limits, Snapshot},
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     closed: AtomicBool,
     random: AtomicU64,
     srv_poller: OnceLock<AbortHandle>,
+    runtime_end: OnceLock<AbortHandle>,
     own: Weak<Self>,
     /// `topologyId` in events.
     pub(super) id: ObjectId,
@@ -71,6 +73,7 @@ impl Shared {
             closed: AtomicBool::new(false),
             random: AtomicU64::new(RandomState::new().hash_one(0)),
             srv_poller: OnceLock::new(),
+            runtime_end: OnceLock::new(),
             own: own.clone(),
             id: ObjectId::new(),
             events: settings.listener.clone().map(|l| Arc::new(EventQueue::new(l))),
@@ -90,6 +93,7 @@ impl Shared {
                 .srv_poller
                 .get_or_init(|| srv_poller::start(&shared, polling));
         }
+        shared.runtime_end.get_or_init(|| runtime_end::watch(&shared));
         shared
     }
 
@@ -378,6 +382,9 @@ impl Shared {
             }
             if let Some(poller) = self.srv_poller.get() {
                 poller.abort();
+            }
+            if let Some(task) = self.runtime_end.get() {
+                task.abort();
             }
             let last = self.snapshot.swap(Arc::default());
             for server in last.servers.values() {

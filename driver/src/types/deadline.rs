@@ -52,6 +52,12 @@ impl Deadline {
         }
     }
 
+    /// The deadline moved by this time. `NEVER` if it is too late for an `Instant`.
+    #[must_use]
+    pub fn later(self, by: Duration) -> Self {
+        Self(self.0.and_then(|at| at.checked_add(by)))
+    }
+
     /// Runs `future` until the deadline, then drops it. The future is polled at least once, also
     /// after the deadline. No timer is created without a deadline, or if the future is ready at its
     /// first poll.

@@ -1,12 +1,10 @@
 //! The replies that operations of a session have given up: the operation's future was dropped, or its time limit expired.
 //!
-//! The server may still run their commands, so a command that ends their transaction must not reach the server before them, and
-//! another transaction must not use the id of their session ("MUST NOT be used simultaneously by more than one operation",
-//! Driver Sessions).
+//! The server may still run their commands, so what follows them in the session waits for their replies.
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::sync::Notify;
@@ -15,19 +13,14 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct LateReplies {
     outstanding: AtomicUsize,
-    /// A connection was closed before the reply to a command that an operation had given up.
-    is_lost: AtomicBool,
     settled: Notify,
 }
 
 impl LateReplies {
-    /// A command is about to be sent. The connection keeps the result until its reply was read.
+    /// A command is about to be sent. The connection keeps the result until it has read the reply, or is broken.
     pub(crate) fn expect(self: &Arc<Self>) -> OutstandingReply {
         self.outstanding.fetch_add(1, Ordering::SeqCst);
-        OutstandingReply {
-            replies: Arc::clone(self),
-            is_settled: false,
-        }
+        OutstandingReply(Arc::clone(self))
     }
 
     /// Whether there is none, which is the case unless an operation was given up.
@@ -46,39 +39,16 @@ impl LateReplies {
             settled.await;
         }
     }
-
-    /// The session goes on without them.
-    pub(crate) fn give_up(&self) {
-        self.is_lost.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether the server may still run a command whose reply will not be read. `false` in the following calls.
-    pub(crate) fn take_lost(&self) -> bool {
-        self.is_lost.swap(false, Ordering::SeqCst)
-    }
 }
 
 /// A reply that a connection has not read.
 #[derive(Debug)]
-pub(crate) struct OutstandingReply {
-    replies: Arc<LateReplies>,
-    is_settled: bool,
-}
-
-impl OutstandingReply {
-    /// The reply was read, the command was not sent, or the operation has reported that the connection failed.
-    pub(crate) fn settle(mut self) {
-        self.is_settled = true;
-    }
-}
+pub(crate) struct OutstandingReply(Arc<LateReplies>);
 
 impl Drop for OutstandingReply {
     fn drop(&mut self) {
-        if !self.is_settled {
-            self.replies.give_up();
-        }
-        if self.replies.outstanding.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.replies.settled.notify_waiters();
+        if self.0.outstanding.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.settled.notify_waiters();
         }
     }
 }
@@ -88,12 +58,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_reply_is_settled_or_lost() {
+    async fn all_replies_are_awaited() {
         let replies = Arc::new(LateReplies::default());
         replies.settled().await;
         let (first, second) = (replies.expect(), replies.expect());
-        first.settle();
-        assert!(!replies.is_empty() && !replies.take_lost());
+        drop(first);
         let waiting = replies.settled();
         tokio::pin!(waiting);
         tokio::select! {
@@ -103,6 +72,6 @@ mod tests {
         }
         drop(second);
         waiting.await;
-        assert!(replies.is_empty() && replies.take_lost() && !replies.take_lost());
+        assert!(replies.is_empty());
     }
 }

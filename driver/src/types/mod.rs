@@ -2,6 +2,8 @@
 //! secrets, results of writes.
 
 pub(crate) mod address;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+pub(crate) mod aws_credentials;
 pub(crate) mod cancellation;
 pub(crate) mod change_stream;
 pub(crate) mod collation;

@@ -1,5 +1,7 @@
 //! The settings of a server, and how it is started.
 
+mod external;
+
 use crate::auth::AccessSettings;
 use crate::auth::scram::{Credentials, Hash};
 use crate::balancer::Balancer;
@@ -24,6 +26,9 @@ use tokio::net::TcpListener;
 const DEFAULT_VERSION: &str = "8.2.0";
 /// The name of the replica set by default.
 const REPLICA_SET_NAME: &str = "rs0";
+
+/// The server parameter with the enabled authentication mechanisms.
+const MECHANISMS: &str = "authenticationMechanisms";
 
 /// The interval of the TTL monitor, as MongoDB's default.
 const TTL_INTERVAL: std::time::Duration = std::time::Duration::from_secs(60);
@@ -308,6 +313,13 @@ impl TestServerBuilder {
         for (name, value) in &self.parameters {
             check_parameter(&defaults, name, value)?;
         }
+        let mut parameters = self.parameters.clone();
+        let external = self.access.mechanisms();
+        if !external.is_empty() && !parameters.contains_key(MECHANISMS) {
+            let mut names = defaults.get_array(MECHANISMS).cloned().unwrap_or_default();
+            names.extend(external.into_iter().map(Bson::from));
+            parameters.insert(MECHANISMS, names);
+        }
         let compressors = self.compressors.iter().map(|name| {
             Compressor::from_name(name).ok_or_else(|| StartError::UnknownCompressor { name: name.clone() })
         });
@@ -317,7 +329,7 @@ impl TestServerBuilder {
             version,
             replica_set_name: self.replica_set_name.clone(),
             advertised_hosts: self.advertised_hosts.clone(),
-            parameters: self.parameters.clone(),
+            parameters,
             access: self.access.clone(),
             tls: self
                 .tls

@@ -58,6 +58,7 @@ codes! {
     AUTHENTICATION_FAILED = 18 "AuthenticationFailed";
     USER_NOT_FOUND = 11 "UserNotFound";
     ROLE_NOT_FOUND = 31 "RoleNotFound";
+    REAUTHENTICATION_REQUIRED = 391 "ReauthenticationRequired";
     ILLEGAL_OPERATION = 20 "IllegalOperation";
     INVALID_BSON = 22 "InvalidBSON";
     NAMESPACE_NOT_FOUND = 26 "NamespaceNotFound";
@@ -150,7 +151,6 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (216, "ElectionInProgress"),
     (267, "PreparedTransactionInProgress"),
     (291, "NoQueryExecutionPlans"),
-    (391, "ReauthenticationRequired"),
     (9001, "SocketException"),
     (11600, "InterruptedAtShutdown"),
     (11602, "InterruptedDueToReplStateChange"),

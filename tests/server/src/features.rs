@@ -9,9 +9,7 @@ const COMMANDS: &[&str] = &[
     "analyze",
     "analyzeShardKey",
     "appendOplogNote",
-    "cleanupStructuredEncryptionData",
     "clearLog",
-    "compactStructuredEncryptionData",
     "configureQueryAnalyzer",
     "connPoolStats",
     "connPoolSync",
@@ -235,7 +233,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
             "$_resumeAfter",
             "$_startAt",
             "collectionUUID",
-            "encryptionInformation",
             "exchange",
             "fromMongos",
             "fromRouter",
@@ -256,7 +253,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
             "$_requestResumeToken",
             "$_resumeAfter",
             "$_startAt",
-            "encryptionInformation",
             "includeQueryStatsMetrics",
             "legacyRuntimeConstants",
             "mirrored",
@@ -270,26 +266,17 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("getMore", &["includeQueryStatsMetrics"]),
     (
         "count",
-        &[
-            "collectionUUID",
-            "encryptionInformation",
-            "includeQueryStatsMetrics",
-            "queryOptions",
-        ],
+        &["collectionUUID", "includeQueryStatsMetrics", "queryOptions"],
     ),
     (
         "distinct",
         &["collectionUUID", "includeQueryStatsMetrics", "querySettings"],
     ),
-    (
-        "insert",
-        &["collectionUUID", "encryptionInformation", "isTimeseriesNamespace"],
-    ),
+    ("insert", &["collectionUUID", "isTimeseriesNamespace"]),
     (
         "update",
         &[
             "collectionUUID",
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",
@@ -301,7 +288,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
         "delete",
         &[
             "collectionUUID",
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",
@@ -312,7 +298,6 @@ const OPTIONS: &[(&str, &[&str])] = &[
     (
         "findAndModify",
         &[
-            "encryptionInformation",
             "isTimeseriesNamespace",
             "legacyRuntimeConstants",
             "originalCollation",

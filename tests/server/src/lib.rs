@@ -66,6 +66,7 @@ mod change_stream;
 mod command;
 mod cursor;
 mod deployment;
+mod encryption;
 mod error;
 mod events;
 mod explain;
@@ -95,6 +96,7 @@ mod version;
 mod violation;
 mod wire;
 
+pub use auth::oidc::OidcIdentityProvider;
 /// The values of [`TestServerBuilder::parameter`].
 pub use bson::Bson;
 pub use builder::TestServerBuilder;

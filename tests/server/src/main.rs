@@ -25,6 +25,8 @@ interrupted or its standard input ends.
   --compressors NAME,NAME         the compressors (default: snappy,zstd,zlib)
   --parameter NAME=VALUE          sets a server parameter; may be repeated
   --auth USER:PASSWORD            requires authentication; creates a user with the role root
+  --oidc-token TOKEN:USER         requires authentication; accepts an access token of MONGODB-OIDC
+  --aws-user KEY:SECRET           requires authentication; accepts an access key of MONGODB-AWS
   --search                        enables an approximation of Atlas Search and Vector Search
   --unix-socket PATH              also listens on a Unix domain socket
   --tls-certificate-key-file FILE requires TLS with this certificate and private key
@@ -127,6 +129,14 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<dyn
             "--auth" => {
                 let (user, password) = split(&argument, "USER:PASSWORD", ':', &value()?)?;
                 builder.auth(user, password)
+            }
+            "--oidc-token" => {
+                let (token, user) = split(&argument, "TOKEN:USER", ':', &value()?)?;
+                builder.oidc_token(token, user)
+            }
+            "--aws-user" => {
+                let (key, secret) = split(&argument, "KEY:SECRET", ':', &value()?)?;
+                builder.aws_user(key, secret, None)
             }
             "--search" => builder.search(true),
             "--unix-socket" => builder.unix_socket(value()?),

@@ -219,6 +219,20 @@ impl TestServer {
         self.deployment.change_topology(|topology| topology.rejoin(index));
     }
 
+    /// Accepts this access token of `MONGODB-OIDC` for a user, in addition to the tokens of
+    /// [`oidc_token`](TestServerBuilder::oidc_token). Has no effect on a server without such tokens
+    /// or identity providers.
+    pub fn add_oidc_token(&self, token: impl Into<String>, user: impl Into<String>) {
+        self.deployment.users.add_token(token.into(), user.into());
+    }
+
+    /// Makes an access token of `MONGODB-OIDC` invalid, as its expiry does: commands on connections
+    /// that were authenticated with it fail with 391 `ReauthenticationRequired`, and authentication
+    /// with it fails. Returns whether the token was valid.
+    pub fn revoke_oidc_token(&self, token: &str) -> bool {
+        self.deployment.users.revoke_token(token)
+    }
+
     /// Runs the TTL monitor once, in addition to its runs every 60 s, and returns the number of
     /// deleted documents.
     pub fn run_ttl_monitor(&self) -> usize {

@@ -1,28 +1,9 @@
 //! The location of the specification tests, and access to their files.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
+pub use marula_driver_tests::spec_tests::{ADVICE, root};
 use serde_json::Value;
-
-/// Instructions for obtaining the files.
-pub const ADVICE: &str = "the specification tests are missing: clone https://github.com/mongodb/specifications and set \
-                          SPEC_TESTS_DIR to its folder source/";
-
-/// The folder: `SPEC_TESTS_DIR`, otherwise `shared/spec-tests` in a parent of the checkout.
-pub fn root() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("SPEC_TESTS_DIR") {
-        let named = PathBuf::from(named);
-        return named.is_dir().then_some(named);
-    }
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .skip(2)
-        .map(|folder| folder.join("shared/spec-tests"))
-        .find(|folder| folder.is_dir())
-}
 
 /// The JSON files in a folder of `root` and its subfolders, as sorted paths relative to `root`.
 pub fn below(root: &Path, folder: &str) -> Vec<String> {

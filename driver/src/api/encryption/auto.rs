@@ -89,7 +89,8 @@ impl Client {
         let extra = encryption.check()?;
         // Shares connections with the encrypted client, and does not encrypt.
         let plain = Self::start(options.clone(), environment)?;
-        let internal = if options.max_pool_size == 0 {
+        let has_no_reads = encryption.bypass_auto_encryption && encryption.key_vault_client.is_some();
+        let internal = if options.max_pool_size == 0 || has_no_reads {
             plain.clone()
         } else {
             let mut internal = options;

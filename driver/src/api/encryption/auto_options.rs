@@ -6,9 +6,8 @@ use crate::{
     Client, Error, Result,
     api::command::Deferred,
     bson::{Bson, Document, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf, decode_document},
-    options::encryption::{
-        AwsCredentialProvider, EncryptionSettings, KmsConnect, KmsProviders, settings_setters,
-    },
+    options::encryption::{EncryptionSettings, KmsConnect, KmsProviders, settings_setters},
+    types::aws_credentials::AwsCredentialProvider,
 };
 
 /// The options of automatic encryption; see [`Client::with_auto_encryption`].

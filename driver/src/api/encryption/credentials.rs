@@ -15,20 +15,20 @@ use crate::{
     Error, Result,
     api::Environment,
     bson::{Document, DocumentWriter, from_extended_json},
-    connection::{MetadataServices, fetch},
+    connection::{METADATA_TIME_LIMIT, MetadataServices, fetch, from_ec2, from_ecs, from_variables},
     error::EncryptionError,
-    options::encryption::{AwsCredentialProvider, AwsCredentials, EncryptionSettings},
-    types::deadline::Deadline,
+    options::encryption::EncryptionSettings,
+    types::{
+        aws_credentials::{AwsCredentialProvider, AwsCredentials},
+        deadline::Deadline,
+    },
 };
 
 /// A token of Azure is used as long as it is valid for more than this time.
 const RENEWAL: Duration = Duration::from_secs(60);
-/// The token of the EC2 metadata service is used for two requests.
-const EC2_TOKEN: &str = "30";
 const AZURE: &str =
     "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.net%2F";
 const GCP: &str = "/computeMetadata/v1/instance/service-accounts/default/token";
-const EC2_ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 
 /// The providers that were configured with an empty document.
 pub(super) struct OnDemandCredentials {
@@ -108,37 +108,15 @@ impl OnDemandCredentials {
                 Err(_) => Err("the provider of the application did not return in time".to_owned()),
             };
         }
-        let variable = |name| self.environment.variable(name);
-        if let (Some(id), Some(secret)) = (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
-            let credentials = AwsCredentials::new(id, secret);
-            return Ok(match variable("AWS_SESSION_TOKEN") {
-                Some(token) => credentials.with_session_token(token),
-                None => credentials,
-            });
+        let variable = |name: &str| self.environment.variable(name);
+        if let Some(credentials) = from_variables(variable) {
+            return Ok(credentials);
         }
-        if let Some(path) = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
-            let url = format!("{}{path}", self.services.ecs);
-            return aws_credentials(&self.get("the ECS endpoint", &url, &[], deadline).await?);
+        match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
+            Some(path) => from_ecs(&self.services, &path, deadline).await,
+            None => from_ec2(&self.services, deadline).await,
         }
-        self.ec2(deadline).await
-    }
-
-    /// The instance metadata service, version 2.
-    async fn ec2(&self, deadline: Deadline) -> Result<AwsCredentials, Missing> {
-        const NAME: &str = "the EC2 metadata service";
-        let host = &self.services.ec2;
-        let headers = [("X-aws-ec2-metadata-token-ttl-seconds", EC2_TOKEN)];
-        let url = format!("{host}/latest/api/token");
-        let token = Zeroizing::new(request(NAME, "PUT", &url, &headers, deadline).await.map_err(
-            |error| format!("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and {error}"),
-        )?);
-        let headers = [("X-aws-ec2-metadata-token", token.as_str())];
-        let roles = self
-            .get(NAME, &format!("{host}{EC2_ROLES}"), &headers, deadline)
-            .await?;
-        let role = roles.lines().next().unwrap_or_default().trim();
-        let url = format!("{host}{EC2_ROLES}{role}");
-        aws_credentials(&self.get(NAME, &url, &headers, deadline).await?)
+        .map_err(|error| error.to_string())
     }
 
     /// "Obtaining GCP Credentials"
@@ -181,32 +159,16 @@ impl OnDemandCredentials {
 
     async fn get(
         &self,
-        name: &str,
+        name: &'static str,
         url: &str,
         headers: &[(&str, &str)],
         deadline: Deadline,
     ) -> Result<Zeroizing<String>, Missing> {
-        request(name, "GET", url, headers, deadline)
+        let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
+        fetch(name, "GET", url, headers, deadline)
             .await
             .map(Zeroizing::new)
-    }
-}
-
-/// The body of a response with status 200. The body of another is part of the error.
-async fn request(
-    name: &str,
-    method: &str,
-    url: &str,
-    headers: &[(&str, &str)],
-    deadline: Deadline,
-) -> Result<String, Missing> {
-    match fetch(method, url, headers, deadline).await {
-        Ok(response) if response.status == 200 => Ok(response.body),
-        Ok(response) => Err(format!(
-            "{name} replied to {method} {url} with status {}: {}",
-            response.status, response.body
-        )),
-        Err(error) => Err(format!("{name} at {url} did not reply: {error}")),
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -220,19 +182,6 @@ fn access_token(response: &Document) -> Result<Zeroizing<String>, Missing> {
         Ok(token) => Ok(Zeroizing::new(token.to_owned())),
         Err(_) => Err(format!("the response has no field access_token: {response}")),
     }
-}
-
-fn aws_credentials(body: &str) -> Result<AwsCredentials, Missing> {
-    let response = parse(body)?;
-    let field = |name: &str| {
-        let text = response.get_str(name).ok().filter(|text| !text.is_empty());
-        text.ok_or_else(|| format!("the response has no field {name}"))
-    };
-    let credentials = AwsCredentials::new(field("AccessKeyId")?, field("SecretAccessKey")?);
-    Ok(match field("Token") {
-        Ok(token) => credentials.with_session_token(token),
-        Err(_) => credentials,
-    })
 }
 
 fn write_aws(writer: &mut DocumentWriter<'_>, credentials: &AwsCredentials) {

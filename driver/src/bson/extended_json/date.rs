@@ -29,7 +29,7 @@ pub(super) fn write_date(millis: i64, out: &mut dyn Write) -> fmt::Result {
 
 /// Year, month and day of a number of days since 1970-01-01. Internally years start in March, so
 /// that the leap day is the last day of a year.
-fn civil(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -57,7 +57,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 ///
 /// Fractions of milliseconds are truncated. Offsets have the form `+01:00`, or the forms `+0100`
 /// and `+01` of old tools.
-pub(super) fn read_date(text: &str) -> Option<i64> {
+pub(crate) fn read_date(text: &str) -> Option<i64> {
     let mut rest = text.as_bytes();
     let year = number(&mut rest, 4)?;
     mark(&mut rest, b"-")?;

@@ -32,6 +32,8 @@ mod wrapper;
 
 use std::fmt;
 
+#[cfg(feature = "aws-auth")]
+pub(crate) use date::{civil, read_date};
 pub use error::{JsonError, JsonErrorKind};
 use json::Json;
 use printer::{Fault, Printer, Style};

@@ -1,4 +1,5 @@
-//! An HTTP/1.1 client for one request per connection (RFC 9112), for OCSP responders.
+//! An HTTP/1.1 client for one request per connection (RFC 9112), for OCSP responders and metadata
+//! services.
 
 mod response;
 mod url;
@@ -6,10 +7,12 @@ mod url;
 use std::{io, time::Duration};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
 };
 
+#[cfg(feature = "aws-auth")]
+use super::TlsConfig;
 use super::{Resolver, connect::connect, dialer::SystemDialer};
 use crate::{NetworkPhase, types::deadline::Deadline};
 use response::ResponseReader;
@@ -39,16 +42,41 @@ pub(super) struct Response {
 /// Errors of the socket. `InvalidData` for a malformed response, or a body of more than `limit`
 /// bytes.
 pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Response> {
-    let Url { host, port, .. } = request.url;
-    let resolver = Resolver::default();
-    let addresses = SystemDialer.resolve(host, *port, &resolver, NetworkPhase::Connect);
-    let addresses = addresses.await.map_err(io::Error::other)?;
-    let mut stream = connect(addresses, Deadline::NEVER, Duration::ZERO).await?;
-    stream.write_all(&request.bytes()).await?;
-    read_response(&mut stream, ResponseReader::new(limit)).await
+    exchange(&mut open(request.url).await?, request, limit).await
 }
 
-async fn read_response(stream: &mut TcpStream, mut reader: ResponseReader) -> io::Result<Response> {
+/// As [`send`], over TLS. The deadline is that of the revocation check.
+///
+/// # Errors
+/// In addition to those of [`send`]: the handshake failed.
+#[cfg(feature = "aws-auth")]
+pub(super) async fn send_over_tls(
+    request: &Request<'_>,
+    tls: &TlsConfig,
+    limit: usize,
+    deadline: Deadline,
+) -> io::Result<Response> {
+    let stream = open(request.url).await?;
+    let handshake = tls.handshake(stream, request.url.host.clone(), deadline);
+    let mut stream = Box::pin(handshake).await.map_err(io::Error::other)?;
+    exchange(&mut stream, request, limit).await
+}
+
+async fn open(url: &Url) -> io::Result<TcpStream> {
+    let resolver = Resolver::default();
+    let addresses = SystemDialer.resolve(&url.host, url.port, &resolver, NetworkPhase::Connect);
+    let addresses = addresses.await.map_err(io::Error::other)?;
+    connect(addresses, Deadline::NEVER, Duration::ZERO).await
+}
+
+async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+    request: &Request<'_>,
+    limit: usize,
+) -> io::Result<Response> {
+    stream.write_all(&request.bytes()).await?;
+    stream.flush().await?;
+    let mut reader = ResponseReader::new(limit);
     let mut buffer = Vec::with_capacity(4096);
     while stream.read_buf(&mut buffer).await? > 0 {
         if let Some(response) = reader.push(&buffer)? {

@@ -5,17 +5,17 @@
 
 mod algorithm;
 mod connect;
-mod credentials;
 mod providers;
 mod settings;
 
 use std::{path::PathBuf, time::Duration};
 
+use crate::types::aws_credentials::AwsCredentialProvider;
+
 pub use algorithm::{
     DataKey, EncryptionAlgorithm, RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
 };
 pub use connect::{KmsConnect, KmsStream};
-pub use credentials::{AwsCredentialProvider, AwsCredentials};
 pub use providers::KmsProviders;
 pub(crate) use settings::EncryptionSettings;
 pub(crate) use settings::settings_setters;

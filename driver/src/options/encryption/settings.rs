@@ -1,7 +1,7 @@
 //! The options that explicit and automatic encryption share.
 
-use super::{AwsCredentialProvider, Duration, KmsConnect, KmsProviders, PathBuf};
-use crate::{Error, Namespace, Result, options::TlsOptions};
+use super::{Duration, KmsConnect, KmsProviders, PathBuf};
+use crate::{Error, Namespace, Result, options::TlsOptions, types::aws_credentials::AwsCredentialProvider};
 
 /// The options that explicit and automatic encryption share.
 #[derive(Clone, Debug)]

@@ -1,19 +1,22 @@
-//! The authentication of one connection, from the handshake to the last reply.
+//! The authentication of one connection: in the handshake, and its first message.
 
+#[cfg(feature = "aws-auth")]
+use super::conversation::AwaitingCredentials;
 use super::{
+    conversation::{Awaiting, AwaitingToken, State, Step, send, start},
     mechanism::{Mechanism, ScramHash},
-    reply::{Offer, SaslReply},
+    oidc::{OidcFlow, Token, TokenRequest},
+    reply::Offer,
     request::{Content, Request},
-    scram::{ClientFinal, ClientFirst, SaltedKeys, ScramParameters, ServerFirst, User},
+    scram::{ClientFirst, User},
 };
-use crate::{
-    bson::{Bson, DocumentWriter},
-    error::{AuthenticationError, AuthenticationFailure},
-    types::secret::Secret,
-};
+use crate::{bson::DocumentWriter, error::AuthenticationError, types::secret::Secret};
 
 /// Random bytes. Each conversation uses new ones.
-pub type Nonce = [u8; 24];
+pub type Nonce = [u8; 32];
+
+/// The part of a [`Nonce`] that SCRAM uses. Its Base64 form has no padding.
+const SCRAM_NONCE: usize = 24;
 
 type Result<T> = std::result::Result<T, AuthenticationError>;
 
@@ -57,17 +60,7 @@ impl Identity {
             name: self.name().to_owned(),
             password: self.password.clone().unwrap_or_else(|| Secret::new("")),
         };
-        ClientFirst::new(user, &nonce)
-    }
-
-    /// The mechanism of the speculative conversation in the handshake (MongoDB Handshake,
-    /// "Speculative Authentication").
-    fn speculation(&self) -> Option<Mechanism> {
-        match self.mechanism {
-            None => Some(Mechanism::Scram(ScramHash::Sha256)),
-            Some(Mechanism::Plain) => None,
-            given => given,
-        }
+        ClientFirst::new(user, &nonce[..SCRAM_NONCE])
     }
 }
 
@@ -76,52 +69,45 @@ impl Identity {
 pub struct Login {
     identity: Identity,
     nonce: Nonce,
-}
-
-/// The next step.
-pub enum Step {
-    /// Send the command, and pass its reply to [`Awaiting::handle_reply`].
-    Send(Request, Awaiting),
-    /// Derive the keys, and pass them to [`AwaitingKeys::handle_keys`].
-    Derive(ScramParameters, AwaitingKeys),
-    /// Authentication succeeded.
-    Done,
-}
-
-/// A command was sent; its reply is expected.
-#[derive(Debug)]
-pub struct Awaiting {
-    source: String,
-    state: State,
-}
-
-/// Keys are being derived.
-#[derive(Debug)]
-pub struct AwaitingKeys {
-    source: String,
-    conversation: Bson,
-    scram: ServerFirst,
-}
-
-#[derive(Debug)]
-enum State {
-    /// `server-first-message` of SCRAM is expected.
-    ServerFirst(ClientFirst),
-    /// `server-final-message` of SCRAM is expected.
-    ServerFinal(ClientFinal),
-    /// The reply to the empty message is expected, from a server before 4.4, which ignores
-    /// `skipEmptyExchange`.
-    EmptyExchange(ScramHash),
-    /// The reply to `authenticate` with `MONGODB-X509` is expected.
-    X509Outcome,
-    /// The reply to `saslStart` with `PLAIN` is expected, which must end the conversation.
-    PlainOutcome,
+    /// The cached access token.
+    token: Option<Token>,
 }
 
 impl Login {
     /// An authentication whose speculative conversation uses this nonce.
     pub fn new(identity: Identity, nonce: Nonce) -> Self {
-        Self { identity, nonce }
+        Self {
+            identity,
+            nonce,
+            token: None,
+        }
+    }
+
+    /// The same with the cached access token, which `MONGODB-OIDC` requires for the speculative
+    /// conversation.
+    #[must_use]
+    pub fn with_cached_token(mut self, token: Option<Token>) -> Self {
+        self.token = token;
+        self
+    }
+
+    /// The speculative conversation in the handshake (MongoDB Handshake, "Speculative
+    /// Authentication"). `None` if the mechanism has none.
+    fn speculate(&self) -> Option<(Request, Awaiting)> {
+        let (identity, nonce) = (&self.identity, self.nonce);
+        match identity.mechanism {
+            None => Some(identity.start_scram(ScramHash::Sha256, nonce)),
+            Some(Mechanism::Scram(hash)) => Some(identity.start_scram(hash, nonce)),
+            Some(Mechanism::X509) => Some(identity.start_x509()),
+            Some(Mechanism::Oidc(flow)) => {
+                let token = self.token.clone()?;
+                let awaiting = identity.awaiting_token(flow);
+                Some(awaiting.send_token(token))
+            }
+            Some(Mechanism::Plain) => None,
+            #[cfg(feature = "aws-auth")]
+            Some(Mechanism::Aws) => None,
+        }
     }
 
     /// Writes the fields of the first hello: `saslSupportedMechs` if the mechanism is negotiated,
@@ -133,11 +119,10 @@ impl Login {
             let user = format!("{}.{}", identity.source, identity.name());
             command.str("saslSupportedMechs", &user);
         }
-        let Some(mechanism) = identity.speculation() else {
+        let Some((request, _)) = self.speculate() else {
             return;
         };
         let document = command.begin_document("speculativeAuthenticate");
-        let (request, _) = start(identity, mechanism, self.nonce);
         request.write(command);
         command.str("db", request.database());
         command.end(document);
@@ -146,21 +131,24 @@ impl Login {
     /// Handles the hello reply. If it does not answer the speculative conversation, a conversation
     /// with the nonce `fresh` is started.
     pub fn handle_hello(self, offer: &Offer<'_>, fresh: Nonce) -> Result<Step> {
-        let Self { identity, nonce } = self;
         let negotiated = if offer.scram_sha_256 {
             ScramHash::Sha256
         } else {
             ScramHash::Sha1
         };
-        let mechanism = identity.mechanism.unwrap_or(Mechanism::Scram(negotiated));
-        match offer.speculative {
-            Some(reply) if identity.speculation() == Some(mechanism) => {
-                // The first message is computed again from the same nonce; the reply in the hello
-                // answers it.
-                let (_, awaiting) = start(&identity, mechanism, nonce);
-                awaiting.handle_reply(reply)
-            }
-            _ => Ok(begin(&identity, mechanism, fresh)),
+        let mechanism = self.identity.mechanism;
+        let mechanism = mechanism.unwrap_or(Mechanism::Scram(negotiated));
+        // The first message is computed again from the same nonce; the reply in the hello answers it.
+        let speculated = self
+            .speculate()
+            .filter(|(_, awaiting)| awaiting.mechanism() == mechanism);
+        match (offer.speculative, speculated) {
+            (Some(reply), Some((_, awaiting))) => match (awaiting.handle_reply(reply), mechanism) {
+                // A token that is not accepted at once is sent again ("Speculative Authentication").
+                (Err(_), Mechanism::Oidc(_)) => Ok(self.identity.begin(mechanism, fresh)),
+                (outcome, _) => outcome,
+            },
+            _ => Ok(self.identity.begin(mechanism, fresh)),
         }
     }
 
@@ -172,125 +160,57 @@ impl Login {
             .mechanism
             .or(negotiated)
             .unwrap_or(Mechanism::Scram(ScramHash::Sha256));
-        begin(&self.identity, mechanism, self.nonce)
+        self.identity.begin(mechanism, self.nonce)
+    }
+
+    /// The access token in the speculative conversation.
+    pub(crate) fn cached_token(&self) -> Option<&Token> {
+        self.token.as_ref()
     }
 }
 
-fn begin(identity: &Identity, mechanism: Mechanism, nonce: Nonce) -> Step {
-    let (request, awaiting) = start(identity, mechanism, nonce);
-    Step::Send(request, awaiting)
-}
-
-fn start(identity: &Identity, mechanism: Mechanism, nonce: Nonce) -> (Request, Awaiting) {
-    let (content, state) = match mechanism {
-        Mechanism::Scram(hash) => {
-            let scram = identity.scram(hash, nonce);
-            let payload = scram.payload();
-            (Content::Start { mechanism, payload }, State::ServerFirst(scram))
-        }
-        Mechanism::Plain => {
-            let password = identity.password.as_ref().map_or("", Secret::expose);
-            let payload = format!("\0{}\0{password}", identity.name()).into_bytes();
-            (Content::Start { mechanism, payload }, State::PlainOutcome)
-        }
-        Mechanism::X509 => {
-            let username = identity.username.clone().filter(|name| !name.is_empty());
-            (Content::Certificate { username }, State::X509Outcome)
-        }
-    };
-    let source = identity.source.clone();
-    let request = Request {
-        source: source.clone(),
-        content,
-    };
-    (request, Awaiting { source, state })
-}
-
-impl Awaiting {
-    /// The mechanism of the conversation.
-    pub fn mechanism(&self) -> Mechanism {
-        match &self.state {
-            State::ServerFirst(scram) => Mechanism::Scram(scram.hash()),
-            State::ServerFinal(scram) => Mechanism::Scram(scram.hash()),
-            State::EmptyExchange(hash) => Mechanism::Scram(*hash),
-            State::X509Outcome => Mechanism::X509,
-            State::PlainOutcome => Mechanism::Plain,
-        }
-    }
-
-    /// Handles a reply with `ok: 1`, or the reply to the speculative conversation.
-    pub fn handle_reply(self, body: &[u8]) -> Result<Step> {
-        let mechanism = self.mechanism();
-        self.advance(body)
-            .map_err(|failure| AuthenticationError::new(mechanism.as_str(), failure))
-    }
-
-    fn advance(self, body: &[u8]) -> std::result::Result<Step, AuthenticationFailure> {
-        let Self { source, state } = self;
-        let invalid_message = |why: &str| AuthenticationFailure::Conversation(why.to_owned());
-        if let State::X509Outcome = state {
-            return Ok(Step::Done);
-        }
-        let SaslReply {
-            conversation,
-            payload,
-            done,
-        } = SaslReply::parse(body)?;
-        match state {
-            State::ServerFirst(scram) => {
-                if done {
-                    return Err(invalid_message(
-                        "the server ends the conversation before it proved itself with a signature",
-                    ));
-                }
-                let (parameters, scram) = scram.handle_server_first(&payload)?;
-                let awaiting = AwaitingKeys {
-                    source,
-                    conversation,
-                    scram,
-                };
-                Ok(Step::Derive(parameters, awaiting))
+impl Identity {
+    fn begin(&self, mechanism: Mechanism, nonce: Nonce) -> Step {
+        let (request, awaiting) = match mechanism {
+            Mechanism::Scram(hash) => self.start_scram(hash, nonce),
+            Mechanism::X509 => self.start_x509(),
+            Mechanism::Plain => self.start_plain(),
+            Mechanism::Oidc(flow) => {
+                return Step::Token(TokenRequest::Stored, self.awaiting_token(flow));
             }
-            State::ServerFinal(scram) => {
-                let hash = scram.hash();
-                scram.handle_server_final(&payload)?;
-                if done {
-                    return Ok(Step::Done);
-                }
-                let state = State::EmptyExchange(hash);
-                Ok(continue_conversation(source, conversation, Vec::new(), state))
+            #[cfg(feature = "aws-auth")]
+            Mechanism::Aws => {
+                return Step::Credentials(AwaitingCredentials {
+                    source: self.source.clone(),
+                    nonce,
+                });
             }
-            State::EmptyExchange(_) | State::PlainOutcome if !done => {
-                Err(invalid_message("the server does not end the conversation"))
-            }
-            State::EmptyExchange(_) | State::PlainOutcome | State::X509Outcome => Ok(Step::Done),
-        }
-    }
-}
-
-impl AwaitingKeys {
-    /// The mechanism of the conversation.
-    pub fn mechanism(&self) -> Mechanism {
-        Mechanism::Scram(self.scram.hash())
+        };
+        Step::Send(request, awaiting)
     }
 
-    /// Continues with the derived keys.
-    pub fn handle_keys(self, keys: SaltedKeys) -> Step {
-        let (payload, scram) = self.scram.handle_keys(keys);
-        let state = State::ServerFinal(scram);
-        continue_conversation(self.source, self.conversation, payload, state)
+    fn awaiting_token(&self, flow: OidcFlow) -> AwaitingToken {
+        AwaitingToken::new(&self.source, self.username.as_deref(), flow)
     }
-}
 
-fn continue_conversation(source: String, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
-    let request = Request {
-        source: source.clone(),
-        content: Content::Continue {
-            conversation,
-            payload,
-        },
-    };
-    Step::Send(request, Awaiting { source, state })
+    fn start_scram(&self, hash: ScramHash, nonce: Nonce) -> (Request, Awaiting) {
+        let scram = self.scram(hash, nonce);
+        let payload = scram.payload();
+        let state = State::ServerFirst(scram);
+        start(&self.source, Mechanism::Scram(hash), payload, state)
+    }
+
+    fn start_plain(&self) -> (Request, Awaiting) {
+        let password = self.password.as_ref().map_or("", Secret::expose);
+        let payload = format!("\0{}\0{password}", self.name()).into_bytes();
+        start(&self.source, Mechanism::Plain, payload, State::PlainOutcome)
+    }
+
+    fn start_x509(&self) -> (Request, Awaiting) {
+        let username = self.username.clone().filter(|name| !name.is_empty());
+        let content = Content::Certificate { username };
+        send(&self.source, content, State::X509Outcome)
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use hmac::{EagerHash, Hmac, KeyInit, Mac};
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
+use super::oidc::OidcFlow;
+
 /// An authentication mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
@@ -13,6 +15,11 @@ pub enum Mechanism {
     X509,
     /// `PLAIN` (RFC 4616): the password without encryption, e.g. for LDAP.
     Plain,
+    /// `MONGODB-OIDC`: an access token of OpenID Connect.
+    Oidc(OidcFlow),
+    /// `MONGODB-AWS`: a signature with credentials of AWS.
+    #[cfg(feature = "aws-auth")]
+    Aws,
 }
 
 impl Mechanism {
@@ -23,6 +30,9 @@ impl Mechanism {
             Self::Scram(ScramHash::Sha256) => "SCRAM-SHA-256",
             Self::X509 => "MONGODB-X509",
             Self::Plain => "PLAIN",
+            Self::Oidc(_) => "MONGODB-OIDC",
+            #[cfg(feature = "aws-auth")]
+            Self::Aws => "MONGODB-AWS",
         }
     }
 }

@@ -6,27 +6,36 @@
 //!
 //! - [`Send`](Step::Send) a command, and pass its reply to [`Awaiting::handle_reply`];
 //! - [`Derive`](Step::Derive) the keys of a password, which is slow by design, and pass them to
-//!   [`AwaitingKeys::handle_keys`].
+//!   [`AwaitingKeys::handle_keys`];
+//! - obtain an access [`Token`](Step::Token), and pass it to [`AwaitingToken::handle_token`];
+//! - obtain credentials of AWS, and pass them to `AwaitingCredentials::handle_credentials`.
 //!
 //! States are consumed by value, so no conversation can be continued twice or after it failed.
-//! Random numbers are arguments.
+//! Random numbers and the time are arguments.
 //!
-//! Mechanisms that are not implemented (`GSSAPI`, `MONGODB-AWS`, `MONGODB-OIDC`) would be further
-//! variants of [`Mechanism`] and of the states; the code that runs the steps does not depend on the
-//! mechanism. Reauthentication is [`Login::begin`] without a handshake.
+//! A reply with `ok: 0` ends the conversation, unless [`Awaiting::handle_refusal`] returns a step.
+//! Reauthentication is [`Login::begin`] without a handshake. `GSSAPI` is not implemented.
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
+#[cfg(feature = "aws-auth")]
+mod aws;
+mod conversation;
 mod login;
 mod mechanism;
+mod oidc;
 mod reply;
 mod request;
 mod scram;
 
+#[cfg(all(feature = "aws-auth", feature = "internals"))]
+pub use conversation::AwaitingCredentials;
+pub use conversation::Step;
 #[cfg(feature = "internals")]
-pub use login::{Awaiting, AwaitingKeys};
-pub use login::{Identity, Login, Nonce, Step};
+pub use conversation::{Awaiting, AwaitingKeys, AwaitingToken};
+pub use login::{Identity, Login, Nonce};
 pub use mechanism::{Mechanism, ScramHash};
+pub use oidc::{IdpInfo, OidcFlow, Token, TokenRequest, TokenSource};
 pub use reply::{Offer, parse_reply};
 pub use request::Request;
 pub use scram::{SaltedKeys, ScramParameters};

@@ -104,18 +104,6 @@ impl SessionState {
         Ok(())
     }
 
-    /// Continues with another server session, before the first command of a transaction. The former one is
-    /// not used again. Causal consistency is kept. No effect if the session has ended.
-    pub fn replace_server(&mut self, mut other: ServerSession) {
-        if self.server.is_none() {
-            return;
-        }
-        if let Some(transaction) = &mut self.transaction {
-            transaction.renumber(other.next_transaction_number());
-        }
-        self.server = Some(other);
-    }
-
     /// The latest transaction.
     pub fn transaction(&self) -> Option<&Transaction> {
         self.transaction.as_deref()

@@ -142,11 +142,6 @@ impl Transaction {
         )
     }
 
-    /// Sets `txnNumber`, before the first command.
-    pub fn renumber(&mut self, number: i64) {
-        self.number = number;
-    }
-
     /// `txnNumber`
     pub fn number(&self) -> i64 {
         self.number

@@ -5,39 +5,50 @@ use marula_driver::bson::{Bson, Document, doc};
 use super::{
     error::{Analyzed, reject},
     filter::with_operators,
-    schema::{Key, Schema, Target},
+    schema::{Field, Key, Schema, Target},
+    schemas::Schemas,
     value::Marker,
 };
 
-/// The start of an error for commands on the values of other schemas.
-pub const NOT_ANALYZED: &str = "this stand-in does not implement the analysis for Queryable Encryption";
-
-/// The reply to a command with `jsonSchema` and `isRemoteSchema`.
+/// The reply to a command with its schemas.
 pub(super) fn analyze(mut command: Document) -> Analyzed<Document> {
-    let schema = command.remove("jsonSchema");
-    let is_remote = command.remove("isRemoteSchema") == Some(Bson::Boolean(true));
+    let database = command.get_str("$db").unwrap_or_default().to_owned();
     for added in ["$db", "lsid", "$readPreference"] {
         command.remove(added);
     }
-    let name = command.keys().next().map(String::as_str).unwrap_or_default();
-    let schema = match (schema, command.get_document("encryptionInformation")) {
-        (Some(Bson::Document(schema)), Err(_)) => Schema::read(&schema, is_remote)?,
-        (None, Ok(information)) if matches!(name, "create" | "createIndexes" | "collMod") => {
-            Schema::of_fields(information)?
-        }
-        _ => return reject(format!("{NOT_ANALYZED} of {name}")),
-    };
+    let namespace = namespace_of(&database, &command);
+    let schemas = Schemas::take(&mut command, &namespace)?;
     let mut marker = Marker {
-        schema: &schema,
+        schema: schemas.of(&namespace),
+        schemas: &schemas,
+        database: &database,
         count: 0,
+        range_count: 0,
     };
     let result = marker.mark_command(&command)?;
     Ok(doc! {
         "ok": 1.0,
         "hasEncryptionPlaceholders": marker.count > 0,
-        "schemaRequiresEncryption": !schema.is_empty(),
+        "schemaRequiresEncryption": schemas.require_encryption(),
         "result": result,
     })
+}
+
+/// The namespace of a command.
+fn namespace_of(database: &str, command: &Document) -> String {
+    let first = match command.iter().next() {
+        Some((name, Bson::Document(explained))) if name == "explain" => explained.values().next(),
+        Some((name, _)) if name == "bulkWrite" => {
+            let infos = command.get_array("nsInfo").map(Vec::as_slice).unwrap_or_default();
+            let info = infos.first().and_then(Bson::as_document);
+            return info
+                .and_then(|info| info.get_str("ns").ok())
+                .unwrap_or_default()
+                .to_owned();
+        }
+        first => first.map(|(_, value)| value),
+    };
+    format!("{database}.{}", first.and_then(Bson::as_str).unwrap_or_default())
 }
 
 impl Marker<'_> {
@@ -55,8 +66,17 @@ impl Marker<'_> {
                 ("update", "updates") => self.each(value, Self::mark_update_statement)?,
                 ("delete", "deletes") => self.each(value, Self::mark_delete_statement)?,
                 ("aggregate", "pipeline") => self.each(value, Self::mark_stage)?,
+                ("bulkWrite", "ops") => self.each(value, Self::mark_operation)?,
+                // libmongocrypt expects it in the explained command.
+                ("explain", "encryptionInformation") => continue,
                 ("explain", "explain") => match value {
-                    Bson::Document(inner) => Bson::Document(self.mark_command(inner)?),
+                    Bson::Document(inner) => {
+                        let mut inner = self.mark_command(inner)?;
+                        if let Some(information) = command.get("encryptionInformation") {
+                            inner.insert("encryptionInformation", information.clone());
+                        }
+                        Bson::Document(inner)
+                    }
                     other => other.clone(),
                 },
                 ("create" | "collMod", "validator") => self.check_plain(value)?,
@@ -90,18 +110,21 @@ impl Marker<'_> {
         marked.map(Bson::Array)
     }
 
-    /// As mongocryptd, writes equality with `$eq` everywhere in a filter with a placeholder.
+    /// As mongocryptd, writes equality with `$eq` everywhere in a filter with a placeholder, and in all filters on collections of
+    /// Queryable Encryption.
     fn mark_filter_value(&mut self, filter: &Bson) -> Analyzed<Bson> {
         let Bson::Document(filter) = filter else {
             return Ok(filter.clone());
         };
         let before = self.count;
         let marked = self.mark_filter(filter)?;
-        Ok(Bson::Document(if self.count > before {
-            with_operators(&marked)
-        } else {
-            marked
-        }))
+        Ok(Bson::Document(
+            if self.count > before || self.schema.is_queryable() {
+                with_operators(&marked)
+            } else {
+                marked
+            },
+        ))
     }
 
     /// Marks one field of a document.
@@ -131,26 +154,58 @@ impl Marker<'_> {
         Self::with_field(statement, "q", |filter| self.mark_filter_value(filter))
     }
 
+    /// Marks an operation of `bulkWrite`.
+    fn mark_operation(&mut self, operation: &Document) -> Analyzed<Document> {
+        let marked = Self::with_field(operation, "filter", |filter| self.mark_filter_value(filter))?;
+        let marked = Self::with_field(&marked, "updateMods", |update| self.mark_update(update))?;
+        Self::with_field(&marked, "document", |document| match document {
+            Bson::Document(document) => self.mark_document(document).map(Bson::Document),
+            other => Ok(other.clone()),
+        })
+    }
+
     fn mark_stage(&mut self, stage: &Document) -> Analyzed<Document> {
-        Self::with_field(stage, "$match", |filter| self.mark_filter_value(filter))
+        let marked = Self::with_field(stage, "$match", |filter| self.mark_filter_value(filter))?;
+        Self::with_field(&marked, "$lookup", |lookup| match lookup {
+            Bson::Document(lookup) => self.mark_lookup(lookup).map(Bson::Document),
+            other => Ok(other.clone()),
+        })
+    }
+
+    /// Marks the pipeline on another collection.
+    fn mark_lookup(&mut self, lookup: &Document) -> Analyzed<Document> {
+        let namespace = format!("{}.{}", self.database, lookup.get_str("from").unwrap_or_default());
+        let schema = self.schemas.of(&namespace);
+        let is_encrypted = |schema: &Schema, field: &str| {
+            let path = lookup.get_str(field);
+            path.is_ok_and(|path| !matches!(schema.target(path), Target::Plain))
+        };
+        if is_encrypted(self.schema, "localField") || is_encrypted(schema, "foreignField") {
+            return reject("'localField' and 'foreignField' of $lookup cannot be encrypted");
+        }
+        let outer = std::mem::replace(&mut self.schema, schema);
+        let marked = Self::with_field(lookup, "pipeline", |stages| self.each(stages, Self::mark_stage));
+        self.schema = outer;
+        marked
     }
 
     fn check_distinct(&mut self, key: &Bson) -> Analyzed<Bson> {
-        if let Bson::String(path) = key
-            && let Target::Encrypted(field) = self.schema.target(path)
-        {
-            if matches!(field.key, Key::Pointer(_)) {
-                return reject(
-                    "The distinct key is not allowed to be marked for encryption with a non-UUID keyId",
-                );
+        let field = match key {
+            Bson::String(path) => self.schema.target(path),
+            _ => Target::Plain,
+        };
+        match field {
+            Target::Encrypted(Field::Plain(field)) if matches!(field.key, Key::Pointer(_)) => {
+                reject("The distinct key is not allowed to be marked for encryption with a non-UUID keyId")
             }
-            if field.is_random {
-                return reject(
-                    "The distinct key is not allowed to be marked for encryption with the randomized algorithm",
-                );
+            Target::Encrypted(Field::Plain(field)) if field.is_random => reject(
+                "The distinct key is not allowed to be marked for encryption with the randomized algorithm",
+            ),
+            Target::Encrypted(Field::Queryable(_)) => {
+                reject("The distinct key is not allowed to be encrypted with Queryable Encryption")
             }
+            _ => Ok(key.clone()),
         }
-        Ok(key.clone())
     }
 
     /// A filter that the server stores cannot have encrypted operands.

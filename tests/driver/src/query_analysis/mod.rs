@@ -1,12 +1,16 @@
-//! A stand-in for mongocryptd: analyzes commands with a JSON schema and marks the values to be encrypted.
+//! A stand-in for mongocryptd: analyzes commands with the schemas of collections and marks the values to be encrypted.
 //!
 //! It is written from the specification's tests and the documents that libmongocrypt exchanges with mongocryptd. It implements
-//! client-side field level encryption, not Queryable Encryption.
+//! client-side field level encryption and Queryable Encryption.
 
 mod command;
 mod error;
+mod expression;
 mod filter;
+mod queryable;
+mod range;
 mod schema;
+mod schemas;
 mod update;
 mod value;
 
@@ -20,7 +24,6 @@ use tokio::{
 };
 
 use crate::{reply_to, wire::read_whole_request};
-pub use command::NOT_ANALYZED;
 use error::Rejection;
 
 /// Listens on a loopback port until it is dropped.
@@ -36,11 +39,19 @@ impl QueryAnalysis {
     /// # Panics
     /// If no port is available.
     pub async fn start() -> Self {
+        Self::with_wire_version(27).await
+    }
+
+    /// Starts the server with its `maxWireVersion`, which determines whether several collections are supported.
+    ///
+    /// # Panics
+    /// If no port is available.
+    pub async fn with_wire_version(version: i32) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream));
+                tokio::spawn(serve(stream, version));
             }
         });
         Self { address, task }
@@ -59,21 +70,25 @@ impl Drop for QueryAnalysis {
     }
 }
 
-async fn serve(mut stream: TcpStream) {
+async fn serve(mut stream: TcpStream, version: i32) {
     while let Ok((id, _, command)) = read_whole_request(&mut stream).await {
-        if stream.write_all(&reply_to(id, &reply(command))).await.is_err() {
+        if stream
+            .write_all(&reply_to(id, &reply(command, version)))
+            .await
+            .is_err()
+        {
             return;
         }
     }
 }
 
 /// The reply to a command.
-fn reply(command: Document) -> Document {
+fn reply(command: Document, version: i32) -> Document {
     let name = command.keys().next().map(String::as_str).unwrap_or_default();
     match name {
         "hello" | "isMaster" | "ismaster" => doc! {
             "ok": 1.0, "isWritablePrimary": true, "ismaster": true, "helloOk": true, "iscryptd": true,
-            "minWireVersion": 0, "maxWireVersion": 27, "maxBsonObjectSize": 16 << 20,
+            "minWireVersion": 0, "maxWireVersion": version, "maxBsonObjectSize": 16 << 20,
             "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
         },
         _ => command::analyze(command).unwrap_or_else(Rejection::reply),

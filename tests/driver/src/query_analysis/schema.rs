@@ -1,22 +1,37 @@
-//! The encrypted fields of a JSON schema.
+//! The encrypted fields of a collection: those of a JSON schema or of `encryptedFields`.
 
 use std::collections::BTreeMap;
 
 use marula_driver::bson::{Binary, Bson, Document};
 
-use super::error::{Analyzed, reject};
+use super::{
+    error::{Analyzed, reject},
+    queryable::QueryableField,
+};
 
 /// The encrypted fields by their paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Schema {
     fields: BTreeMap<String, Field>,
+    is_queryable: bool,
 }
 
 /// How a field is encrypted.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Field {
+pub(super) enum Field {
+    /// Client-side field level encryption.
+    Plain(PlainField),
+    /// Queryable Encryption.
+    Queryable(QueryableField),
+}
+
+/// A field with the keyword `encrypt`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlainField {
     pub(super) is_random: bool,
     pub(super) key: Key,
+    /// `bsonType`. Empty: any type.
+    pub(super) types: Vec<String>,
 }
 
 /// The data key of a field.
@@ -65,30 +80,32 @@ impl Schema {
         if fields.contains_key("_id") {
             return reject("Invalid schema containing the 'encrypt' keyword.");
         }
-        Ok(Self { fields })
+        Ok(Self {
+            fields,
+            is_queryable: false,
+        })
     }
 
-    /// The fields of `encryptionInformation`, for commands that only check whether a field is encrypted.
-    pub(super) fn of_fields(information: &Document) -> Analyzed<Self> {
-        let mut paths = BTreeMap::new();
-        let namespaces = information.get_document("schema").into_iter().flatten();
-        for (_, namespace) in namespaces {
-            let fields = namespace
-                .as_document()
-                .and_then(|namespace| namespace.get_array("fields").ok());
-            for field in fields.into_iter().flatten().filter_map(Bson::as_document) {
-                let (Ok(path), Some(Bson::Binary(id))) = (field.get_str("path"), field.get("keyId")) else {
-                    return reject("a field requires path and keyId");
-                };
-                let (is_random, key) = (false, Key::Id(id.clone()));
-                paths.insert(path.to_owned(), Field { is_random, key });
-            }
-        }
-        Ok(Self { fields: paths })
+    /// Reads the schema of a collection in `encryptionInformation`.
+    pub(super) fn of_fields(encrypted_fields: &Document) -> Analyzed<Self> {
+        let fields = encrypted_fields.get_array("fields").into_iter().flatten();
+        let fields = fields.filter_map(Bson::as_document).map(|field| {
+            let (path, field) = QueryableField::read(field)?;
+            Ok((path, Field::Queryable(field)))
+        });
+        Ok(Self {
+            fields: fields.collect::<Analyzed<_>>()?,
+            is_queryable: true,
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty()
+    }
+
+    /// Whether the collection has fields of Queryable Encryption.
+    pub(super) fn is_queryable(&self) -> bool {
+        self.is_queryable && !self.is_empty()
     }
 
     /// Where a path leads to.
@@ -146,7 +163,7 @@ fn read_object(
                 if let Some(other) = property.keys().find(|key| *key != "encrypt") {
                     return reject(format!("'encrypt' cannot be used in conjunction with '{other}'"));
                 }
-                fields.insert(path, read_field(encrypt, &inherited)?);
+                fields.insert(path, Field::Plain(read_field(encrypt, &inherited)?));
             }
             Err(_) => read_object(property, &path, is_remote, &inherited, fields)?,
         }
@@ -158,7 +175,7 @@ fn read_object(
     Ok(())
 }
 
-fn read_field(encrypt: &Document, inherited: &Inherited) -> Analyzed<Field> {
+fn read_field(encrypt: &Document, inherited: &Inherited) -> Analyzed<PlainField> {
     if let Ok(name @ ("null" | "minKey" | "maxKey" | "undefined")) = encrypt.get_str("bsonType") {
         return reject(format!("Cannot encrypt element of type: {name}"));
     }
@@ -175,7 +192,19 @@ fn read_field(encrypt: &Document, inherited: &Inherited) -> Analyzed<Field> {
         Some(Bson::String(name)) if name.ends_with("-Deterministic") => false,
         _ => return reject("Invalid schema: the algorithm is missing or unknown"),
     };
-    Ok(Field { is_random, key })
+    let types = match encrypt.get("bsonType") {
+        Some(Bson::String(name)) => vec![name.clone()],
+        Some(Bson::Array(names)) => {
+            let names = names.iter().filter_map(Bson::as_str);
+            names.map(ToOwned::to_owned).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(PlainField {
+        is_random,
+        key,
+        types,
+    })
 }
 
 /// Whether a part of a schema contains the keyword `encrypt`.

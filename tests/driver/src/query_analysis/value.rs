@@ -4,7 +4,9 @@ use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
 
 use super::{
     error::{Analyzed, reject},
-    schema::{Field, Key, Schema, Target},
+    queryable::type_name,
+    schema::{Field, Key, PlainField, Schema, Target},
+    schemas::Schemas,
 };
 
 const DETERMINISTIC: i32 = 1;
@@ -13,23 +15,43 @@ const RANDOM: i32 = 2;
 /// What the marked values of a command have in common.
 #[derive(Debug)]
 pub(super) struct Marker<'s> {
+    /// The schema of the collection that a part of the command refers to.
     pub(super) schema: &'s Schema,
+    /// Those of all collections.
+    pub(super) schemas: &'s Schemas,
+    pub(super) database: &'s str,
     /// The number of placeholders so far.
     pub(super) count: usize,
+    /// The number of queries for ranges so far.
+    pub(super) range_count: i32,
+}
+
+/// Whether a value is encrypted explicitly.
+pub(super) fn is_encrypted(value: &Bson) -> bool {
+    matches!(value, Bson::Binary(binary) if binary.subtype == BinarySubtype::Encrypted)
 }
 
 impl Marker<'_> {
+    /// The placeholder of a value to store. `document`: where the alternate name of a key is found.
+    fn mark_stored(&mut self, field: &Field, value: &Bson, document: Option<&Document>) -> Analyzed<Bson> {
+        match field {
+            Field::Plain(field) => self.mark(field, value, document),
+            Field::Queryable(_) if is_encrypted(value) => Ok(value.clone()),
+            Field::Queryable(field) => {
+                check_timestamp(value)?;
+                self.count += 1;
+                field.stored(value)
+            }
+        }
+    }
+
     /// The placeholder of a value. `document`: where the alternate name of a key is found.
     pub(super) fn mark(
         &mut self,
-        field: &Field,
+        field: &PlainField,
         value: &Bson,
         document: Option<&Document>,
     ) -> Analyzed<Bson> {
-        // Encrypted explicitly.
-        if matches!(value, Bson::Binary(binary) if binary.subtype == BinarySubtype::Encrypted) {
-            return Ok(value.clone());
-        }
         check_type(field, value)?;
         let algorithm = if field.is_random { RANDOM } else { DETERMINISTIC };
         let mut placeholder = doc! { "a": algorithm };
@@ -65,7 +87,7 @@ impl Marker<'_> {
         match (self.schema.target(path), value) {
             (Target::Encrypted(field), value) => {
                 let field = field.clone();
-                self.mark(&field, value, root)
+                self.mark_stored(&field, value, root)
             }
             (_, Bson::Document(document)) => Ok(Bson::Document(self.mark_below(document, path, root)?)),
             _ => Ok(value.clone()),
@@ -86,22 +108,34 @@ impl Marker<'_> {
     }
 }
 
-fn check_type(field: &Field, value: &Bson) -> Analyzed {
-    let name = match value {
-        Bson::Array(_) if !field.is_random => "array",
-        Bson::Document(_) if !field.is_random => "object",
-        Bson::Double(_) if !field.is_random => "double",
-        Bson::Decimal128(_) if !field.is_random => "decimal",
-        Bson::Boolean(_) if !field.is_random => "bool",
-        Bson::JavaScriptCodeWithScope(_) if !field.is_random => "javascriptWithScope",
-        Bson::MinKey => "minKey",
-        Bson::MaxKey => "maxKey",
-        Bson::Null => "null",
-        Bson::Undefined => "undefined",
-        Bson::Timestamp(time) if time.time == 0 && time.increment == 0 => {
-            return reject("A command that inserts cannot supply Timestamp(0, 0) for an encrypted field");
-        }
-        _ => return Ok(()),
+fn check_type(field: &PlainField, value: &Bson) -> Analyzed {
+    check_timestamp(value)?;
+    let is_rejected = match value {
+        Bson::MinKey | Bson::MaxKey | Bson::Null | Bson::Undefined => true,
+        Bson::Array(_)
+        | Bson::Document(_)
+        | Bson::Double(_)
+        | Bson::Decimal128(_)
+        | Bson::Boolean(_)
+        | Bson::JavaScriptCodeWithScope(_) => !field.is_random,
+        _ => false,
     };
-    reject(format!("Cannot encrypt element of type: {name}"))
+    let name = type_name(value);
+    if is_rejected || is_encrypted(value) {
+        return reject(format!("Cannot encrypt element of type: {name}"));
+    }
+    if !field.types.is_empty() && !field.types.iter().any(|allowed| allowed == name) {
+        let allowed = field.types.join(", ");
+        return reject(format!(
+            "Cannot encrypt element of type: {name} because schema requires that type is one of: [ {allowed} ]"
+        ));
+    }
+    Ok(())
+}
+
+fn check_timestamp(value: &Bson) -> Analyzed {
+    if matches!(value, Bson::Timestamp(time) if time.time == 0 && time.increment == 0) {
+        return reject("A command that inserts cannot supply Timestamp(0, 0) for an encrypted field");
+    }
+    Ok(())
 }

@@ -2,26 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use marula_driver::bson::{
     Binary, ExtendedJson, PackedBits, RawDocument, Vector, append_document, decode_document,
     from_extended_json, from_slice, to_canonical_json, to_relaxed_json,
 };
+use marula_driver_tests::spec_tests;
 use serde_json::Value;
 
 /// The folder of the specification tests, if it exists.
 fn spec_tests() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec-tests");
-    let folder = std::env::var_os("SPEC_TESTS_DIR").map_or_else(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
+    let root = spec_tests::root();
+    if root.is_none() {
+        println!("left out: {}", spec_tests::ADVICE);
     }
-    println!(
-        "left out: set SPEC_TESTS_DIR to the folder that holds bson-corpus/tests, \
-         which is `source` of a checkout of github.com/mongodb/specifications"
-    );
-    None
+    root
 }
 
 /// The name and content of each JSON file of one specification.

@@ -17,7 +17,7 @@ use super::support::{LOCAL_KEY, NAMESPACE, Setup};
 pub(crate) struct Automatic {
     pub(crate) setup: Setup,
     pub(crate) analysis: QueryAnalysis,
-    key: Uuid,
+    pub(crate) key: Uuid,
 }
 
 /// The names of the commands that a client has sent, with the commands.
@@ -42,7 +42,7 @@ impl Automatic {
     }
 
     /// A schema with an encrypted field that can be queried, and one that cannot.
-    fn schema(&self) -> Document {
+    pub(crate) fn schema(&self) -> Document {
         let field = |algorithm: &str| {
             let algorithm = format!("AEAD_AES_256_CBC_HMAC_SHA_512-{algorithm}");
             doc! { "encrypt": { "keyId": [self.key], "bsonType": "string", "algorithm": algorithm } }
@@ -67,29 +67,37 @@ impl Automatic {
     }
 
     pub(crate) fn client_with(&self, options: &str, encryption: AutoEncryptionOptions) -> (Client, Sent) {
-        let sent = Sent::default();
-        let recorded = Arc::clone(&sent);
-        let mut options = self.options(options);
-        options.command_listener = Some(marula_driver::event::EventListener::new(
-            move |event: &CommandEvent| {
-                if let CommandEvent::Started(event) = event {
-                    let command =
-                        marula_driver::bson::decode_document(event.command.as_bytes()).expect("a command");
-                    let mut sent = recorded.lock().unwrap_or_else(PoisonError::into_inner);
-                    sent.push((event.command_name.clone(), command));
-                }
-            },
-        ));
-        (
-            Client::with_auto_encryption(options, encryption).expect("a client"),
-            sent,
-        )
+        recorded(self.options(options), encryption)
     }
 
     /// The collection as the server stores it.
     pub(crate) fn stored(&self) -> Collection<Document> {
         self.setup.client().database("hospital").collection("patients")
     }
+}
+
+/// A client with automatic encryption, and the commands that it sends.
+pub(crate) fn recorded(options: ClientOptions, encryption: AutoEncryptionOptions) -> (Client, Sent) {
+    let (options, sent) = listening(options);
+    let client = Client::with_auto_encryption(options, encryption).expect("a client");
+    (client, sent)
+}
+
+/// Options with a listener that records commands.
+pub(crate) fn listening(mut options: ClientOptions) -> (ClientOptions, Sent) {
+    let sent = Sent::default();
+    let recorded = Arc::clone(&sent);
+    options.command_listener = Some(marula_driver::event::EventListener::new(
+        move |event: &CommandEvent| {
+            if let CommandEvent::Started(event) = event {
+                let command =
+                    marula_driver::bson::decode_document(event.command.as_bytes()).expect("a command");
+                let mut sent = recorded.lock().unwrap_or_else(PoisonError::into_inner);
+                sent.push((event.command_name.clone(), command));
+            }
+        },
+    ));
+    (options, sent)
 }
 
 pub(crate) fn patients(client: &Client) -> Collection<Document> {
@@ -214,39 +222,6 @@ pub(crate) async fn client_side_encryption_prose_4_batches_are_split_at_2_mib() 
         patients.insert_many(&documents).await.expect("inserts");
         let inserts = take(&sent).iter().filter(|(name, _)| name == "insert").count();
         assert_eq!(inserts, commands, "{sizes:?}");
-    }
-}
-
-/// Prose test 9 (deadlock): the reads of schemas and keys do not wait for the connection of the operation.
-pub(crate) async fn client_side_encryption_prose_9_a_pool_of_one_connection_suffices() {
-    let automatic = Automatic::new().await;
-    for options in ["maxPoolSize=1", "maxPoolSize=0"] {
-        let encryption = AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(
-            doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true },
-        );
-        let (client, sent) = automatic.client_with(options, encryption);
-        let patients = patients(&client);
-        // The schema is that of the collection.
-        let validator = doc! { "$jsonSchema": automatic.schema() };
-        automatic.stored().drop().await.expect("a drop");
-        let database = automatic.setup.client().database("hospital");
-        database
-            .create_collection("patients")
-            .validator(validator)
-            .await
-            .expect("a collection");
-        patients
-            .insert_one(&doc! { "_id": 1, "ssn": "x" })
-            .await
-            .expect("an insert");
-        let found = patients
-            .find_one(doc! {})
-            .await
-            .expect("a find")
-            .expect("a document");
-        assert_eq!(found.get_str("ssn").expect("a text"), "x");
-        let names: Vec<String> = take(&sent).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["listCollections", "find", "insert", "find"], "{options}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Credentials that are obtained when they are needed.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -9,74 +9,14 @@ use marula_driver::{
     EncryptionError, ErrorKind, Result,
     bson::doc,
     encryption::{AwsCredentialProvider, AwsCredentials, ClientEncryption, KmsProviders},
-    internals::encryption::MetadataServices,
+    internals::MetadataServices,
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
+use marula_driver_tests::MetadataService;
 
 use super::support::{Setup, master_key};
 
 /// Maps the first line of a request to a status and a body.
 type Answer = fn(&str) -> (u16, &'static str);
-
-/// A metadata service with fixed answers.
-struct Metadata {
-    /// `http://127.0.0.1:port`
-    url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-impl Metadata {
-    /// `answer` maps the first line of a request without the version to a status and a body.
-    async fn start(answer: Answer) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let recorded = Arc::clone(&requests);
-        tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                let mut request = Vec::new();
-                while !request.windows(4).any(|window| window == b"\r\n\r\n") {
-                    if !matches!(socket.read_buf(&mut request).await, Ok(1..)) {
-                        break;
-                    }
-                }
-                let request = String::from_utf8_lossy(&request).into_owned();
-                let line = request.lines().next().unwrap_or_default();
-                let (status, body) = answer(line.trim_end_matches(" HTTP/1.1"));
-                let response = format!(
-                    "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-                recorded
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(request);
-                let _ = socket.write_all(response.as_bytes()).await;
-            }
-        });
-        Self { url, requests }
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// All services are this one.
-    fn services(&self) -> MetadataServices {
-        MetadataServices {
-            ecs: self.url.clone(),
-            ec2: self.url.clone(),
-            azure: self.url.clone(),
-            gcp: self.url.clone(),
-        }
-    }
-}
 
 async fn create(encryption: &ClientEncryption, provider: &str) -> Result<()> {
     let key = master_key(provider).expect("a master key");
@@ -101,7 +41,7 @@ fn message(error: &marula_driver::Error) -> String {
 
 pub(crate) async fn aws_credentials_come_from_environment_variables() {
     let setup = Setup::new().await;
-    let metadata = Metadata::start(|_| (500, "not asked")).await;
+    let metadata = MetadataService::start(|_| (500, "not asked")).await;
     let variables = [
         ("AWS_ACCESS_KEY_ID", "id"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),
@@ -116,7 +56,7 @@ pub(crate) async fn aws_credentials_come_from_environment_variables() {
 
 pub(crate) async fn aws_credentials_come_from_ecs() {
     let setup = Setup::new().await;
-    let metadata = Metadata::start(|request| match request {
+    let metadata = MetadataService::start(|request| match request {
         "GET /task/1" => (
             200,
             r#"{"AccessKeyId":"id","SecretAccessKey":"secret","Token":"token"}"#,
@@ -133,7 +73,7 @@ pub(crate) async fn aws_credentials_come_from_ecs() {
 
 pub(crate) async fn aws_credentials_come_from_ec2() {
     let setup = Setup::new().await;
-    let metadata = Metadata::start(|request| match request {
+    let metadata = MetadataService::start(|request| match request {
         "PUT /latest/api/token" => (200, "the-token"),
         "GET /latest/meta-data/iam/security-credentials/" => (200, "the-role\n"),
         "GET /latest/meta-data/iam/security-credentials/the-role" => (
@@ -164,7 +104,8 @@ pub(crate) async fn aws_credentials_come_from_ec2() {
 pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached() {
     let setup = Setup::new().await;
     let options = setup.options(on_demand("azure"));
-    let metadata = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    let metadata =
+        MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     create(&encryption, "azure").await.expect("a key");
     create(&encryption, "azure").await.expect("a key");
@@ -182,25 +123,54 @@ pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_an
         (|_| (200, r#"{"access_token":"magic-cookie"}"#), "expires_in"),
     ];
     for (answer, part) in cases {
-        let metadata = Metadata::start(answer).await;
+        let metadata = MetadataService::start(answer).await;
         let encryption = setup.encryption_in(&options, [], metadata.services());
         let message = message(&create(&encryption, "azure").await.expect_err(part));
         assert!(message.contains(part), "{part}: {message}");
         assert!(!message.contains("magic-cookie"), "{message}");
     }
     // A token that is valid for less than a minute is not used again.
-    let metadata = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
+    let metadata =
+        MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     create(&encryption, "azure").await.expect("a key");
     create(&encryption, "azure").await.expect("a key");
     assert_eq!(metadata.requests().len(), 2);
 }
 
+/// Prose test 19: a key of Azure is created with the token of the virtual machine, and not without one.
+pub(crate) async fn client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine() {
+    let setup = Setup::new().await;
+    let options = setup.options(on_demand("azure"));
+    let create = async |services| {
+        let encryption = setup.encryption_in(&options, [], services);
+        let key = doc! {
+            "keyVaultEndpoint": "https://keyvault-drivers-2411.vault.azure.net/keys/", "keyName": "KEY-NAME",
+        };
+        encryption.create_data_key("azure").master_key(key).await
+    };
+    let none = Metadata::start(|_| (404, "")).await;
+    let message = message(&create(none.services()).await.expect_err("no token"));
+    assert!(message.contains("azure"), "{message}");
+    let hosts = || {
+        setup
+            .kms
+            .requests()
+            .into_iter()
+            .map(|request| request.host)
+            .collect::<Vec<_>>()
+    };
+    assert!(hosts().is_empty(), "no request without a token");
+    let machine = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    create(machine.services()).await.expect("a key");
+    assert_eq!(hosts(), ["keyvault-drivers-2411.vault.azure.net"]);
+}
+
 /// Prose test 17: credentials of Google Cloud.
 pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
     let setup = Setup::new().await;
     let options = setup.options(on_demand("gcp"));
-    let metadata = Metadata::start(|_| (200, r#"{"access_token":"token","expires_in":3599}"#)).await;
+    let metadata = MetadataService::start(|_| (200, r#"{"access_token":"token","expires_in":3599}"#)).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     create(&encryption, "gcp").await.expect("a key");
     let request = &metadata.requests()[0];
@@ -209,7 +179,7 @@ pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
         "{request}"
     );
     assert!(request.contains("Metadata-Flavor: Google"), "{request}");
-    let metadata = Metadata::start(|_| (403, "not allowed")).await;
+    let metadata = MetadataService::start(|_| (403, "not allowed")).await;
     let encryption = setup.encryption_in(&options, [], metadata.services());
     let message = message(&create(&encryption, "gcp").await.expect_err("refused"));
     assert!(message.contains("not allowed"), "{message}");
@@ -218,7 +188,7 @@ pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
 /// Prose test 15: without credentials in the environment, the creation of a key fails.
 pub(crate) async fn client_side_encryption_prose_15_missing_credentials_are_errors() {
     let setup = Setup::new().await;
-    let metadata = Metadata::start(|_| (404, "")).await;
+    let metadata = MetadataService::start(|_| (404, "")).await;
     let options = setup.options(on_demand("aws"));
     let encryption = setup.encryption_in(&options, [], metadata.services());
     let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));

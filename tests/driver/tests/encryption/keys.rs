@@ -103,6 +103,7 @@ pub(crate) async fn keys_are_rewrapped() {
         .await
         .expect("a result");
     assert!(none.bulk_write_result.is_none());
+    // Prose test 16, case 2.
     let error = encryption
         .rewrap_many_data_key(doc! {})
         .master_key(doc! {})
@@ -137,7 +138,8 @@ pub(crate) async fn key_material_has_96_bytes() {
     assert_eq!(payloads[0], payloads[1]);
 }
 
-pub(crate) async fn a_duplicate_name_is_an_error_of_the_server() {
+/// Prose test 13: a unique index makes duplicate names errors of the server.
+pub(crate) async fn client_side_encryption_prose_13_names_of_keys_are_unique() {
     let setup = Setup::new().await;
     let keys = setup
         .client()
@@ -145,19 +147,74 @@ pub(crate) async fn a_duplicate_name_is_an_error_of_the_server() {
         .collection::<Document>("keys");
     let exists = doc! { "keyAltNames": { "$exists": true } };
     let index = IndexModel::new(doc! { "keyAltNames": 1 })
+        .name("keyAltNames_1")
         .unique(true)
         .partial_filter_expression(exists);
     keys.create_index(index).await.expect("an index");
     let encryption = setup.encryption();
     let create = |name: &str| encryption.create_data_key("local").alt_names([name.to_owned()]);
-    create("def").await.expect("a key");
-    assert!(create("def").await.expect_err("a duplicate").is_duplicate_key());
-    let other = create("abc").await.expect("a key");
+    let with_def = create("def").await.expect("a key");
+    // Case 1.
+    create("abc").await.expect("a key");
+    for name in ["abc", "def"] {
+        let error = create(name).await.expect_err("a duplicate");
+        assert!(error.is_duplicate_key(), "{name}: {error}");
+    }
+    // Case 2.
+    let other = encryption.create_data_key("local").await.expect("a key");
+    encryption.add_key_alt_name(other, "ghi").await.expect("a key");
+    for (id, name) in [(other, "ghi"), (with_def, "def")] {
+        let before = encryption
+            .add_key_alt_name(id, name)
+            .await
+            .expect("a key")
+            .expect("a key");
+        let names = before.get_array("keyAltNames").expect("names");
+        assert!(names.contains(&Bson::from(name)), "{before}");
+    }
     let error = encryption
         .add_key_alt_name(other, "def")
         .await
         .expect_err("a duplicate");
     assert!(error.is_duplicate_key(), "{error}");
+}
+
+/// Prose test 16, case 1: a value is decrypted by objects of two clients after each change of the provider.
+pub(crate) async fn client_side_encryption_prose_16_keys_are_rewrapped_between_all_providers() {
+    let setup = Setup::new().await;
+    let providers = ["aws", "azure", "gcp", "kmip", "local"];
+    let other = setup.deployment.client_with("").await;
+    let key_vault = setup
+        .client()
+        .database("encryption")
+        .collection::<Document>("keys");
+    for source in providers {
+        for destination in providers {
+            key_vault.drop().await.expect("a drop");
+            let first = setup.encryption();
+            let mut create = first.create_data_key(source);
+            if let Some(key) = master_key(source) {
+                create = create.master_key(key);
+            }
+            let key = create.await.expect(source);
+            let value = first
+                .encrypt("test", key, EncryptionAlgorithm::Deterministic)
+                .await
+                .expect(source);
+            let options = setup.options(super::support::providers());
+            let second = ClientEncryption::new(&other, options).expect("options");
+            let mut rewrap = second.rewrap_many_data_key(doc! {}).provider(destination);
+            if let Some(key) = master_key(destination) {
+                rewrap = rewrap.master_key(key);
+            }
+            let result = rewrap.await.expect(destination).bulk_write_result;
+            assert_eq!(result.expect(destination).modified_count, 1);
+            for encryption in [&first, &second, &setup.encryption()] {
+                let text: String = encryption.decrypt(&value).with_type().await.expect(destination);
+                assert_eq!(text, "test", "{source} to {destination}");
+            }
+        }
+    }
 }
 
 pub(crate) async fn an_unreachable_key_vault_is_an_error_of_encryption() {

@@ -3,12 +3,21 @@
 
 mod analysis;
 mod automatic;
+mod corpus;
 mod credentials;
+mod deadlocks;
+mod events;
 mod explicit;
 mod keys;
+mod limits;
+mod lookup;
+mod queryable;
+mod ranges;
 mod services;
+mod strings;
 mod support;
 mod timeouts;
+mod vault;
 
 use libtest_mimic::{Arguments, Trial};
 use marula_mongocrypt::Library;
@@ -41,7 +50,8 @@ fn main() {
             keys_are_managed,
             keys_are_rewrapped,
             key_material_has_96_bytes,
-            a_duplicate_name_is_an_error_of_the_server,
+            client_side_encryption_prose_13_names_of_keys_are_unique,
+            client_side_encryption_prose_16_keys_are_rewrapped_between_all_providers,
             an_unreachable_key_vault_is_an_error_of_encryption,
             a_failed_encrypted_collection_reports_its_keys,
         }
@@ -63,10 +73,48 @@ fn main() {
             values_are_encrypted_on_the_server_and_decrypted_by_the_client,
             all_commands_with_documents_are_encrypted_and_decrypted,
             client_side_encryption_prose_4_batches_are_split_at_2_mib,
-            client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
             client_side_encryption_prose_3_values_are_decrypted_without_automatic_encryption,
             transactions_are_encrypted,
             encrypted_collections_are_created,
+        }
+        deadlocks::{
+            client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
+        }
+        limits::{
+            client_side_encryption_prose_4_limits_apply_before_and_after_the_encryption,
+        }
+        events::{
+            client_side_encryption_prose_14_events_have_encrypted_replies,
+        }
+        queryable::{
+            client_side_encryption_prose_12_explicit_payloads_are_inserted_and_found,
+            client_side_encryption_prose_21_data_keys_are_created_with_the_collection,
+            client_side_encryption_prose_4_bulk_writes_of_clients_are_split_at_2_mib,
+            documents_are_updated_and_deleted_by_encrypted_values,
+            transactions_insert_and_abort_encrypted_values,
+        }
+        ranges::{
+            client_side_encryption_prose_22_ranges_of_all_types_are_found,
+            client_side_encryption_prose_23_ranges_have_defaults,
+        }
+        strings::{
+            client_side_encryption_prose_27_parts_of_strings_are_found,
+            client_side_encryption_prose_27_contention_is_required,
+            client_side_encryption_prose_27_case_and_diacritics_are_folded,
+        }
+        vault::{
+            client_side_encryption_prose_1_key_material_is_that_of_the_application,
+            client_side_encryption_prose_2_values_are_not_encrypted_twice,
+            client_side_encryption_prose_3_an_external_key_vault_has_its_own_credentials,
+            client_side_encryption_prose_5_views_cannot_be_encrypted,
+            client_side_encryption_prose_7_endpoints_are_those_of_the_master_key,
+        }
+        corpus::{
+            client_side_encryption_prose_6_the_corpus_is_encrypted_and_decrypted,
+        }
+        lookup::{
+            client_side_encryption_prose_25_encrypted_collections_are_joined,
+            client_side_encryption_prose_25_an_old_analysis_is_an_error,
         }
         timeouts::{
             client_side_operations_timeout_prose_3a,
@@ -80,6 +128,7 @@ fn main() {
             aws_credentials_come_from_ecs,
             aws_credentials_come_from_ec2,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
+            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,

@@ -6,10 +6,7 @@ use marula_driver::{
     Client,
     bson::{Document, doc},
     encryption::{ClientEncryption, ClientEncryptionOptions, KmsProviders},
-    internals::{
-        Environment, Variables,
-        encryption::{MetadataServices, client_encryption},
-    },
+    internals::{Environment, MetadataServices, Variables, encryption::client_encryption},
 };
 use marula_driver_tests::{Deployment, kms::KmsDouble, standalone};
 
@@ -107,6 +104,15 @@ pub(crate) fn providers() -> KmsProviders {
                 bytes: vec![8; 96],
             } },
         )
+}
+
+/// All providers, with the key of the provider `local` in the files of the specification.
+pub(crate) fn spec_providers() -> KmsProviders {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+
+    let key = "Mng0NCt4ZHVUYUJCa1kxNkVyNUR1QURhZ2h2UzR2d2RrZzh0cFBwM3R6NmdWMDFBMUN3YkQ5aXRRMkhGRGdQV09wOGVNYUMxT2k3NjZKelhaQmRCZGJkTXVyZG9uSjFk";
+    let key = STANDARD.decode(key).expect("base64");
+    providers().local(key.as_slice().try_into().expect("96 bytes"))
 }
 
 /// A master key of the provider. `None` for `local`.

@@ -1,13 +1,16 @@
-//! Authentication and authorization: users, SCRAM conversations, and the privileges of the built-in
-//! roles.
+//! Authentication and authorization: users, conversations, and the privileges of the built-in roles.
 
+pub(crate) mod aws;
+pub(crate) mod oidc;
 pub(crate) mod privileges;
 pub(crate) mod roles;
 pub(crate) mod scram;
 
 use crate::deployment::lock;
 use crate::error::{Error, Result, code};
+use aws::AwsUser;
 use bson::{Document, Uuid};
+use oidc::OidcIdentityProvider;
 use roles::RoleName;
 use scram::{Credentials, Hash};
 use std::collections::BTreeMap;
@@ -59,12 +62,33 @@ pub(crate) struct AccessSettings {
     pub(crate) x509_user: Option<String>,
     /// Names and passwords for `PLAIN`.
     pub(crate) plain: Vec<(String, String)>,
+    /// Access tokens of `MONGODB-OIDC`, and the names of their users.
+    pub(crate) oidc_tokens: Vec<(String, String)>,
+    pub(crate) oidc_providers: Vec<OidcIdentityProvider>,
+    pub(crate) aws: Vec<AwsUser>,
+    /// The host of the Security Token Service. Default: `sts.amazonaws.com`.
+    pub(crate) aws_sts_host: Option<String>,
 }
 
 impl AccessSettings {
-    /// Whether this is a user of `$external` in the settings.
-    fn has_external_user(&self, user: &str) -> bool {
-        self.x509_user.as_deref() == Some(user) || self.plain.iter().any(|(name, _)| name == user)
+    fn has_oidc(&self) -> bool {
+        !self.oidc_tokens.is_empty() || !self.oidc_providers.is_empty()
+    }
+
+    /// Whether there are users.
+    fn is_required(&self) -> bool {
+        let has_user = self.user.is_some() || self.x509_user.is_some();
+        has_user || !self.plain.is_empty() || self.has_oidc() || !self.aws.is_empty()
+    }
+
+    /// The mechanisms that `authenticationMechanisms` contains because of these users.
+    pub(crate) fn mechanisms(&self) -> Vec<&'static str> {
+        let enabled = [
+            (self.has_oidc(), "MONGODB-OIDC"),
+            (!self.aws.is_empty(), "MONGODB-AWS"),
+        ];
+        let names = enabled.into_iter().filter(|(is_enabled, _)| *is_enabled);
+        names.map(|(_, name)| name).collect()
     }
 }
 
@@ -75,6 +99,8 @@ pub(crate) struct Users {
     pub(crate) required: bool,
     pub(crate) settings: AccessSettings,
     users: Mutex<BTreeMap<UserName, User>>,
+    /// The valid access tokens of `MONGODB-OIDC`, and the names of their users.
+    tokens: Mutex<BTreeMap<String, String>>,
 }
 
 impl Users {
@@ -101,10 +127,34 @@ impl Users {
             users.insert(UserName::new("admin", name), user);
         }
         Users {
-            required: settings.user.is_some() || settings.x509_user.is_some() || !settings.plain.is_empty(),
+            required: settings.is_required(),
+            tokens: Mutex::new(settings.oidc_tokens.iter().cloned().collect()),
             settings,
             users: Mutex::new(users),
         }
+    }
+
+    /// The name of the user with this access token, if it is valid.
+    pub(crate) fn user_of_token(&self, token: &str) -> Option<String> {
+        lock(&self.tokens).get(token).cloned()
+    }
+
+    /// Whether another system authenticates this user.
+    pub(crate) fn is_external(&self, user: &str) -> bool {
+        let settings = &self.settings;
+        settings.x509_user.as_deref() == Some(user)
+            || settings.plain.iter().any(|(name, _)| name == user)
+            || settings.aws.iter().any(|known| known.access_key_id == user)
+            || lock(&self.tokens).values().any(|name| name == user)
+    }
+
+    pub(crate) fn add_token(&self, token: String, user: String) {
+        lock(&self.tokens).insert(token, user);
+    }
+
+    /// Returns whether the token was valid.
+    pub(crate) fn revoke_token(&self, token: &str) -> bool {
+        lock(&self.tokens).remove(token).is_some()
     }
 
     pub(crate) fn find(&self, name: &UserName) -> Option<User> {
@@ -178,7 +228,33 @@ fn unknown(name: &UserName) -> Error {
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     pub(crate) user: Option<UserName>,
-    pub(crate) conversation: Option<scram::Conversation>,
+    /// The access token of the user.
+    pub(crate) token: Option<String>,
+    pub(crate) conversation: Option<Conversation>,
     /// Number of conversations started on the connection, for `conversationId`.
     pub(crate) conversations: i32,
+}
+
+/// A conversation that has not ended.
+#[derive(Debug)]
+pub(crate) enum Conversation {
+    Scram(scram::Conversation),
+    /// An access token is expected.
+    Oidc {
+        id: i32,
+    },
+    /// A signature is expected.
+    Aws {
+        id: i32,
+        state: aws::Conversation,
+    },
+}
+
+impl Conversation {
+    pub(crate) fn id(&self) -> i32 {
+        match self {
+            Conversation::Scram(conversation) => conversation.id,
+            Conversation::Oidc { id } | Conversation::Aws { id, .. } => *id,
+        }
+    }
 }

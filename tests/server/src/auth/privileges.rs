@@ -31,9 +31,7 @@ impl Rights {
     pub(crate) fn of(deployment: &Deployment, user: &UserName) -> Rights {
         match deployment.users.find(user) {
             Some(user) => Rights::Roles(user.roles),
-            None if user.db == EXTERNAL && deployment.users.settings.has_external_user(&user.name) => {
-                Rights::Everything
-            }
+            None if user.db == EXTERNAL && deployment.users.is_external(&user.name) => Rights::Everything,
             None => Rights::Roles(Vec::new()),
         }
     }
@@ -137,6 +135,8 @@ impl Request<'_> {
             "dropIndexes" => on(&["dropIndex"]),
             "collMod" => on(&["collMod"]),
             "collStats" => on(&["collStats"]),
+            "compactStructuredEncryptionData" => on(&["compactStructuredEncryptionData"]),
+            "cleanupStructuredEncryptionData" => on(&["cleanupStructuredEncryptionData"]),
             "validate" => on(&["validate"]),
             "listIndexes" => on(&["listIndexes"]),
             "createSearchIndexes" => on(&["createSearchIndexes"]),

@@ -62,6 +62,8 @@ const READ: &[&str] = &[
 ];
 
 const WRITE: &[&str] = &[
+    "cleanupStructuredEncryptionData",
+    "compactStructuredEncryptionData",
     "convertToCapped",
     "createCollection",
     "createIndex",

@@ -95,7 +95,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// 32 bytes of two random UUIDs (version 4), in which 12 bits are fixed.
-fn random() -> [u8; 32] {
+pub(super) fn random() -> [u8; 32] {
     let halves = [bson::Uuid::new().bytes(), bson::Uuid::new().bytes()];
     let mut bytes = [0; 32];
     for (chunk, half) in bytes.chunks_mut(16).zip(halves) {

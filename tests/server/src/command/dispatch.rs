@@ -4,7 +4,7 @@
 use super::waiting::{self, Ran};
 use super::{
     Call, api_version, client_metadata, concerns, generic, hello, labels, older_versions, read_preference,
-    sasl, table, transactional_write,
+    sasl, structured_encryption, table, transactional_write,
 };
 use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
@@ -250,7 +250,7 @@ impl Target<'_> {
         body: &Document,
         isolated: Option<&Mutex<Catalog>>,
     ) -> Result<Document> {
-        (self.command.run)(&Call {
+        let call = Call {
             deployment: self.deployment,
             member: self.member,
             client: self.client,
@@ -259,7 +259,9 @@ impl Target<'_> {
             db,
             body,
             isolated,
-        })
+        };
+        let body = structured_encryption::without_payloads(&call)?;
+        (self.command.run)(&Call { body: &body, ..call })
     }
 
     /// Runs a write outside of transactions while transactions are open, or returns

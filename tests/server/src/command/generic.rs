@@ -1,5 +1,6 @@
 //! The generic command fields, the transaction fields, and their checks.
 
+use super::structured_encryption::accepts_information;
 use super::table::Command;
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
@@ -50,7 +51,10 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
         return Ok(());
     };
     for field in body.keys().skip(1) {
-        if !GENERIC_FIELDS.contains(&field.as_str()) && !known.contains(&field.as_str()) {
+        let is_known = GENERIC_FIELDS.contains(&field.as_str())
+            || known.contains(&field.as_str())
+            || (field == "encryptionInformation" && accepts_information(command.name));
+        if !is_known {
             if features::is_option(command.name, field) {
                 return Err(Error::not_served(format!(
                     "{field} of the command {}",

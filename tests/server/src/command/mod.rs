@@ -33,6 +33,7 @@ pub(crate) mod sasl;
 pub(crate) mod search_index;
 pub(crate) mod sharding;
 pub(crate) mod stats;
+mod structured_encryption;
 pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod table_admin;

@@ -26,6 +26,7 @@ pub(super) fn check_options(command: &Command, version: Version, body: &Document
             "Failed to parse: Unrecognized field 'allowDiskUse'.",
         ));
     }
+    super::structured_encryption::check_version(command.name, version, body)?;
     match body.get("comment") {
         None => Ok(()),
         Some(comment) => check_comment(command, version, comment),

@@ -4,8 +4,8 @@
 use super::Call;
 use crate::auth::privileges::{self, Request, Rights};
 use crate::auth::roles::RoleName;
-use crate::auth::scram::{ClientFirst, Conversation, Hash};
-use crate::auth::{EXTERNAL, Session, UserName};
+use crate::auth::scram::{self, ClientFirst, Hash};
+use crate::auth::{Conversation, EXTERNAL, Session, UserName, aws, oidc};
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
 use crate::value::truthy;
@@ -63,12 +63,21 @@ pub(super) fn rights(deployment: &Deployment, client: &Client) -> Rights {
 }
 
 /// Fails with 13 Unauthorized if the command requires authentication and the connection is not
-/// authenticated.
+/// authenticated, and with 391 ReauthenticationRequired if its access token is no longer valid.
 pub(super) fn check_user(deployment: &Deployment, client: &Client, command: &str) -> Result<()> {
-    if !deployment.users.required
-        || UNAUTHENTICATED_COMMANDS.contains(&command)
-        || lock(&client.session).user.is_some()
+    if !deployment.users.required || UNAUTHENTICATED_COMMANDS.contains(&command) {
+        return Ok(());
+    }
+    let session = lock(&client.session);
+    if let Some(token) = &session.token
+        && deployment.users.user_of_token(token).is_none()
     {
+        return Err(Error::new(
+            code::REAUTHENTICATION_REQUIRED,
+            "Reauthentication required: the access token has expired",
+        ));
+    }
+    if session.user.is_some() {
         return Ok(());
     }
     Err(Error::new(
@@ -81,10 +90,10 @@ fn failed() -> Error {
     Error::new(code::AUTHENTICATION_FAILED, "Authentication failed.")
 }
 
-fn binary(text: &str) -> Binary {
+fn binary(bytes: impl AsRef<[u8]>) -> Binary {
     Binary {
         subtype: BinarySubtype::Generic,
-        bytes: text.as_bytes().to_vec(),
+        bytes: bytes.as_ref().to_vec(),
     }
 }
 
@@ -123,7 +132,13 @@ impl Authentication<'_> {
         if mechanism == "PLAIN" {
             return self.plain(id, &payload);
         }
-        let hash = Hash::of_mechanism(mechanism).filter(|_| self.is_enabled(mechanism));
+        let is_enabled = self.is_enabled(mechanism);
+        match mechanism {
+            "MONGODB-OIDC" if is_enabled => return self.oidc(id, &payload),
+            "MONGODB-AWS" if is_enabled => return self.aws(id, &payload),
+            _ => {}
+        }
+        let hash = Hash::of_mechanism(mechanism).filter(|_| is_enabled);
         let hash = hash.ok_or_else(|| {
             Error::new(
                 code::MECHANISM_UNAVAILABLE,
@@ -138,9 +153,41 @@ impl Authentication<'_> {
             && body
                 .get_document("options")
                 .is_ok_and(|options| options.get("skipEmptyExchange").is_some_and(truthy));
-        let (conversation, message) = Conversation::start(id, name, (hash, credentials), &first, skip);
-        self.session.conversation = Some(conversation);
-        Ok(doc! { "conversationId": id, "done": false, "payload": binary(&message) })
+        let (conversation, message) = scram::Conversation::start(id, name, (hash, credentials), &first, skip);
+        self.session.conversation = Some(Conversation::Scram(conversation));
+        Ok(doc! { "conversationId": id, "done": false, "payload": binary(message) })
+    }
+
+    /// An access token, or the question for the identity provider.
+    fn oidc(mut self, id: i32, payload: &[u8]) -> Result<Document> {
+        if self.db != EXTERNAL {
+            return Err(failed());
+        }
+        match oidc::First::parse(payload).ok_or_else(failed)? {
+            oidc::First::Token(token) => self.token(id, token),
+            oidc::First::Principal(user) => {
+                let providers = &self.deployment.users.settings.oidc_providers;
+                let described = oidc::describe(providers, user.as_deref()).ok_or_else(failed)?;
+                let described = described.to_vec().map_err(|_| failed())?;
+                self.session.conversation = Some(Conversation::Oidc { id });
+                Ok(doc! { "conversationId": id, "done": false, "payload": binary(described) })
+            }
+        }
+    }
+
+    fn token(mut self, id: i32, token: String) -> Result<Document> {
+        let user = self.deployment.users.user_of_token(&token).ok_or_else(failed)?;
+        self.session.user = Some(UserName::new(EXTERNAL, &user));
+        self.session.token = Some(token);
+        Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
+    }
+
+    fn aws(mut self, id: i32, payload: &[u8]) -> Result<Document> {
+        let host = self.deployment.users.settings.aws_sts_host.as_deref();
+        let started = aws::Conversation::start(payload, host.unwrap_or("sts.amazonaws.com"));
+        let (state, message) = started.filter(|_| self.db == EXTERNAL).ok_or_else(failed)?;
+        self.session.conversation = Some(Conversation::Aws { id, state });
+        Ok(doc! { "conversationId": id, "done": false, "payload": binary(message) })
     }
 
     fn is_enabled(&self, mechanism: &str) -> bool {
@@ -160,6 +207,7 @@ impl Authentication<'_> {
                     && self.deployment.users.is_plain(name, password) =>
             {
                 self.session.user = Some(UserName::new(EXTERNAL, name));
+                self.session.token = None;
                 Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
             }
             _ => Err(failed()),
@@ -169,16 +217,35 @@ impl Authentication<'_> {
     fn step(mut self, body: &Document, id: i64) -> Result<Document> {
         let conversation = self.session.conversation.take();
         let conversation = conversation
-            .filter(|conversation| i64::from(conversation.id) == id)
+            .filter(|conversation| i64::from(conversation.id()) == id)
             .ok_or_else(|| Error::new(code::PROTOCOL_ERROR, "No SASL session state found"))?;
-        let user = conversation.user.clone();
-        let (message, next) = conversation.step(&payload(body)?).ok_or_else(failed)?;
+        let payload = payload(body)?;
+        match conversation {
+            Conversation::Scram(conversation) => self.scram(conversation, &payload),
+            Conversation::Oidc { id } => match oidc::First::parse(&payload) {
+                Some(oidc::First::Token(token)) => self.token(id, token),
+                _ => Err(failed()),
+            },
+            Conversation::Aws { id, state } => {
+                let users = &self.deployment.users.settings.aws;
+                let user = state.finish(&payload, users).ok_or_else(failed)?;
+                self.session.user = Some(UserName::new(EXTERNAL, &user.access_key_id));
+                self.session.token = None;
+                Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
+            }
+        }
+    }
+
+    fn scram(mut self, conversation: scram::Conversation, payload: &[u8]) -> Result<Document> {
+        let (id, user) = (conversation.id, conversation.user.clone());
+        let (message, next) = conversation.step(payload).ok_or_else(failed)?;
         let done = next.is_none();
         if done {
             self.session.user = Some(user);
+            self.session.token = None;
         }
-        self.session.conversation = next;
-        Ok(doc! { "conversationId": id as i32, "done": done, "payload": binary(&message) })
+        self.session.conversation = next.map(Conversation::Scram);
+        Ok(doc! { "conversationId": id, "done": done, "payload": binary(message) })
     }
 
     fn certificate(mut self, body: &Document) -> Result<Document> {
@@ -201,6 +268,7 @@ impl Authentication<'_> {
             return Err(failed());
         }
         self.session.user = Some(name);
+        self.session.token = None;
         Ok(doc! { "dbname": EXTERNAL, "user": subject })
     }
 }

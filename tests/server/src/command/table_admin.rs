@@ -2,7 +2,10 @@
 //! test commands.
 
 use super::table::{Access, COMMAND, Command, Process};
-use super::{admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, system, users};
+use super::{
+    admin, bulk_write, current_op, map_reduce, sasl, search_index, sharding, stats, structured_encryption,
+    system, users,
+};
 
 /// Accepts any field: the command ignores them, or validates them itself.
 const ANY_FIELDS: Option<&[&str]> = None;
@@ -102,6 +105,22 @@ pub(crate) const COMMANDS: &[Command] = &[
         access: Access::Write,
         since: (7, 0),
         run: search_index::drop,
+        ..COMMAND
+    },
+    Command {
+        name: "compactStructuredEncryptionData",
+        fields: Some(&["compactionTokens", "encryptionInformation", "anchorPaddingFactor"]),
+        access: Access::Write,
+        since: (7, 0),
+        run: structured_encryption::compact,
+        ..COMMAND
+    },
+    Command {
+        name: "cleanupStructuredEncryptionData",
+        fields: Some(&["cleanupTokens"]),
+        access: Access::Write,
+        since: (7, 1),
+        run: structured_encryption::cleanup,
         ..COMMAND
     },
     Command {

@@ -7,6 +7,7 @@ use super::insert::{Batch, check_batch_size};
 use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
 use crate::aggregate::Pipeline;
+use crate::encryption::{has_information, without_removed_tags};
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
@@ -262,6 +263,11 @@ impl Write<'_> {
         if self.update.is_replacement() {
             check_replacement(self.call.deployment.version, &new)?;
         }
+        let new = if has_information(self.call.body) {
+            without_removed_tags(&old, new)?
+        } else {
+            new
+        };
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }

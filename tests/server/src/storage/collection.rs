@@ -344,6 +344,7 @@ impl Collection {
     }
 
     fn validate(&self, document: &Document, old: Option<&Document>) -> Result<()> {
+        super::encrypted::check_document(&self.options, document)?;
         let Some(validator) = &self.validator else {
             return Ok(());
         };

@@ -3,6 +3,7 @@
 pub(crate) mod catalog;
 pub(crate) mod change;
 pub(crate) mod collection;
+mod encrypted;
 pub(crate) mod index;
 pub(crate) mod index_relation;
 pub(crate) mod index_spec;
@@ -13,6 +14,7 @@ pub(crate) mod ttl;
 
 pub(crate) use catalog::Catalog;
 pub(crate) use collection::Collection;
+pub(crate) use encrypted::encrypted_paths;
 pub(crate) use namespace::Namespace;
 
 /// Identifies a record within its collection. IDs increase in insertion order.

@@ -8,6 +8,7 @@ mod commands;
 mod compression;
 mod cursors;
 mod deployments;
+mod encryption;
 mod explain;
 mod features;
 mod queries;

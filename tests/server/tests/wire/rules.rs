@@ -302,6 +302,8 @@ async fn a_session_has_one_command_at_a_time() {
     };
     let find = |session: &Document| on("db", doc! {"find": "c", "lsid": session});
     let mut blocked = 0;
+    // Open until the end, so that the number of open connections changes by that of each case only.
+    let mut kept = Vec::new();
     for (close, then, expected) in [
         // A different command while the first one is running.
         (false, "find", vec![ViolationKind::SessionInUse]),
@@ -322,6 +324,8 @@ async fn a_session_has_one_command_at_a_time() {
         if close {
             drop(first);
             server.wait_for_open_connections(open - 1).await;
+        } else {
+            kept.push(first);
         }
         let reply = match then {
             "find" => setup.run(find(&session)).await,

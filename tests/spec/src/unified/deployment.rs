@@ -20,6 +20,9 @@ use super::{
     version::Version,
 };
 
+/// The access token of `MONGODB-OIDC` that deployments with authentication accept.
+pub(crate) const OIDC_TOKEN: &str = "token-of-the-specification-tests";
+
 /// The maximum number of idle deployments.
 const MAX_IDLE: usize = 12;
 
@@ -118,7 +121,7 @@ impl Deployment {
             builder = builder.parameter(name, value.clone());
         }
         if auth {
-            builder = builder.auth("spec", "tests");
+            builder = builder.auth("spec", "tests").oidc_token(OIDC_TOKEN, "spec");
         }
         let builder = match target.topology {
             Topology::Single => builder.standalone(),

@@ -4,26 +4,10 @@
 //! or argument that is neither listed here nor implemented by the runner is a failure.
 
 use marula_driver::{Error, ErrorKind};
-use marula_driver_tests::query_analysis::NOT_ANALYZED;
-
-/// The server's part of Queryable Encryption, in the test server.
-pub(crate) const QUERYABLE: &str = "Queryable Encryption in the test server";
-/// The `$$placeholder` in `authMechanismProperties`.
-pub(crate) const OIDC: &str = "MONGODB-OIDC";
-
-/// Whether the test server, or the stand-in for mongocryptd, rejected a command because of Queryable Encryption.
-pub(crate) fn is_queryable(failure: &str) -> bool {
-    let is_of_server = ["encryptionInformation", "StructuredEncryptionData"]
-        .iter()
-        .any(|part| failure.contains(part));
-    failure.contains(NOT_ANALYZED) || (is_of_server && failure.contains("NotImplemented"))
-}
 
 /// Returns whether an authentication mechanism is not supported.
 pub(crate) fn mechanism(name: &str) -> bool {
-    ["MONGODB-OIDC", "MONGODB-AWS", "GSSAPI"]
-        .iter()
-        .any(|unsupported| unsupported.eq_ignore_ascii_case(name))
+    name.eq_ignore_ascii_case("GSSAPI")
 }
 
 /// The reason why an operation is omitted deliberately.

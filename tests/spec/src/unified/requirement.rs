@@ -309,7 +309,7 @@ mod tests {
             Err(Stop::Skipped(_))
         ));
         assert!(matches!(
-            satisfies(&[doc! { "authMechanism": "MONGODB-OIDC" }]),
+            satisfies(&[doc! { "authMechanism": "GSSAPI" }]),
             Err(Stop::Pending(_))
         ));
         assert!(matches!(

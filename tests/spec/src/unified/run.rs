@@ -19,7 +19,7 @@ use super::{
     entity::{Entities, Entity, create},
     event,
     file::{Test, TestFile},
-    message, missing, operation, span,
+    message, operation, span,
     stop::{Step, Stop, failed},
 };
 
@@ -81,10 +81,6 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
         Ok(Err(panic)) => failed(format!("panicked: {}", panic_text(panic.as_ref()))),
         Err(_) => failed(format!("did not end within {LIMIT:?}")),
     };
-    let result = result.map_err(|stop| match stop {
-        Stop::Failed(why) if missing::is_queryable(&why) => Stop::Pending(missing::QUERYABLE.to_owned()),
-        other => other,
-    });
     // A failed test may have left the deployment in any state.
     let reusable = clean_up(&run).await.is_ok() && !matches!(result, Err(Stop::Failed(_)));
     (result, reusable)

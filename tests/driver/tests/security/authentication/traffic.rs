@@ -137,19 +137,12 @@ async fn authentication_commands_have_the_api_version() {
 }
 
 #[tokio::test]
-async fn unsupported_mechanisms_are_rejected_by_name() {
-    for (uri, name) in [
-        ("mongodb://u@h/?authMechanism=GSSAPI", "GSSAPI"),
-        ("mongodb://h/?authMechanism=MONGODB-AWS", "MONGODB-AWS"),
-        (
-            "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s",
-            "MONGODB-OIDC",
-        ),
-    ] {
-        let error = Client::connect(uri).await.unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
-        assert!(error.to_string().contains(name), "{error}");
-    }
+async fn an_unsupported_mechanism_is_rejected_by_name() {
+    let error = Client::connect("mongodb://u@h/?authMechanism=GSSAPI")
+        .await
+        .unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+    assert!(error.to_string().contains("GSSAPI"), "{error}");
 }
 
 async fn fail_once(server: &TestServer, command: &str, effect: marula_driver::bson::Document) {

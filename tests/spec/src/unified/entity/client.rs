@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use marula_driver::{
     Client,
     bson::{Bson, Document},
-    options::{ClientOptions, ServerApi, ServerApiVersion},
+    options::{ClientOptions, OidcCallback, OidcCredential, ServerApi, ServerApiVersion},
 };
 use marula_driver_tests::SpanRecorder;
 
 use super::encryption::{AutomaticEncryption, encrypted_client};
 use crate::unified::{
-    deployment::Topology,
+    deployment::{OIDC_TOKEN, Topology},
     event::{EventLog, Filter},
     matcher::show,
     message::Collector,
@@ -23,6 +23,10 @@ use crate::unified::{
 
 /// The minimum of `heartbeatFrequencyMS`.
 const MIN_HEARTBEAT_FREQUENCY: Duration = Duration::from_millis(500);
+
+/// Why the tests of `MONGODB-OIDC` do not run behind load balancers.
+const OIDC_FAIL_POINTS: &str =
+    "the file sets fail points on one mongos, and its client uses the load balancer in front of two";
 
 /// A client with its recorded events and log messages.
 #[derive(Debug)]
@@ -41,6 +45,9 @@ pub(crate) struct ClientEntity {
 pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntity> {
     let uri = base_uri(run, entity)?;
     let overrides = entity.get_document("uriOptions").cloned().unwrap_or_default();
+    if run.topology == Topology::LoadBalanced && overrides.values().any(is_placeholder) {
+        return Err(Stop::Skipped(OIDC_FAIL_POINTS.to_owned()));
+    }
     let mut options = parse(&uri, &overrides)?;
     let sets_heartbeat = |name: &String| name.eq_ignore_ascii_case("heartbeatFrequencyMS");
     if run.expects_failures && !overrides.keys().any(sets_heartbeat) {
@@ -145,6 +152,13 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
             .unwrap_or_default()
             .eq_ignore_ascii_case(name)
     };
+    let uses_oidc = overrides.values().any(is_placeholder);
+    let anonymous;
+    if uses_oidc && let Some((scheme, rest)) = address.split_once("://") {
+        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        anonymous = format!("{scheme}://{host}");
+        address = &anonymous;
+    }
     let direct = overrides
         .iter()
         .any(|(name, value)| name.eq_ignore_ascii_case("directConnection") && *value == Bson::Boolean(true));
@@ -163,7 +177,7 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
         first_host = format!("{first}{tail}");
         address = &first_host;
     }
-    for (name, value) in overrides {
+    for (name, value) in overrides.iter().filter(|(_, value)| !is_placeholder(value)) {
         if let Bson::Array(elements) = value {
             for element in elements {
                 options.push(format!("{name}={}", text(name, element)?));
@@ -181,7 +195,17 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
         "/"
     };
     let whole = format!("{address}{slash}?{}", options.join("&"));
-    let parsed = ClientOptions::parse(&whole).map_err(|e| format!("uriOptions: {e}"))?;
+    let mut parsed = ClientOptions::parse(&whole).map_err(|e| format!("uriOptions: {e}"))?;
+    if uses_oidc {
+        let credential = parsed.credential.take().unwrap_or_default();
+        parsed.credential = Some(credential.with_oidc_callback(OidcCallback::new(|_| async {
+            // The file is that of a deployment outside this process.
+            Ok(OidcCredential::new(match std::env::var("OIDC_TOKEN_FILE") {
+                Ok(path) => std::fs::read_to_string(path)?,
+                Err(_) => OIDC_TOKEN.to_owned(),
+            }))
+        })));
+    }
     for name in overrides.keys() {
         let unknown = format!("unknown option {name} ");
         if parsed
@@ -198,6 +222,11 @@ fn parse(uri: &str, overrides: &Document) -> Step<ClientOptions> {
     Ok(parsed)
 }
 
+/// Whether the value stands for properties that depend on the environment: those of `MONGODB-OIDC`.
+fn is_placeholder(value: &Bson) -> bool {
+    matches!(value, Bson::Document(properties) if properties.contains_key("$$placeholder"))
+}
+
 fn text(name: &str, value: &Bson) -> Step<String> {
     Ok(match value {
         Bson::String(text) => escaped(text),
@@ -205,9 +234,6 @@ fn text(name: &str, value: &Bson) -> Step<String> {
         Bson::Int32(number) => number.to_string(),
         Bson::Int64(number) => number.to_string(),
         Bson::Double(number) => number.to_string(),
-        Bson::Document(properties) if properties.contains_key("$$placeholder") => {
-            return Err(Stop::Pending(missing::OIDC.to_owned()));
-        }
         Bson::Document(properties) => {
             let parts: Step<Vec<String>> = properties
                 .iter()
@@ -258,6 +284,17 @@ mod tests {
         assert_eq!(options.hosts.len(), 1);
         assert_eq!(options.replica_set, None);
         let options = parse("mongodb://a,b", &doc! { "directConnection": true }).expect("options");
+        assert_eq!(options.hosts.len(), 1);
+    }
+
+    #[test]
+    fn a_client_of_oidc_has_a_callback_and_no_password() {
+        let overrides =
+            doc! { "authMechanism": "MONGODB-OIDC", "authMechanismProperties": { "$$placeholder": 1 } };
+        let options = parse("mongodb://spec:tests@a:1/?retryWrites=true", &overrides).expect("options");
+        let credential = options.credential.expect("a credential");
+        assert!(!credential.has_password() && credential.username.is_none());
+        assert!(credential.mechanism_properties.is_empty());
         assert_eq!(options.hosts.len(), 1);
     }
 

@@ -1,8 +1,10 @@
-//! [`AwsCredentials`] and where the application obtains them.
+//! [`AwsCredentials`], and the function of the application that returns them.
 
+#[cfg(feature = "aws-auth")]
+use std::time::SystemTime;
 use std::{error::Error as StdError, fmt, pin::Pin, sync::Arc};
 
-use marula_mongocrypt::Zeroizing;
+use zeroize::Zeroizing;
 
 /// Credentials of AWS. `Debug` prints no secret. The texts are zeroed when they are dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct AwsCredentials {
     pub access_key_id: String,
     pub(crate) secret_access_key: Zeroizing<String>,
     pub(crate) session_token: Option<Zeroizing<String>>,
+    #[cfg(feature = "aws-auth")]
+    pub(crate) expiration: Option<SystemTime>,
 }
 
 impl AwsCredentials {
@@ -21,6 +25,8 @@ impl AwsCredentials {
             access_key_id: access_key_id.into(),
             secret_access_key: Zeroizing::new(secret_access_key.into()),
             session_token: None,
+            #[cfg(feature = "aws-auth")]
+            expiration: None,
         }
     }
 
@@ -28,6 +34,16 @@ impl AwsCredentials {
     #[must_use]
     pub fn with_session_token(mut self, token: impl Into<String>) -> Self {
         self.session_token = Some(Zeroizing::new(token.into()));
+        self
+    }
+
+    /// Sets when the credentials expire. `MONGODB-AWS` uses credentials of an
+    /// [`AwsCredentialProvider`] again while this is more than five minutes away. Default: not set;
+    /// the provider is called for each connection. In-use encryption does not use it.
+    #[cfg(feature = "aws-auth")]
+    #[must_use]
+    pub fn with_expiration(mut self, expiration: SystemTime) -> Self {
+        self.expiration = Some(expiration);
         self
     }
 }
@@ -45,10 +61,12 @@ pub(crate) type ProviderError = Box<dyn StdError + Send + Sync>;
 
 type Providing = Pin<Box<dyn Future<Output = Result<AwsCredentials, ProviderError>> + Send>>;
 
-/// A function of the application that returns AWS credentials when they are needed (`credentialProviders.aws`).
+/// A function of the application that returns AWS credentials when they are needed: for
+/// `MONGODB-AWS` (`AWS_CREDENTIAL_PROVIDER`, feature `aws-auth`), and for key management services of
+/// in-use encryption (`credentialProviders.aws`, feature `encryption`).
 ///
 /// ```
-/// use marula_driver::encryption::{AwsCredentialProvider, AwsCredentials};
+/// use marula_driver::options::{AwsCredentialProvider, AwsCredentials};
 ///
 /// let provider = AwsCredentialProvider::new(|| async {
 ///     let secret = std::env::var("KMS_SECRET")?;
@@ -59,7 +77,8 @@ type Providing = Pin<Box<dyn Future<Output = Result<AwsCredentials, ProviderErro
 pub struct AwsCredentialProvider(Arc<dyn Fn() -> Providing + Send + Sync>);
 
 impl AwsCredentialProvider {
-    /// Obtains credentials with this function. It is called when a request to AWS needs credentials.
+    /// Obtains credentials with this function. It is called when credentials are needed. The future
+    /// is dropped if the time limit of the operation expires.
     pub fn new<F, O>(provide: F) -> Self
     where
         F: Fn() -> O + Send + Sync + 'static,
@@ -72,6 +91,15 @@ impl AwsCredentialProvider {
         (self.0)()
     }
 }
+
+/// Whether both are clones of the same provider.
+impl PartialEq for AwsCredentialProvider {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for AwsCredentialProvider {}
 
 impl fmt::Debug for AwsCredentialProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

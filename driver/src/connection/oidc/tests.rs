@@ -1,0 +1,213 @@
+//! Tests of the cache of access tokens and of its calls, on a paused clock.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::*;
+use crate::{
+    bson::{doc, to_vec},
+    connection::MetadataServices,
+};
+
+fn environment(variables: &'static [(&'static str, &'static str)]) -> LoginEnvironment {
+    LoginEnvironment {
+        variables: Arc::new(move |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        }),
+        services: MetadataServices::default(),
+        #[cfg(feature = "aws-auth")]
+        aws_cache: crate::connection::aws_auth::AwsCache::empty(),
+        #[cfg(feature = "aws-auth")]
+        sts_tls: Default::default(),
+    }
+}
+
+fn idp_info() -> IdpInfo {
+    let payload = doc! { "issuer": "https://idp.example.com" };
+    IdpInfo::parse(&to_vec(&payload).unwrap()).unwrap()
+}
+
+fn tokens(credential: &Credential) -> OidcTokens {
+    OidcTokens::new(credential, environment(&[])).unwrap()
+}
+
+/// A callback that counts its calls, and the tokens of a client with it in the machine flow.
+fn counting() -> (Arc<AtomicUsize>, OidcTokens) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let callback = OidcCallback::new(move |_| {
+        let call = counter.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(OidcCredential::new(format!("token{call}"))) }
+    });
+    let credential = Credential::default().with_oidc_callback(callback);
+    (calls, tokens(&credential))
+}
+
+async fn obtain(tokens: &OidcTokens, request: TokenRequest) -> Token {
+    let deadline = Deadline::after(Some(Duration::from_secs(60)));
+    tokens.obtain(request, deadline).await.unwrap().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_cached_until_it_is_invalidated() {
+    let (calls, tokens) = counting();
+    let first = obtain(&tokens, TokenRequest::Stored).await;
+    assert_eq!((first.text.expose(), first.source), ("token0", TokenSource::New));
+    let again = obtain(&tokens, TokenRequest::Stored).await;
+    assert_eq!(
+        (again.text.expose(), again.source),
+        ("token0", TokenSource::Cache)
+    );
+    // Another token is cached.
+    tokens.invalidate(&Secret::new("other"));
+    assert!(tokens.cached().is_some());
+    let next = obtain(&tokens, TokenRequest::Replace(again)).await;
+    assert_eq!((next.text.expose(), next.source), ("token1", TokenSource::New));
+    // It was replaced by another connection meanwhile.
+    let next = obtain(&tokens, TokenRequest::Replace(first)).await;
+    assert_eq!((next.text.expose(), next.source), ("token1", TokenSource::Cache));
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    assert!(!format!("{tokens:?}").contains("token1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_begin_100_ms_apart_and_one_at_a_time() {
+    let (calls, tokens) = counting();
+    let tokens = Arc::new(tokens);
+    let began = Instant::now();
+    let first = obtain(&tokens, TokenRequest::Stored).await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    let waiting: Vec<_> = (0..5)
+        .map(|_| {
+            let (tokens, first) = (Arc::clone(&tokens), first.clone());
+            tokio::spawn(async move { obtain(&tokens, TokenRequest::Replace(first)).await })
+        })
+        .collect();
+    for task in waiting {
+        assert_eq!(task.await.unwrap().text.expose(), "token1");
+    }
+    assert!(began.elapsed() >= CALL_INTERVAL && began.elapsed() < 2 * CALL_INTERVAL);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_is_dropped_at_its_deadline_and_the_next_call_succeeds() {
+    struct Dropped(Arc<AtomicUsize>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&dropped);
+    let calls = AtomicUsize::new(0);
+    let callback = OidcCallback::new(move |_| {
+        let hangs = calls.fetch_add(1, Ordering::Relaxed) == 0;
+        let guard = Dropped(Arc::clone(&counter));
+        async move {
+            let _guard = guard;
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok(OidcCredential::new("token"))
+        }
+    });
+    let tokens = tokens(&Credential::default().with_oidc_callback(callback));
+    let deadline = Deadline::after(Some(Duration::from_secs(3)));
+    let outcome = tokens.obtain(TokenRequest::Stored, deadline).await;
+    assert_eq!(outcome, Err(Missing::Elapsed));
+    assert_eq!(dropped.load(Ordering::Relaxed), 1);
+    assert_eq!(obtain(&tokens, TokenRequest::Stored).await.text.expose(), "token");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_has_five_minutes_whatever_the_deadline() {
+    let callback = OidcCallback::new(|params| async move {
+        assert_eq!(params.timeout, Duration::from_secs(300));
+        std::future::pending().await
+    });
+    let tokens = tokens(&Credential::default().with_oidc_human_callback(callback));
+    let began = Instant::now();
+    let info = idp_info();
+    let deadline = Deadline::after(Some(Duration::from_secs(1)));
+    assert_eq!(tokens.obtain(TokenRequest::Stored, deadline).await, Ok(None));
+    let Err(Missing::Failed(why)) = tokens.obtain(TokenRequest::Ask(info), deadline).await else {
+        panic!("a token");
+    };
+    assert_eq!(why, SourceError::NoPerson);
+    let seconds = began.elapsed().as_secs();
+    assert!((300..302).contains(&seconds), "{seconds}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_token_is_used_until_its_access_token_is_rejected() {
+    let callback = OidcCallback::new(|params| async move {
+        let issuer = params.idp_info.as_ref().map(|info| info.issuer.clone());
+        let refresh = params.refresh_token().unwrap_or("none").to_owned();
+        let text = format!("{}-{refresh}", issuer.unwrap_or_default());
+        Ok(OidcCredential::new(text).with_refresh_token("refresh"))
+    });
+    let tokens = tokens(&Credential::default().with_oidc_human_callback(callback));
+    let info = idp_info();
+    let first = obtain(&tokens, TokenRequest::Ask(info)).await;
+    assert_eq!(
+        (first.text.expose(), first.source),
+        ("https://idp.example.com-none", TokenSource::New)
+    );
+    let second = obtain(&tokens, TokenRequest::Replace(first)).await;
+    assert_eq!(
+        (second.text.expose(), second.source),
+        ("https://idp.example.com-refresh", TokenSource::Refresh)
+    );
+    let deadline = Deadline::NEVER;
+    let third = tokens.obtain(TokenRequest::Replace(second), deadline).await;
+    assert_eq!(third, Ok(None));
+}
+
+#[tokio::test]
+async fn errors_of_callbacks_and_empty_tokens_are_errors() {
+    let failing = OidcCallback::new(|_| async { Err("no network".into()) });
+    let empty = OidcCallback::new(|_| async { Ok(OidcCredential::new("")) });
+    for (callback, why) in [
+        (failing, "the callback failed: no network"),
+        (empty, "an empty access token"),
+    ] {
+        let tokens = tokens(&Credential::default().with_oidc_callback(callback));
+        let Err(Missing::Failed(error)) = tokens.obtain(TokenRequest::Stored, Deadline::NEVER).await else {
+            panic!("a token");
+        };
+        let error = error.to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn hosts_match_names_and_domains() {
+    let patterns = ["*.mongodb.net", "localhost", "::1", "DB.example.com"].map(str::to_owned);
+    for (host, expected) in [
+        ("a.mongodb.net", true),
+        ("a.b.mongodb.net", true),
+        ("A.MongoDB.net.", true),
+        ("mongodb.net", false),
+        (".mongodb.net", false),
+        ("evilmongodb.net", false),
+        ("a.mongodb.net.evil.com", false),
+        ("localhost", true),
+        ("::1", true),
+        ("127.0.0.1", false),
+        ("db.example.com", true),
+        ("x.db.example.com", false),
+    ] {
+        assert_eq!(is_allowed(host, &patterns), expected, "{host}");
+    }
+    assert!(!is_allowed("localhost", &[]));
+    for host in ["localhost", "127.0.0.1", "::1", "cluster0.abcde.mongodb.net"] {
+        assert!(
+            is_allowed(host, &DEFAULT_ALLOWED_HOSTS.map(str::to_owned)),
+            "{host}"
+        );
+    }
+}

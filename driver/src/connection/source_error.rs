@@ -1,0 +1,90 @@
+//! Why an access token or credentials could not be obtained.
+
+use std::fmt;
+
+/// The cause. Its text contains no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SourceError {
+    /// An environment variable is not set.
+    NoVariable(&'static str),
+    File {
+        path: String,
+        cause: String,
+    },
+    /// The callback or the provider of the application failed.
+    Application {
+        what: &'static str,
+        cause: String,
+    },
+    /// The callback of the human flow did not return in time.
+    NoPerson,
+    EmptyToken,
+    InvalidUrl(String),
+    NoReply {
+        service: &'static str,
+        cause: String,
+    },
+    /// `body` is the beginning of the body.
+    Status {
+        service: &'static str,
+        status: u16,
+        body: String,
+    },
+    NotJson(&'static str),
+    NoField {
+        service: &'static str,
+        field: &'static str,
+    },
+    /// A file or a response has another content.
+    Unexpected {
+        origin: String,
+        expected: &'static str,
+    },
+    /// The last source of AWS credentials.
+    #[cfg(any(feature = "aws-auth", feature = "encryption"))]
+    NoAwsSource(Box<Self>),
+    RuntimeEnds,
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVariable(name) => write!(f, "the environment variable {name} is not set"),
+            Self::File { path, cause } => write!(f, "the token file {path} cannot be read: {cause}"),
+            Self::Application { what, cause } => write!(f, "{what} failed: {cause}"),
+            Self::NoPerson => f.write_str("the callback did not return an access token within 5 minutes"),
+            Self::EmptyToken => f.write_str("the callback returned an empty access token"),
+            Self::InvalidUrl(url) => write!(f, "{url} is not an http:// URL"),
+            Self::NoReply { service, cause } => write!(f, "{service} did not reply: {cause}"),
+            Self::Status {
+                service,
+                status,
+                body,
+            } => write!(f, "{service} replied with status {status}: {body}"),
+            Self::NotJson(service) => write!(f, "the response of {service} is not a JSON document"),
+            Self::NoField { service, field } => {
+                write!(f, "the response of {service} has no field {field}")
+            }
+            Self::Unexpected { origin, expected } => {
+                write!(f, "{origin} contains something else than {expected}")
+            }
+            #[cfg(any(feature = "aws-auth", feature = "encryption"))]
+            Self::NoAwsSource(cause) => write!(
+                f,
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and {cause}"
+            ),
+            Self::RuntimeEnds => f.write_str("the runtime is ending"),
+        }
+    }
+}
+
+/// Reads a file on a thread for blocking tasks.
+pub(super) async fn read_file(path: String) -> Result<String, SourceError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        std::fs::read_to_string(&path).map_err(|error| SourceError::File {
+            cause: error.to_string(),
+            path,
+        })
+    });
+    reading.await.map_err(|_| SourceError::RuntimeEnds)?
+}
