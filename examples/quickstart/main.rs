@@ -6,6 +6,8 @@
 mod books;
 mod model;
 
+use std::time::Duration;
+
 use marula::expr::{avg, count, expr};
 use marula::{Client, Collection, Database, Error, Filter, Shape, prelude::*, schema::Apply};
 use marula_test_server::TestServer;
@@ -45,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&books).await?;
     aggregate(&books).await?;
 
-    client.shutdown().await;
+    client.shutdown().deadline(Duration::from_secs(10)).await;
     println!("\ndone");
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! It listens on port `PORT` of the loopback address (default: 3000) and connects to `MONGODB_URI`.
 //! If `MONGODB_URI` is not set, it starts an in-process server, which does not persist data.
 
-use std::{env, error::Error, net::Ipv4Addr, process::ExitCode};
+use std::{env, error::Error, net::Ipv4Addr, process::ExitCode, time::Duration};
 
 use marula_examples::shop::{Shop, router::serve, sync_indexes};
 use marula_test_server::TestServer;
@@ -47,7 +47,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     print_usage(&format!("http://{}", listener.local_addr()?));
     serve(listener, Shop::new(&db), interrupted()).await?;
 
-    client.shutdown().await;
+    client.shutdown().deadline(Duration::from_secs(10)).await;
     if let Some(server) = server {
         server.stop().await;
     }

@@ -1,6 +1,6 @@
 //! The deployment that an example uses.
 
-use std::{env, error::Error};
+use std::{env, error::Error, time::Duration};
 
 use marula::{Client, Database};
 use marula_test_server::TestServer;
@@ -42,7 +42,7 @@ impl Deployment {
 
     /// Shuts down the client, and stops the in-process replica set.
     pub async fn stop(self) {
-        self.client.shutdown().await;
+        self.client.shutdown().deadline(Duration::from_secs(10)).await;
         if let Some(server) = self.server {
             server.stop().await;
         }

@@ -46,7 +46,7 @@ mod symbol;
 /// |---|---|
 /// | `collection = "name"` | the name of the collection; required |
 /// | `index(…)`, `search_index(…)`, `vector_search_index(…)` | an index, see below; may be repeated |
-/// | `soft_delete = field` | deletes write the time to this field of type `Option<DateTime>`, and the operations of `Collection`, also lookups and unions of this model, find only documents where it is null; see `marula::SoftDelete` |
+/// | `soft_delete = field` | deletes write the time to this field, an `Option` of a date such as `DateTime`, and the operations of `Collection`, also lookups and unions of this model, find only documents where it is null; see `marula::SoftDelete` |
 /// | `validate = path` | a function from `&Self` to `Result<(), E>` that runs before inserts, replacements and saves, or `garde` or `validator`; may be repeated |
 /// | `hooks` | the type implements `marula::Hooks` |
 /// | `schema_version(2, upgrade = path)` | the version of the documents, and the function that upgrades older ones; also `field = "name"`; see `marula::Versioned` |
@@ -186,16 +186,15 @@ mod symbol;
 /// values of the struct. An upsert sets `created_at` by `$setOnInsert`. A replacement stores
 /// `created_at` as the struct has it; a save keeps the stored one. An update that changes a maintained
 /// field itself is sent as it is. A stage of a pipeline that creates a new document, such as
-/// `$replaceWith`, keeps `created_at` and the versions of the stored one unless it sets them. The types are `DateTime` and `Option<DateTime>`; dates of other
-/// crates need `as = DateTime`.
+/// `$replaceWith`, keeps `created_at` and the versions of the stored one unless it sets them. The types are
+/// `DateTime`, `SystemTime`, the times of the crates of marula's features, and `Option` of these.
 ///
 /// With `version`, a replacement or save is performed only if the stored document has the version of
-/// the struct, and stores the next one. Otherwise the call fails with `Error::VersionConflict`: the
-/// document was changed since it was read. Only `save(&mut document)` writes the new version, and the
-/// times, to the struct. Updates by operators increment the version and do not compare it. A write
-/// concern of `w: 0` does not report conflicts reliably. In a bulk write, a conflict of a replacement
-/// is a write that matches no document, visible in the counts, and that of a save is a duplicate key
-/// of `_id`.
+/// the struct, and stores the next one. Otherwise the call, or the write of a bulk write, fails with a
+/// `VersionConflict`: the document was changed or deleted since it was read. Only a document of version 0
+/// is inserted by a save or an upsert. Only `save(&mut document)` writes the new version, and the times, to
+/// the struct. Updates by operators increment the version and do not compare it. A write concern of `w: 0`
+/// does not report conflicts reliably.
 ///
 /// `validate = garde` and `validate = validator` call the derives of these crates (features `garde` and
 /// `validator` of marula). `Error::invalid_fields` then returns the paths of the invalid fields.
@@ -224,7 +223,7 @@ mod symbol;
 /// | `renamed_from = "…"` | the previous name; an equal index with this name is kept |
 /// | `ttl = "30d"` | delete documents this time after the date in the only key |
 /// | `collation(locale = "en", strength = 2)` | the collation for comparing strings |
-/// | `partial(status == Status::Open && total > 0)` | index only documents that match |
+/// | `partial(status == Status::Open && total > 0)` | index only documents that match; null or missing: `partial(deleted_at == None)` |
 /// | `language = "…"` | the language of a text index; default: `english` |
 /// | `language_override = "…"` | the stored field with the language; default: `language` |
 ///

@@ -55,7 +55,7 @@ pub enum SchemaCommand {
     Plan(PlanArguments),
     /// Prints the collections and indexes that are missing or differ; exits with 1 if there are any. Writes nothing.
     Diff(PlanArguments),
-    /// Exits with 1 if a collection or an index is missing or differs. Writes nothing.
+    /// Exits with 1 if a collection or an index is missing or differs. Prints nothing, unlike `diff`. Writes nothing.
     Verify,
     /// Creates missing collections and indexes, and changes others as far as the options permit.
     Apply(ApplyArguments),

@@ -277,6 +277,9 @@ impl Client {
     /// [`driver::Client::shutdown`](driver::Client::shutdown). Await the action for what had not
     /// ended. Operations that begin later fail with [`Error::Driver`](crate::Error::Driver).
     ///
+    /// With a [`deadline`](driver::action::Shutdown::deadline) the operations, cursors and transactions in
+    /// progress may continue until then. Default: none, they fail at once.
+    ///
     /// ```no_run
     /// # async fn run(client: marula::Client) {
     /// let rest = client.shutdown().deadline(std::time::Duration::from_secs(10)).await;
@@ -335,6 +338,19 @@ impl Database {
         &self.inner
     }
 
+    /// The client of the database.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let other = db.client().database("archive");
+    /// assert_eq!(other.name(), "archive");
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn client(&self) -> Client {
+        Client::new(self.inner.client().clone())
+    }
+
     /// The name of the database.
     ///
     /// ```
@@ -387,5 +403,24 @@ impl Database {
     /// ```
     pub fn schema(&self) -> Schema {
         Schema::new(self.inner.clone())
+    }
+}
+
+impl<D> Collection<D> {
+    /// The database of the collection, and with it the client: a handler that has only a collection starts a
+    /// transaction with it.
+    ///
+    /// ```
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let client = orders.database().client();
+    /// client
+    ///     .transaction()
+    ///     .run(async |tx| orders.update_by_id(1, |o| o.total().inc(5)).session(tx).await)
+    ///     .await?;
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn database(&self) -> Database {
+        Database::new(self.raw().database().clone())
     }
 }

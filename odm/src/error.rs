@@ -32,7 +32,7 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 /// The error of an ODM call. Cheap to clone.
 ///
 /// `Display` prints what is wrong and where. It does not repeat the text of
-/// [`source`](std::error::Error::source).
+/// [`source`](std::error::Error::source). The alternate form `{error:#}` prints the causes, too: log this one.
 ///
 /// ```no_run
 /// # use marula::{Document, Error};
@@ -89,9 +89,9 @@ pub enum Error {
         /// Why the id is missing, and what to do.
         reason: &'static str,
     },
-    /// The stored document has another version than the struct that replaces it: it was changed since
-    /// it was read; see [`Collection::replace`](crate::Collection::replace). Read it again, and repeat
-    /// the change.
+    /// The stored document has another version than the struct that replaces it, or does not exist: it was
+    /// changed or deleted since it was read; see [`Collection::replace`](crate::Collection::replace). Read it
+    /// again, and repeat the change.
     VersionConflict {
         /// `database.collection`.
         collection: String,
@@ -166,7 +166,7 @@ pub enum Error {
         /// Why the value has no BSON form.
         source: ValueError,
     },
-    /// A filter that the server would reject, or a filter without conditions in a write. Nothing
+    /// A filter that is known to be invalid, or a filter without conditions in a write. Nothing
     /// was sent.
     InvalidFilter {
         /// The dotted path that is invalid; empty for the filter as a whole.
@@ -174,7 +174,7 @@ pub enum Error {
         /// Why it is invalid, and what to do.
         reason: String,
     },
-    /// An update that the server would reject, or that would change other values than those it
+    /// An update that is known to be invalid, or that would change other values than those it
     /// names. Nothing was sent.
     InvalidUpdate {
         /// The dotted path that is invalid; empty for the update as a whole.
@@ -191,7 +191,7 @@ pub enum Error {
         reason: String,
     },
     /// An invalid argument: a page size of 0, a keyset page sorted by a field that a document does
-    /// not have, or a `distinct` of an enum variant inside an array.
+    /// not have, or a `distinct` of an array or of an enum variant inside an array.
     InvalidArgument {
         /// Which argument is invalid, and why.
         reason: String,
@@ -314,6 +314,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return with_sources(f, self);
+        }
         match self {
             Error::Driver(e) => e.fmt(f),
             Error::Duplicate { index, key, source } => {
@@ -336,20 +339,26 @@ impl fmt::Display for Error {
                 path,
                 source,
             } => {
-                write!(
-                    f,
-                    "document {} of {collection} cannot be read at {}: ",
-                    Id(id.as_deref(), "unknown"),
-                    Location(path, "its top level")
-                )?;
-                f.write_str(source.message())
+                match id {
+                    Some(id) => write!(f, "document {} of {collection}", Id(Some(id), ""))?,
+                    None => write!(f, "a document or a value of {collection}")?,
+                }
+                let path = Location(path, "its top level");
+                write!(f, " cannot be read at {path}: {}", source.message())?;
+                match source.type_found() {
+                    Some(found) => write!(f, ", found {found}"),
+                    None => Ok(()),
+                }
             }
             Error::MissingId { collection, reason } => {
                 write!(f, "an id is missing in a call on {collection}: {reason}")
             }
             Error::VersionConflict { collection, id } => {
                 let id = Id(id.as_deref(), "with the id of the struct");
-                write!(f, "document {id} of {collection} was changed since it was read")
+                write!(
+                    f,
+                    "document {id} of {collection} was changed or deleted since it was read"
+                )
             }
             Error::NewerSchema {
                 model,
@@ -361,7 +370,7 @@ impl fmt::Display for Error {
                 f,
                 "document {} of {collection} has the schema version {stored}, and the model `{model}` supports versions up to \
                  {supported}; deploy a release of the application whose model has version {stored}",
-                Id(id.as_deref(), "unknown")
+                Id(id.as_deref(), "with an unknown id")
             ),
             Error::Upgrade {
                 model,
@@ -372,7 +381,7 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "document {} of {collection} cannot be upgraded from version {from} by the model `{model}`",
-                Id(id.as_deref(), "unknown")
+                Id(id.as_deref(), "with an unknown id")
             ),
             Error::Validation { model, .. } => write!(f, "the document of {model} is invalid"),
             Error::Hook { model, hook, .. } => write!(f, "the hook {hook} of {model} failed"),
@@ -467,15 +476,21 @@ impl fmt::Display for Id<'_> {
     }
 }
 
-/// A path in backticks, or a phrase if the path is empty.
+/// A path in backticks, shortened in the middle, or a phrase if the path is empty.
 struct Location<'a>(&'a str, &'static str);
 
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            f.write_str(self.1)
-        } else {
-            write!(f, "`{}`", self.0)
+            return f.write_str(self.1);
         }
+        // A path that is too deep has hundreds of names.
+        let count = self.0.chars().count();
+        if count <= 200 {
+            return write!(f, "`{}`", self.0);
+        }
+        let start = self.0.chars().take(80);
+        let end = self.0.chars().skip(count - 80);
+        write!(f, "`{}…{}`", start.collect::<String>(), end.collect::<String>())
     }
 }

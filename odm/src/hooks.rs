@@ -10,6 +10,40 @@ use crate::model::Model;
 /// [`with_deleted`](crate::Collection::with_deleted) and
 /// [`only_deleted`](crate::Collection::only_deleted). The same applies to pipelines that join the
 /// collection; see [`Pipeline::with_deleted`](crate::Pipeline::with_deleted).
+///
+/// The document is still stored, which these do not hide:
+///
+/// - A unique index contains its key: an insert of the same key is [`Error::Duplicate`](crate::Error::Duplicate).
+///   If a key can be used again after the deletion, index live documents only:
+///   `index(slug, unique, partial(deleted_at == None))`. `_id` is always unique.
+/// - [`estimated_count`](crate::Collection::estimated_count) counts it; [`count`](crate::Collection::count)
+///   does not.
+/// - A save or an upsert of its id does not find it and is a duplicate of `_id`. Restore the document, or
+///   [delete it permanently](crate::Collection::delete_permanently), first.
+///
+/// ```
+/// # use marula_guide::*;
+/// #[derive(Serialize, Deserialize, Document)]
+/// #[document(
+///     collection = "pages",
+///     soft_delete = deleted_at,
+///     index(slug, unique, partial(deleted_at == None)),
+/// )]
+/// struct Page {
+///     _id: i64,
+///     slug: String,
+///     deleted_at: Option<DateTime>,
+/// }
+/// # run(async |Shop { server, client, db, orders, customers }| {
+/// # let page = |id| Page { _id: id, slug: "home".into(), deleted_at: None };
+/// db.schema().register::<Page>().sync(marula::schema::SyncMode::Additive).await?;
+/// let pages = db.collection::<Page>();
+/// pages.insert_one(&page(1)).await?;
+/// assert!(matches!(pages.insert_one(&page(2)).await, Err(Error::Duplicate { .. })));
+/// pages.delete_by_id(1).await?;
+/// pages.insert_one(&page(2)).await?;
+/// # Ok(()) });
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no soft deletion",
     label = "add `#[document(soft_delete = field)]` with a field of type `Option<DateTime>` to use this method"

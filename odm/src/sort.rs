@@ -263,7 +263,8 @@ impl<K: ErasedKey> SortNames<K> {
     }
 
     /// Parses a comma-separated list of names, such as `-created,number`. A `-` before a name means
-    /// descending. An empty string gives no keys.
+    /// descending. An empty string gives no keys. A name that was listed before is left out: the documents
+    /// are already ordered by its key.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -282,12 +283,20 @@ impl<K: ErasedKey> SortNames<K> {
     /// [`Error::UnknownSort`] for the first name that is not allowed.
     pub fn parse(&self, list: &str) -> Result<Vec<K>> {
         let names = list.split(',').map(str::trim).filter(|_| !list.trim().is_empty());
-        names
-            .map(|name| match name.strip_prefix('-') {
-                Some(name) => self.by(name, Direction::Descending),
-                None => self.by(name, Direction::Ascending),
-            })
-            .collect()
+        let mut listed = Vec::new();
+        let mut keys = Vec::new();
+        for name in names {
+            let (name, direction) = match name.strip_prefix('-') {
+                Some(name) => (name, Direction::Descending),
+                None => (name, Direction::Ascending),
+            };
+            let key = self.by(name, direction)?;
+            if !listed.contains(&name) {
+                listed.push(name);
+                keys.push(key);
+            }
+        }
+        Ok(keys)
     }
 }
 

@@ -31,7 +31,8 @@ use crate::path::field::Opaque;
 /// literal, whose type the compiler infers.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be used for a field of type `{T}`",
-    label = "expected a value convertible to `{T}`"
+    label = "expected a value convertible to `{T}`",
+    note = "an element of an array field is compared by `.contains(value)` or `.any().eq(value)`; `None` is a value for an `Option` only"
 )]
 pub trait IntoValue<T> {
     /// The value as BSON.
@@ -191,11 +192,13 @@ pub(crate) fn decimal(integer: impl std::fmt::Display) -> Result<Bson, ValueErro
 
 macro_rules! strings {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
+        #[diagnostic::do_not_recommend]
         impl<$($generics)*> IntoValue<String> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 Ok(Bson::String(self.into()))
             }
         }
+        #[diagnostic::do_not_recommend]
         impl<$($generics)*> IntoValue<Option<String>> for $t {
             fn into_value(self) -> Result<Bson, ValueError> {
                 Ok(Bson::String(self.into()))

@@ -246,6 +246,30 @@ impl DecodeError {
         &self.inner.message
     }
 
+    /// The type found instead of the expected one, if a type was: that of BSON, such as `Int32`, or, if the
+    /// element is not known, that of the serde data model, such as `an integer`.
+    ///
+    /// ```
+    /// use marula_driver::bson::{doc, from_slice, to_vec};
+    ///
+    /// #[derive(Debug, serde::Deserialize)]
+    /// struct Item {
+    ///     #[allow(dead_code)]
+    ///     left: i32,
+    /// }
+    /// let bytes = to_vec(&doc! { "left": "two" }).unwrap();
+    /// let error = from_slice::<Item>(&bytes).unwrap_err();
+    /// assert_eq!((error.path(), error.type_found()), ("left", Some("String")));
+    /// ```
+    #[must_use]
+    pub fn type_found(&self) -> Option<&'static str> {
+        match self.inner.found? {
+            Found::Serde(name) | Found::Buffered(name) => Some(name),
+            Found::Element(kind) => Some(kind_name(kind)),
+            Found::Unnamed => None,
+        }
+    }
+
     /// Offset in the input of the first byte of the element's value, if known.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
@@ -257,10 +281,8 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_path(f, self.path())?;
         f.write_str(self.message())?;
-        match self.inner.found {
-            Some(Found::Serde(name) | Found::Buffered(name)) => write!(f, ", found {name}")?,
-            Some(Found::Element(kind)) => write!(f, ", found {}", kind_name(kind))?,
-            Some(Found::Unnamed) | None => {}
+        if let Some(found) = self.type_found() {
+            write!(f, ", found {found}")?;
         }
         match self.inner.offset {
             Some(offset) => write!(f, " at byte {offset}"),

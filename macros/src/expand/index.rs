@@ -110,6 +110,10 @@ fn filter(partial: &Partial) -> TokenStream {
             };
             quote!(__m::FilterOps::#method(#path, #value))
         }
+        Partial::Null { path } => {
+            let path = accessors(path);
+            quote!(__m::FilterOps::is_null(#path))
+        }
         Partial::Exists { path, method } => {
             let path = accessors(path);
             quote!(__m::FilterOps::#method(#path))

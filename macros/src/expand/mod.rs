@@ -61,6 +61,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             let plain = values::plain(ident, &json_schema::names(names));
             quote! {
                 #plain
+                impl __m::KeysetKey for #ident {}
                 impl __m::SearchField<__m::Strings> for #ident {}
                 impl __m::SearchField<__m::Filters> for #ident {}
             }

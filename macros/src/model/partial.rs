@@ -17,6 +17,10 @@ pub(crate) enum Partial {
         comparison: Comparison,
         value: Expr,
     },
+    /// `field == None`: null or missing.
+    Null {
+        path: FieldPath,
+    },
     Exists {
         path: FieldPath,
         method: Ident,
@@ -71,6 +75,13 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -
                     }
                 };
                 let path = path(&e.left, fields, owner, sink)?;
+                if is_name(&e.right, "null") {
+                    sink.on(&e.right, "null is written as `None`: `field == None`");
+                    return None;
+                }
+                if matches!(comparison, Comparison::Eq) && is_name(&e.right, "None") {
+                    return Some(Partial::Null { path });
+                }
                 Some(Partial::Compare {
                     path,
                     comparison,
@@ -108,6 +119,11 @@ pub(super) fn resolve(expr: &Expr, fields: &[Field], owner: &str, sink: &Sink) -
             None
         }
     }
+}
+
+/// Whether an expression is a single name.
+fn is_name(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Path(e) if e.path.is_ident(name))
 }
 
 /// The field of an expression. `None` after an error.

@@ -1,7 +1,8 @@
 //! [`Collection::bulk`]: several writes on one collection, in as few commands as possible.
 
 use crate::collection::action::{Session, awaitable, forward_options};
-use crate::collection::bulk_versions::{Built, Effect, Replaced, Runs, runs_of};
+use crate::collection::bulk_runs::Runs;
+use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
 use crate::collection::encoded::{Encoded, for_insert, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
@@ -163,7 +164,9 @@ pub(super) fn replace<D: Model>(
     let filter = checked(filter?)?;
     let is_by_id = filter.is_only("_id");
     let filter = collection.scope.of::<D>(filter);
-    let Encoded { raw, version, .. } = for_replacement(document)?;
+    let document = for_replacement(document)?;
+    let must_exist = is_by_id && document.was_stored();
+    let Encoded { raw, version, .. } = document;
     let Some(version) = version else {
         return Ok(Built {
             model: WriteModel::replace_one(filter, &raw),
@@ -175,6 +178,8 @@ pub(super) fn replace<D: Model>(
         effect: Effect::Replaces(Box::new(Replaced {
             filter: filter.into_tree(),
             is_by_id,
+            must_exist,
+            kept: None,
             sent: raw,
         })),
     })
@@ -203,7 +208,7 @@ pub(super) fn delete<D: Model>(
         } else {
             WriteModel::delete_one(filter)
         },
-        effect: Effect::MatchesNone,
+        effect: Effect::Deletes,
     })
 }
 

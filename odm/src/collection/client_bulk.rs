@@ -303,6 +303,9 @@ impl<'a> ClientBulk<'a> {
                     .read_preference(ReadPreference::primary());
                 match in_session!(session.as_deref_mut(), finding).await {
                     Ok(Some(found)) => outcome.failed.push(operation.conflict(found.get("_id").cloned())),
+                    Ok(None) if replaced.must_exist => {
+                        outcome.failed.push(operation.conflict(replaced.id()));
+                    }
                     Ok(None) => {}
                     Err(error) => {
                         outcome.end(error);

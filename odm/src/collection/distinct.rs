@@ -15,7 +15,7 @@ use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
 use crate::path::field::Field;
-use crate::path::{RawPath, check_path};
+use crate::path::{AsPath, RawPath, check_path, value_path};
 
 /// The filter of a `distinct`, with a condition on the tag of each enum variant in the path of the
 /// field.
@@ -37,6 +37,20 @@ fn of_variants(field: &RawPath, filter: Conditions) -> Result<Conditions> {
             Bson::from(tag),
         )])))
     })
+}
+
+/// Rejects an array as the field of a `distinct`, which returns the elements.
+pub(super) fn not_an_array<A: AsPath>(field: &A) -> Result<()> {
+    let path = value_path(field);
+    let is_array = A::own_arrays(field) > 0;
+    // An array inside an array is an element.
+    if !is_array || path.arrays().last() == Some(&path.dotted().len()) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "`distinct` of the array `{}` returns its elements; name them by `.any()`",
+        path.dotted(),
+    )))
 }
 
 /// Finds the distinct values of a field. Output: the values, decoded. See

@@ -21,6 +21,14 @@ pub(super) struct Encoded {
     pub(super) version: Option<Version>,
 }
 
+impl Encoded {
+    /// Whether the version says that the document was stored before. It is not inserted: the stored one was
+    /// deleted.
+    pub(super) fn was_stored(&self) -> bool {
+        self.version.as_ref().is_some_and(Version::is_of_stored)
+    }
+}
+
 /// The version of a document that is replaced.
 pub(super) struct Version {
     field: &'static str,
@@ -28,6 +36,11 @@ pub(super) struct Version {
 }
 
 impl Version {
+    /// Whether the document was stored before: a new document has version 0, or none.
+    fn is_of_stored(&self) -> bool {
+        !matches!(self.old, Bson::Null | Bson::Int32(0) | Bson::Int64(0))
+    }
+
     /// Adds the condition that the stored document has this version.
     pub(super) fn of(&self, filter: Conditions) -> Conditions {
         filter.and(Conditions::comparisons([(
@@ -192,6 +205,12 @@ impl<D: Model> Collection<D> {
             }
             None => Ok(()),
         }
+    }
+
+    /// The error of a document that was stored before, and of which no stored document has the version.
+    pub(super) fn conflict_with(&self, document: &Encoded) -> Error {
+        let id = document.raw.get("_id").ok().flatten();
+        self.conflict(id.and_then(|id| Bson::try_from(id).ok()))
     }
 
     pub(super) fn conflict(&self, id: Option<Bson>) -> Error {

@@ -381,6 +381,9 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
 
     /// Inserts the replacement if no document matches. Default: false.
     ///
+    /// A replacement whose [version](derive@crate::Document#maintained-fields) is not 0 was stored before and
+    /// is not inserted: the call fails with [`Error::VersionConflict`](crate::Error::VersionConflict).
+    ///
     /// Its id is that of the replacement or of the filter. The call fails with
     /// [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     ///
@@ -439,6 +442,8 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
             return Ok(Box::pin(async move { Ok(sending.await?) }));
         };
         let versioned = version.of(filter.clone());
+        let must_exist = is_upsert && document.was_stored();
+        let options = options.upsert(is_upsert && !must_exist);
         Ok(Box::pin(async move {
             let replacing = collection
                 .inner
@@ -447,8 +452,10 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
             let found = in_session!(session.as_deref_mut(), replacing)
                 .await
                 .map_err(|e| collection.conflict_of_upsert(e.into(), &document))?;
-            if found.is_none() && !is_upsert {
-                collection.check_conflict(filter, session).await?;
+            match found {
+                None if must_exist => return Err(collection.conflict_with(&document)),
+                None if !is_upsert => collection.check_conflict(filter, session).await?,
+                _ => {}
             }
             Ok(found)
         }))

@@ -15,6 +15,7 @@ use crate::value::IntoValue;
 
 pub(crate) mod action;
 mod bulk;
+mod bulk_runs;
 mod bulk_versions;
 mod client_bulk;
 pub(crate) mod decode;
@@ -72,8 +73,9 @@ pub use watch::{ChangeStream, Watch};
 /// # Errors
 /// Awaiting an action fails with
 ///
-/// - [`Error::InvalidFilter`] or [`Error::InvalidUpdate`] for a filter or an update that the server
-///   would reject, before anything is sent;
+/// - [`Error::InvalidFilter`] or [`Error::InvalidUpdate`] for a filter or an update that the ODM
+///   recognizes as invalid, before anything is sent; others the server rejects ([`Error::Driver`]), such as
+///   a malformed regular expression, a new value for `_id`, or `$` without a condition on the array;
 /// - [`Error::Encode`] for a value that cannot be encoded as BSON;
 /// - [`Error::Decode`] for a returned document that does not have the form of `D`;
 /// - [`Error::Duplicate`] for a write that violates a unique index;
@@ -278,13 +280,13 @@ impl<D: Model> Collection<D> {
     }
 
     /// The distinct values of a field in the documents that match. For an array give the path of
-    /// its elements: `o.tags().any()`.
+    /// its elements, `o.tags().any()`: `distinct` returns elements, and the array itself is rejected.
     ///
     /// All values are in one reply; if they exceed 16 MiB, the server returns an error.
     ///
     /// For a field of an enum variant only documents with this variant are read. The call fails
-    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for a
-    /// variant with a tag inside an array, because `distinct` cannot select elements.
+    /// with [`Error::InvalidFilter`] for an invalid path, and with [`Error::InvalidArgument`] for an array
+    /// and for a variant with a tag inside an array, because `distinct` cannot select elements.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
@@ -297,7 +299,12 @@ impl<D: Model> Collection<D> {
         field: impl FnOnce(Fields<D>) -> A,
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
     ) -> Distinct<'_, D, A::Value> {
-        Distinct::new(self, field(D::fields()).raw(), filter_of(filter))
+        let field = field(D::fields());
+        Distinct::new(
+            self,
+            field.raw(),
+            distinct::not_an_array(&field).and_then(|()| filter_of(filter)),
+        )
     }
 
     /// Updates one document that matches: the first in the order of [`sort`](UpdateOne::sort).
@@ -392,7 +399,8 @@ impl<D: Model> Collection<D> {
     /// If it does not exist, nothing is written and `matched_count` is 0; with
     /// [`required`](Replace::required) this is an error. If the model has a
     /// [version](derive@crate::Document#maintained-fields) that is not that of the stored document,
-    /// the call fails with [`Error::VersionConflict`].
+    /// the call fails with [`Error::VersionConflict`], also if the document does not exist and the version is
+    /// not 0: it was deleted.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

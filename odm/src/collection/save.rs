@@ -2,9 +2,9 @@
 
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
-use crate::collection::bulk_versions::{Built, Effect, id_key};
+use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
 use crate::collection::encoded::{Encoded, for_save};
-use crate::collection::update::replace;
+use crate::collection::update::{Target, replace};
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
 use crate::driver::options::ReplaceOneOptions;
 use crate::driver::{UpdateResult, WriteModel};
@@ -23,7 +23,8 @@ impl<D: Model> Collection<D> {
     /// Maintained fields are written to `&mut document` as they are stored: the
     /// [version](derive@crate::Document#maintained-fields), the time of the update, and, if the
     /// document was inserted, the time of the insert. A save of another version than the stored one
-    /// fails with [`Error::VersionConflict`].
+    /// fails with [`Error::VersionConflict`]. So does a save of a document that was deleted: only a document
+    /// of version 0 is inserted.
     ///
     /// In a transaction they are written when the save succeeds, before the commit. If the transaction is
     /// aborted, the struct has a version that is not stored, and the next save fails with
@@ -131,7 +132,13 @@ impl<'a, D: Model> Save<'a, D> {
         let mut written = encoded.written.clone();
         let result = match D::BEHAVIOR.created_at {
             // Boxed, so that the future of a save is smaller.
-            None => Box::pin(replace(collection, filter, &encoded, options, self.session)).await?,
+            None => {
+                let saved = Target {
+                    filter,
+                    is_by_id: true,
+                };
+                Box::pin(replace(collection, saved, &encoded, options, self.session)).await?
+            }
             Some(field) => {
                 let now = written.updated_at.unwrap_or_else(DateTime::now);
                 let stored = keeping(field, now, &encoded.raw)?;
@@ -142,10 +149,13 @@ impl<'a, D: Model> Save<'a, D> {
                 let saving = collection
                     .inner
                     .update_one(filter, vec![stored])
-                    .with_options(options.into());
+                    .with_options(options.upsert(!encoded.was_stored()).into());
                 let result = in_session!(self.session, saving)
                     .await
                     .map_err(|e| collection.conflict_of_upsert(e.into(), &encoded))?;
+                if encoded.was_stored() && result.matched_count == 0 {
+                    return Err(collection.conflict_with(&encoded));
+                }
                 written.created_at = result.upserted_id.as_ref().map(|_| now);
                 result
             }
@@ -174,6 +184,19 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
             WriteModel::update_one(filter, vec![keeping(field, now, &encoded.raw)?])
         }
     };
+    if encoded.was_stored() {
+        let replaced = Replaced {
+            filter: of_saved(collection, &encoded)?.into_tree(),
+            is_by_id: true,
+            must_exist: true,
+            kept: D::BEHAVIOR.created_at,
+            sent: encoded.raw,
+        };
+        return Ok(Built {
+            model,
+            effect: Effect::Replaces(Box::new(replaced)),
+        });
+    }
     Ok(Built {
         model: model.upsert(true),
         effect: match encoded.version {

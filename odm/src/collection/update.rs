@@ -240,6 +240,9 @@ impl<'a, D: Model> Replace<'a, D> {
 
     /// Inserts the document if no document matches. Default: false.
     ///
+    /// A document whose [version](derive@crate::Document#maintained-fields) is not 0 was stored before and is
+    /// not inserted: the call fails with [`Error::VersionConflict`](crate::Error::VersionConflict).
+    ///
     /// Its id is that of the document or, if that is `None`, that of the filter. The call fails
     /// with [`Error::MissingId`](crate::Error::MissingId) if neither has one.
     ///
@@ -317,8 +320,11 @@ impl<'a, D: Model> Replace<'a, D> {
                     check_upsert_without_id(self.collection, &filter)?;
                 }
                 let document = for_replacement(self.document)?;
-                let filter = self.collection.scope.of::<D>(filter);
-                replace(self.collection, filter, &document, self.options, self.session).await
+                let replaced = Target {
+                    is_by_id: filter.is_only("_id"),
+                    filter: self.collection.scope.of::<D>(filter),
+                };
+                replace(self.collection, replaced, &document, self.options, self.session).await
             })
             .await;
         }
@@ -334,23 +340,41 @@ impl<'a, D: Model> Replace<'a, D> {
     }
 }
 
-/// Replaces a document of the version that `document` requires.
+/// The stored document that is replaced.
+pub(super) struct Target {
+    pub(super) filter: Conditions,
+    /// Whether the filter has no condition but that on `_id`.
+    pub(super) is_by_id: bool,
+}
+
+/// Replaces a document of the version that `document` requires. A document that was stored before is
+/// not inserted.
 pub(super) async fn replace<D: Model>(
     collection: &Collection<D>,
-    filter: Conditions,
+    target: Target,
     document: &Encoded,
     options: ReplaceOneOptions,
     mut session: Session<'_>,
 ) -> Result<UpdateResult> {
     let (inner, raw) = (&collection.inner, &document.raw);
+    let Target { filter, is_by_id } = target;
     let Some(version) = &document.version else {
         return send_replacement(inner, filter, raw, options, session).await;
+    };
+    let must_exist = document.was_stored() && (is_by_id || options.is_upsert());
+    let options = if must_exist {
+        options.upsert(false)
+    } else {
+        options
     };
     let versioned = version.of(filter.clone());
     let result = send_replacement(inner, versioned, raw, options, session.as_deref_mut())
         .await
         .map_err(|e| collection.conflict_of_upsert(e, document))?;
     if result.matched_count == 0 && result.upserted_id.is_none() {
+        if must_exist {
+            return Err(collection.conflict_with(document));
+        }
         collection.check_conflict(filter, session).await?;
     }
     Ok(result)

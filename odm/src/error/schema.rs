@@ -188,7 +188,7 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} differs in its options: existing {}, declared {}; \
-                 change the declaration, or allow the change with `Apply::coll_mod` or `Apply::rebuild`",
+                 change the declaration, or allow the change with `Apply::coll_mod` or `Apply::rebuild` (`--coll-mod`, `--rebuild`)",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
@@ -200,7 +200,7 @@ impl fmt::Display for SchemaError {
             } => write!(
                 f,
                 "index `{index}` of {namespace} has other keys: existing {}, declared {}; \
-                 give the declared index another name, or allow the change with `Apply::rebuild`",
+                 give the declared index another name, or allow the change with `Apply::rebuild` (`--rebuild`)",
                 relaxed(&**existing),
                 relaxed(&**declared)
             ),
@@ -217,7 +217,7 @@ impl fmt::Display for SchemaError {
                 relaxed(&**existing),
                 relaxed(&**declared),
                 if *can_change {
-                    "allow the change with `Apply::coll_mod`"
+                    "allow the change with `Apply::coll_mod` (`--coll-mod`)"
                 } else {
                     "change the declaration, or copy the documents to a new collection"
                 }
@@ -308,9 +308,9 @@ impl fmt::Display for SchemaError {
                 relaxed(&**existing),
                 relaxed(&**declared),
                 if *can_change {
-                    "change the declaration, or allow the update with `Apply::coll_mod`"
+                    "change the declaration, or allow the update with `Apply::coll_mod` (`--coll-mod`)"
                 } else {
-                    "its type cannot change: give the declared index another name, or allow to drop it with `Apply::rebuild`"
+                    "its type cannot change: give the declared index another name, or allow to drop it with `Apply::rebuild` (`--rebuild`)"
                 }
             ),
             SchemaError::SearchIndexFailed {

@@ -10,7 +10,7 @@ use crate::path::field::Embedded;
 #[diagnostic::on_unimplemented(
     message = "`|` does not join a condition on `{R}` and a `{Self}`",
     label = "expected a condition on fields of the same documents",
-    note = "conditions on plain elements of an array have no alternatives: use `is_in(..)`, or `elem_match(..) | elem_match(..)`"
+    note = "conditions on plain elements of an array have no alternatives: use `is_in(..)`, in a filter also `elem_match(..) | elem_match(..)`"
 )]
 pub trait Alternative<R> {
     /// The filter.

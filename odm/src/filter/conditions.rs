@@ -15,9 +15,10 @@ pub(crate) enum Conditions {
     /// No conditions, by [`Filter::everything`](crate::Filter::everything): the only filter without
     /// conditions that a write accepts. No combination of filters returns it.
     Everything,
-    /// Comparisons of distinct fields.
+    /// Comparisons of distinct fields. Without comparisons: [`Filter::default`](crate::Filter), which
+    /// adds no condition to another filter.
     Flat(Vec<Comparison>),
-    /// Any other conditions, as a filter document.
+    /// Any other conditions, as a filter document. An empty one matches every document.
     Tree(Document),
 }
 
@@ -41,9 +42,27 @@ impl Comparison {
 }
 
 impl Conditions {
-    /// No conditions: every document matches.
+    /// No conditions: every document matches, and a combination with other conditions is these.
     pub(crate) fn none() -> Self {
         Self::Flat(Vec::new())
+    }
+
+    /// The result of a combination that every document matches.
+    fn unnamed_everything() -> Self {
+        Self::Tree(Document::new())
+    }
+
+    /// Whether these are [`none`](Conditions::none).
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::Flat(comparisons) if comparisons.is_empty())
+    }
+
+    /// The conditions as the result of a combination: not [`Everything`](Conditions::Everything).
+    pub(super) fn unnamed(self) -> Self {
+        match self {
+            Self::Everything => Self::unnamed_everything(),
+            other => other,
+        }
     }
 
     /// `{_id: id}`.
@@ -83,9 +102,10 @@ impl Conditions {
     /// Disjunction.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
+            (none, other) | (other, none) if none.is_none() => other.unnamed(),
             // Every document matches one of the two, so the result has no conditions.
-            (Self::Everything, _) | (_, Self::Everything) => Self::none(),
-            (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::none(),
+            (Self::Everything, _) | (_, Self::Everything) => Self::unnamed_everything(),
+            (a, b) if a.is_unnamed_everything() || b.is_unnamed_everything() => Self::unnamed_everything(),
             (nothing, other) | (other, nothing) if nothing.is_nothing() => other,
             (a, b) => Self::Tree(combine::or(a.into_tree(), b.into_tree())),
         }
@@ -143,7 +163,7 @@ impl Conditions {
     /// Conjunction.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Everything, Self::Everything) => Self::none(),
+            (Self::Everything, all) | (all, Self::Everything) if all.is_empty() => Self::unnamed_everything(),
             (Self::Everything, all) | (all, Self::Everything) => all,
             (Self::Flat(mut a), Self::Flat(b)) if b.iter().all(|b| a.iter().all(|a| a.path != b.path)) => {
                 a.extend(b);

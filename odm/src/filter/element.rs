@@ -13,17 +13,53 @@ const TOP_LEVEL_ONLY: [&str; 2] = ["$near", "$nearSphere"];
 /// through.
 ///
 /// A tag inside an array must be in the same element as the field, so both are in one `$elemMatch`
-/// on the innermost array around the variant. `value_is_array` is whether the value at the path is
-/// an array itself.
+/// on the innermost array around the variant. A negated operator matches if no element matches the
+/// condition that it negates, so that its `$elemMatch` is negated. `value_is_array` is whether the value
+/// at the path is an array itself.
 pub(super) fn on_path(path: &RawPath, value_is_array: bool, operators: Document) -> Result<Document> {
-    let implied = path
+    if path.implied().iter().all(|i| i.arrays == 0) {
+        return place(path, value_is_array, operators, None);
+    }
+    let (operators, negations) = without_negations(operators);
+    let mut all = if operators.is_empty() && !negations.is_empty() {
+        Document::new()
+    } else {
+        place(path, value_is_array, operators, None)?
+    };
+    for Negation { negated, opposite } in negations {
+        all = combine::and(all, place(path, value_is_array, opposite, Some(negated))?);
+    }
+    Ok(all)
+}
+
+/// The filter for operators, or for the negation of which they are the opposite.
+fn place(
+    path: &RawPath,
+    value_is_array: bool,
+    operators: Document,
+    negation: Option<Document>,
+) -> Result<Document> {
+    let outside = negation.as_ref().unwrap_or(&operators);
+    let implied: Vec<&Implied> = path
         .implied()
         .iter()
-        .filter(|i| {
-            i.tag.is_some() || matches_missing(&operators) || (i.arrays > 0 && !is_simple(&operators))
+        .filter(|i| match (i.tag, i.arrays) {
+            (Some(_), _) => true,
+            (None, 0) => matches_missing(outside),
+            (None, _) => matches_missing(&operators) || !is_simple(&operators),
         })
         .collect();
-    Placement::new(path, implied, value_is_array, 0).place(operators)
+    let is_inside = implied.iter().any(|i| i.arrays > 0);
+    let placement = Placement::new(path, implied, value_is_array, 0);
+    match negation {
+        None => placement.place(operators),
+        Some(negation) if !is_inside => placement.place(negation),
+        Some(_) => Placement {
+            negated: true,
+            ..placement
+        }
+        .place(operators),
+    }
 }
 
 /// The filter for operators that must all match the same element of the innermost array of the
@@ -44,6 +80,8 @@ struct Placement<'a> {
     /// a different element, and a negated condition matches if no element matches the condition
     /// that it negates.
     together: usize,
+    /// Whether no element of the outermost of these levels must match.
+    negated: bool,
 }
 
 impl<'a> Placement<'a> {
@@ -64,6 +102,7 @@ impl<'a> Placement<'a> {
             explicit: arrays.iter().enumerate().map(is_explicit).collect(),
             together: around.clone().max().unwrap_or(0).max(together),
             implied,
+            negated: false,
         }
     }
 
@@ -94,7 +133,14 @@ impl<'a> Placement<'a> {
                     Ok::<_, Error>(doc! { "$elemMatch": element_condition(elements)? })
                 };
                 if array < self.together {
-                    doc! { key: matching(operators)? }
+                    // The conditions of variants around the array are not negated.
+                    let is_outermost = !self.explicit[..array].contains(&true);
+                    let condition = matching(operators)?;
+                    if self.negated && is_outermost {
+                        doc! { key: { "$not": condition } }
+                    } else {
+                        doc! { key: condition }
+                    }
                 } else {
                     let mut all = Document::new();
                     for (negated, operators) in self.positive(operators)? {
@@ -163,6 +209,46 @@ impl<'a> Placement<'a> {
         }
         Ok(all)
     }
+}
+
+/// An operator that matches an array if no element matches its opposite.
+struct Negation {
+    negated: Document,
+    opposite: Document,
+}
+
+/// Divides operators into those that are no negations, and negations.
+fn without_negations(operators: Document) -> (Document, Vec<Negation>) {
+    let mut positive = Document::new();
+    let mut negations = Vec::new();
+    for (operator, value) in operators {
+        let opposite = match (operator.as_str(), &value) {
+            ("$ne", value) => doc! { "$eq": value },
+            ("$nin", value) => doc! { "$in": value },
+            ("$exists", Bson::Boolean(false)) => doc! { "$exists": true },
+            ("$not", Bson::Document(operators)) => {
+                // `$not: {$ne: value}` is a condition that an element matches.
+                let (others, inner) = without_negations(operators.clone());
+                match &inner[..] {
+                    [one] if others.is_empty() && one.opposite.keys().all(|k| !positive.contains_key(k)) => {
+                        positive.extend(one.opposite.clone());
+                        continue;
+                    }
+                    _ => operators.clone(),
+                }
+            }
+            ("$not", pattern) => doc! { "$regex": pattern },
+            _ => {
+                positive.insert(operator, value);
+                continue;
+            }
+        };
+        negations.push(Negation {
+            negated: doc! { operator: value },
+            opposite,
+        });
+    }
+    (positive, negations)
 }
 
 /// Whether the operators match an array if they match one of its elements: a single operator that

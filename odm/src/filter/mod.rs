@@ -140,7 +140,7 @@ impl<R> Filter<R> {
     }
 
     /// The filter that matches no document: the initial value when alternatives are added with
-    /// `|=`.
+    /// `|=`. If none is added, no document matches, whereas [`Filter::default`] matches all.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -173,9 +173,14 @@ impl<R> Filter<R> {
     /// );
     /// ```
     pub fn all(conditions: impl IntoIterator<Item = Filter<R>>) -> Self {
-        conditions
+        let all = conditions
             .into_iter()
-            .fold(Self::default(), |all, next| all & next)
+            .fold(Self::default(), |all, next| all & next);
+        if all.is_none() {
+            Self::raw(Document::new())
+        } else {
+            all
+        }
     }
 
     /// All of the conditions that are `Some`; see [`all`](Filter::all).
@@ -194,7 +199,7 @@ impl<R> Filter<R> {
         Self::all(conditions.into_iter().flatten())
     }
 
-    /// This condition and another. `None` adds no condition.
+    /// This condition and another. `None` and [`Filter::default`] add no condition.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -296,10 +301,15 @@ impl<R> Filter<R> {
     /// This filter as the result of a combination: without conditions it is not
     /// [`everything`](Filter::everything).
     fn unnamed(self) -> Self {
-        match self.inner {
-            Ok(Conditions::Everything) => Self::default(),
-            inner => Filter { inner, ..self },
+        Filter {
+            inner: self.inner.map(Conditions::unnamed),
+            ..self
         }
+    }
+
+    /// Whether the filter is [`default`](Filter::default).
+    fn is_none(&self) -> bool {
+        self.inner.as_ref().is_ok_and(Conditions::is_none)
     }
 
     fn zip(self, other: Self, join: impl FnOnce(Conditions, Conditions) -> Conditions) -> Self {
@@ -315,7 +325,8 @@ impl<R> Filter<R> {
 }
 
 impl<R: Embedded> Filter<R> {
-    /// At least one of the conditions. If there are none, no document matches.
+    /// At least one of the conditions. If there are none, no document matches. [`Filter::default`] is
+    /// left out.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -330,6 +341,7 @@ impl<R: Embedded> Filter<R> {
         conditions
             .into_iter()
             .reduce(|any, next| any | next)
+            .filter(|any| !any.is_none())
             .map_or_else(Self::nothing, Self::unnamed)
     }
 
@@ -349,7 +361,7 @@ impl<R: Embedded> Filter<R> {
         Self::any(conditions.into_iter().flatten())
     }
 
-    /// This condition or another. `None` adds no condition.
+    /// This condition or another. `None` and [`Filter::default`] add no condition.
     ///
     /// ```
     /// # use marula::{Document, Filter, prelude::*};
@@ -371,8 +383,9 @@ impl<R: Embedded> Filter<R> {
 /// A filter without conditions: the initial value when conditions are added with `&=`. With it
 /// reads match every document, and writes reject it, unlike [`Filter::everything`].
 ///
-/// With `|=` it continues to match every document. Start with [`Filter::nothing`] when alternatives
-/// are added with `|=`.
+/// It adds no condition to another filter, also by `|`, `|=` and [`or`](Filter::or): `Filter::default()
+/// | a` is `a`. If no alternative is added with `|=`, reads still match every document; with
+/// [`Filter::nothing`] as the initial value they match none.
 ///
 /// ```
 /// # use marula::{Document, Filter, prelude::*};
@@ -413,7 +426,7 @@ impl<R> BitAnd for Filter<R> {
     }
 }
 
-/// At least one of the conditions.
+/// At least one of the conditions. [`Filter::default`] adds no alternative: the result is the other filter.
 impl<R, F: Alternative<R>> BitOr<F> for Filter<R> {
     type Output = Self;
     fn bitor(self, other: F) -> Self {

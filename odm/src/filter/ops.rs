@@ -28,8 +28,10 @@ macro_rules! example {
 ///
 /// A condition on the elements of an array matches if at least one element matches. A negated one
 /// (`ne`, `not_in`, `not`, `is_missing`) matches if no element matches the condition that it
-/// negates. For arrays of arrays each level is sent as an `$elemMatch`; there `is_null` matches if
-/// an element is null, but not if the array is missing.
+/// negates: `lines().qty().ne(1)` if there is no line with this quantity, and the same through the variant
+/// of an enum, `payments().card().last4().ne("1")`, if there is no card with this number. For "an element
+/// that does not …" use [`elem_match`](FilterOps::elem_match). For arrays of arrays each level is sent as an
+/// `$elemMatch`; there `is_null` matches if an element is null, but not if the array is missing.
 pub trait FilterOps: AsPath + Sized {
     /// `$eq`: equal to the value. For null see [`is_null`](FilterOps::is_null). An array is
     /// compared as a whole; for its elements see [`contains`](FilterOps::contains).
@@ -139,14 +141,15 @@ pub trait FilterOps: AsPath + Sized {
         plain(self, doc! { "$eq": Bson::Null })
     }
 
-    /// `$ne: null`: present and not null.
+    /// `$ne: null`: present and not null. Through an array one element must match, so that the condition is
+    /// sent as an `$elemMatch`. An array of which an element is null does not match itself.
     #[doc = example!("o.note().is_not_null()", r#"{"note": {"$ne": null}}"#)]
     fn is_not_null(&self) -> Filter<Self::Root>
     where
         Self::Mode: Readable,
         Self::Value: Nullable,
     {
-        plain(self, doc! { "$ne": Bson::Null })
+        Filter::on_one_element(self, Ok(doc! { "$ne": Bson::Null }))
     }
 
     /// `$type`: stored as the BSON type. An array also matches if one of its elements has the type.
@@ -197,7 +200,7 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$regex`: matches the pattern: `"^a"`, `("^a", "i")` with the options `i`, `m`, `s` and `x`
     /// of the server, a BSON `Regex`, or a [`Pattern`], which escapes text. A pattern with NUL is
-    /// rejected with [`Error::Encode`].
+    /// rejected with [`Error::Encode`]; that it is a valid regular expression is checked by the server.
     #[doc = example!("o.note().regex((\"^ring\", \"i\"))", r#"{"note": {"$regex": "^ring", "$options": "i"}}"#)]
     fn regex(&self, pattern: impl Into<Pattern>) -> Filter<Self::Root>
     where
@@ -293,6 +296,10 @@ pub trait FilterOps: AsPath + Sized {
 
     /// `$elemMatch`: one element of the array matches all the conditions, whereas
     /// `lines().sku().eq(..) & lines().qty().gt(..)` can match two different elements.
+    ///
+    /// Conditions on elements that are no documents are joined by `&` only: for `!` use
+    /// [`ne`](FilterOps::ne), [`not_in`](FilterOps::not_in) or [`not`](FilterOps::not), for `|`
+    /// [`is_in`](FilterOps::is_in).
     ///
     /// ```
     /// # use marula::{Document, Embedded, prelude::*};

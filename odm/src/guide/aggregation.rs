@@ -67,7 +67,8 @@
 //! ```
 //!
 //! The types follow the server: the sum of `i32` is `i64`, an average is `f64`, and of optional
-//! fields `Option<f64>`.
+//! fields `Option<f64>`. The average of a `rust_decimal::Decimal` is a `Decimal128`, which can have more digits;
+//! [`retype`](crate::expr::Acc::retype) reads it as the type of the field.
 //!
 //! # Elements of arrays
 //!

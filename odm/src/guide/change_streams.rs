@@ -55,7 +55,8 @@
 //! A resume token is the position after the event that was returned last. A worker stores it after
 //! it has processed the event, and passes it to
 //! [`resume_after`](crate::collection::Watch::resume_after). An event is processed again if the
-//! worker ends between both, so processing is idempotent.
+//! worker ends between both, so processing is idempotent. The type of the token is
+//! [`ResumeToken`](crate::driver::ResumeToken).
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

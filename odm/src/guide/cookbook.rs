@@ -428,6 +428,8 @@
 //!
 //! # Soft deletion
 //!
+//! For a unique index that does not contain the deleted documents see [`SoftDelete`](crate::SoftDelete).
+//!
 //! ```no_run
 //! # use marula::{Collection, Document, bson::DateTime, prelude::*};
 //! # use serde::{Deserialize, Serialize};
@@ -465,6 +467,8 @@
 //! ```
 //!
 //! # A collection or a database for each tenant
+//!
+//! Each needs its own [`Schema::sync`](crate::schema::Schema::sync); otherwise it has no index but that of `_id`.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

@@ -31,6 +31,11 @@
 //! assert_eq!(filter(&Query::default()).to_string(), "{}");
 //! ```
 //!
+//! [`Filter::default`](crate::Filter) has no conditions, and adds none to others, also as the start of `|=`
+//! and [`or`](crate::Filter::or). A list of alternatives that can be empty starts with
+//! [`Filter::nothing`](crate::Filter::nothing), or is [`Filter::any`](crate::Filter::any): no document matches
+//! then, whereas reads with `Filter::default` return every document.
+//!
 //! The same with `&=`, and with lists: [`Filter::all_some`](crate::Filter::all_some),
 //! [`Filter::any`](crate::Filter::any).
 //!
@@ -150,3 +155,7 @@
 //! assert!(patch(&Order::fields(), Patch::default()).is_empty());
 //! # Ok(()) });
 //! ```
+//!
+//! A patch of a field in an `Option`, such as `p.address().city().set(..)`, creates an incomplete `address` if
+//! there is none, and the document cannot be read any more. Add `p.address().is_not_null()` to the filter, or
+//! set the whole value; see [Parents that are missing](super::updates#parents-that-are-missing).

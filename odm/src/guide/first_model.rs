@@ -4,13 +4,15 @@
 //!
 //! ```toml
 //! [dependencies]
-//! marula = "0.1"
+//! marula = { path = "../marula/odm" } # a checkout beside the application; or `git = "…"` of the repository
 //! serde = { version = "1", features = ["derive"] }
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //!
 //! [dev-dependencies]
-//! marula-test-server = "0.1" # a server for tests, in the process of the test
+//! marula-test-server = { path = "../marula/tests/server" } # a server for tests, in the process of the test
 //! ```
+//!
+//! No version has been published yet, so that the packages are used from a checkout of the repository.
 //!
 //! # The model
 //!
@@ -90,7 +92,8 @@
 //!     assert_eq!(ada.age, 37);
 //!
 //!     people.delete_by_id(ada.id).required().await?;
-//!     client.shutdown().await;
+//!     // Waits for the calls in progress, at most this long.
+//!     client.shutdown().deadline(std::time::Duration::from_secs(10)).await;
 //!     Ok(())
 //! }
 //! ```
@@ -112,6 +115,11 @@
 //! p.age().eq("36");         // a value of type `&str` cannot be used for a field of type `i32`
 //! p.name().inc(1);          // $inc and $mul need a numeric field, found String
 //! p.scores().any().set(5);  // an update through an array must say which elements it changes
+//! p.scores().eq(5);         // a value of type `{integer}` cannot be used for a field of type `Vec<i32>`
+//! p.age().gt(1) && p.age().lt(9); // mismatched types: filters are combined by `&`, `|` and `!`
 //! ```
+//!
+//! The element of an array is `p.scores().contains(5)`. An empty list for a field of documents needs its
+//! type: `o.lines().set(Vec::<Line>::new())`.
 //!
 //! Next: [Modelling](super::modelling), [Queries](super::queries).

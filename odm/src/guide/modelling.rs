@@ -41,7 +41,10 @@
 //!
 //! A field that was added later needs `#[serde(default)]` or an `Option`, so that older documents
 //! can be read. A renamed field can be read under its old name with `#[serde(alias = "old")]`, and
-//! is written under the new one.
+//! is written under the new one. **Filters, sorts, updates and indexes use the new name only**: they do not find
+//! the values of documents that have the old one. Rename the field in all documents
+//! ([cookbook](super::cookbook#rename-a-field-in-all-documents)), or migrate them with
+//! [`schema_version`](crate::Versioned).
 //!
 //! # Ids
 //!
@@ -144,6 +147,10 @@
 //! );
 //! ```
 //!
+//! A key of a map that contains a dot or starts with `$` is stored, and read with the whole map; no filter and
+//! no update reaches its entry ([`entry`](crate::PathOps::entry) is an error). Do not use such keys for data
+//! that is queried; a `Vec` of structs with key and value has no such limit.
+//!
 //! # Dates, decimals, UUIDs
 //!
 //! [`bson::DateTime`](crate::bson::DateTime), [`bson::Decimal128`](crate::bson::Decimal128),
@@ -175,8 +182,8 @@
 //! # }
 //! ```
 //!
-//! A BSON date has milliseconds. A decimal that Decimal128 cannot represent exactly is an error;
-//! nothing is rounded.
+//! A BSON date has milliseconds: more precise times are truncated, also those in filters. A decimal that
+//! Decimal128 cannot represent exactly is an error; it is not rounded.
 //!
 //! # Other types
 //!

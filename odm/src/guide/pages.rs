@@ -23,8 +23,10 @@
 //! # Ok(()) });
 //! ```
 //!
-//! - The keys are fields that every document has. A field in an `Option`, an enum variant, a map or
-//!   an array does not compile.
+//! - The keys are fields that every document has, of a type that the server orders completely: numbers,
+//!   strings, `bool`, dates, ids, and enums of unit variants, in the order of their stored names. An
+//!   `Option`, a field in an `Option`, an enum variant, a map or an array, an enum with data, and `f32` and
+//!   `f64` (because of NaN) do not compile.
 //! - All pages of a list need the same filter and the same sort. A token of another sort, or one
 //!   that a client has changed to something malformed, is
 //!   [`Error::InvalidPageToken`](crate::Error::InvalidPageToken): reply with a client error.

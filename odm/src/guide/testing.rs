@@ -18,7 +18,7 @@
 //!     pay(&orders, 1).await?;
 //!
 //!     assert_eq!(orders.find_by_id(1).required().await?.status, Status::Paid);
-//!     client.shutdown().await;
+//!     client.shutdown().deadline(std::time::Duration::from_secs(10)).await;
 //!     server.stop().await; // panics if the client has violated the protocol
 //!     Ok(())
 //! }
@@ -64,7 +64,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let env = Env::start().await?;
 //! # assert_eq!(env.db.collection::<Order>().estimated_count().await?, 0);
-//! # env.client.shutdown().await;
+//! # env.client.shutdown().deadline(std::time::Duration::from_secs(10)).await;
 //! # env.server.stop().await;
 //! # Ok(()) }
 //! ```

@@ -73,9 +73,11 @@
 //!
 //! # Shutdown
 //!
-//! [`Client::shutdown`](crate::Client::shutdown) waits for the calls in progress, refuses new ones,
-//! ends sessions and closes connections. The order in a web application: stop accepting requests,
-//! let handlers end, shut down the client.
+//! [`Client::shutdown`](crate::Client::shutdown) refuses new calls, waits for those in progress until its
+//! [`deadline`](crate::driver::action::Shutdown::deadline), ends sessions and closes connections. **Without
+//! a deadline it does not wait**: calls in progress fail, also writes that wait for a connection, and
+//! transactions are aborted. The order in a web application: stop accepting requests, let handlers end, shut
+//! down the client with a deadline.
 //!
 //! ```
 //! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

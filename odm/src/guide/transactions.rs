@@ -24,10 +24,32 @@
 //! # Ok(()) });
 //! ```
 //!
-//! - Pass `tx` to each call: a call without it is outside of the transaction.
+//! - Pass `tx` to each call: a call without it is outside of the transaction. It is not undone if the
+//!   transaction is aborted. **If it writes to a document that the transaction has written to, it waits for
+//!   the transaction, which waits for it**, until `timeoutMS` of the call or
+//!   `transactionLifetimeLimitSeconds` of the server, by default 60 s. The time limit of the transaction does
+//!   not limit the call.
 //! - The closure can run several times. It has no other effects, such as an email; those come after
 //!   `run`.
-//! - It returns the errors of its calls. After an error that it handles itself, the commit fails.
+//! - It returns the errors of its calls, also those that it expects. The server aborts the transaction at an
+//!   error such as a duplicate key. If the closure handles it and returns `Ok`, the commit fails and the
+//!   closure runs again, with the same error, until the time limit: by default 120 s, otherwise
+//!   [`timeout`](crate::driver::action::TransactionSettings::timeout). To insert a document unless it exists,
+//!   read it first, use an upsert, or handle the error of `run`:
+//!
+//! ```
+//! # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+//! let inserted = client
+//!     .transaction()
+//!     .run(async |tx| orders.insert_one(&order(1)).session(tx).await.map(drop))
+//!     .await;
+//! match inserted {
+//!     Ok(()) | Err(Error::Duplicate { .. }) => {} // outside of the closure
+//!     Err(error) => return Err(error.into()),
+//! }
+//! # Ok(()) });
+//! ```
+//!
 //! - Its error is [`Error`](crate::Error), or a type that implements `From<marula::Error>` and
 //!   `From<marula::driver::Error>`:
 //!
@@ -99,8 +121,9 @@
 //! # Optimistic locking
 //!
 //! `#[document(version)]` compares versions instead of locking: a replacement or a save of a
-//! document that was changed since it was read is
-//! [`Error::VersionConflict`](crate::Error::VersionConflict). Read it again and repeat the change.
+//! document that was changed or deleted since it was read is
+//! [`Error::VersionConflict`](crate::Error::VersionConflict). Read it again and repeat the change. New
+//! documents have version 0; a save with another version never inserts.
 //!
 //! ```
 //! use marula::{Collection, Document, Error, prelude::*};

@@ -98,6 +98,61 @@
 //! );
 //! ```
 //!
+//! # Parents that are missing
+//!
+//! The server creates what a path goes through. That is what `$set` means, and the types do not prevent it:
+//!
+//! | update | if the parent is missing | if it is null |
+//! |---|---|---|
+//! | `p.address().city().set("Bern")`, `address: Option<Address>` | stores `address: {city: "Bern"}` | rejected by the server |
+//! | `p.homes().entry("first").city().set("Bern")`, a map | stores `homes.first: {city: "Bern"}` | rejected |
+//! | `p.list().nth(0).city().set("Bern")`, an empty array | stores `list: [{city: "Bern"}]` | rejected |
+//! | `p.list().nth(2).set(address)`, a shorter array | fills the elements before it with null | rejected |
+//! | `p.pay().card().last4().set("1")`, an enum variant | no document matches: the ODM adds the condition | the same |
+//!
+//! The result cannot be read if `Address` has other required fields: reads of the document, and of lists with
+//! it, fail with [`Error::Decode`](crate::Error::Decode). The safe forms are a condition in the filter, and the
+//! whole value:
+//!
+//! ```
+//! # use marula::{Document, Embedded, prelude::*};
+//! # use serde::{Deserialize, Serialize};
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Address {
+//!     street: String,
+//!     city: String,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "people")]
+//! struct Person {
+//!     _id: i64,
+//!     address: Option<Address>,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let server = marula_test_server::TestServer::builder().start().await?;
+//! # let people = marula::connect(server.uri()).await?.database("town").collection::<Person>();
+//! people.insert_one(&Person { _id: 1, address: None }).await?;
+//! let moved = people
+//!     .update_one(|p| p._id().eq(1) & p.address().is_not_null(), |p| p.address().city().set("Bern"))
+//!     .await?;
+//! assert_eq!(moved.matched_count, 0); // nothing was written
+//!
+//! let address = Address { street: "Main Street 1".into(), city: "Bern".into() };
+//! people.update_by_id(1, |p| p.address().set(address)).required().await?;
+//! # assert!(people.find_by_id(1).required().await?.address.is_some());
+//! # Ok(()) }
+//! ```
+//!
+//! For a map the condition is `p.homes().entry("first").exists()`, for an element at an index
+//! `p.list().nth(2).exists()`; [`filtered_positional`](crate::ArrayUpdateOps::filtered_positional) changes only
+//! elements that exist.
+//!
+//! `inc` stores a sum beyond `i32` as an Int64, which a field of type `i32` cannot be read from. Use `i64`, or
+//! a condition: `p.visits().lt(i32::MAX)`.
+//!
 //! # Upserts
 //!
 //! An upsert that inserts gives the document the id of the filter or of the update, otherwise a new

@@ -10,8 +10,12 @@
 //! | [`VersionConflict`](crate::Error::VersionConflict) | 409, or 412 with `If-Match` |
 //! | [`Validation`](crate::Error::Validation) | 422 |
 //! | [`InvalidPageToken`](crate::Error::InvalidPageToken), [`UnknownSort`](crate::Error::UnknownSort) | 400 |
+//! | [`InvalidArgument`](crate::Error::InvalidArgument) | 400 if the argument comes from the request, such as a page size of 0; otherwise 500 |
 //! | [`is_unavailable`](crate::Error::is_unavailable), timeouts | 503 with `Retry-After` |
 //! | others | 500; the text goes to the log, not to the client |
+//!
+//! `{error}` prints the error without its causes, as is usual for `std::error::Error`. `{error:#}` prints the
+//! causes, too: which index of a plan failed, which document could not be upgraded, what the server replied.
 //!
 //! ```
 //! use axum::http::{StatusCode, header};
@@ -42,7 +46,8 @@
 //!             Error::Validation { source, .. } => {
 //!                 (StatusCode::UNPROCESSABLE_ENTITY, source.to_string()).into_response()
 //!             }
-//!             Error::InvalidPageToken | Error::UnknownSort { .. } => {
+//!             // The handlers pass page sizes from requests.
+//!             Error::InvalidPageToken | Error::UnknownSort { .. } | Error::InvalidArgument { .. } => {
 //!                 (StatusCode::BAD_REQUEST, error.to_string()).into_response()
 //!             }
 //!             _ if is_temporary(&error) => {
@@ -51,7 +56,7 @@
 //!             }
 //!             _ => {
 //!                 // The text can contain names of collections and stored values.
-//!                 eprintln!("{error}");
+//!                 eprintln!("{error:#}");
 //!                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
 //!             }
 //!         }
@@ -67,7 +72,8 @@
 //!
 //! # Handlers
 //!
-//! A [`Collection`](crate::Collection) is a state: clones are cheap and share the connections.
+//! A [`Collection`](crate::Collection) is a state: clones are cheap and share the connections. For a
+//! transaction `orders.database().client()` is its [`Client`](crate::Client).
 //!
 //! ```
 //! # use marula_guide::*;

@@ -34,8 +34,8 @@
 //! | `rust_decimal::Decimal` | `rust_decimal` | Decimal128 |
 //! | `bigdecimal::BigDecimal` | `bigdecimal` | Decimal128 |
 //!
-//! A BSON date has milliseconds: a more precise time is stored as the millisecond in which it is. Any
-//! other value that the other type cannot represent is an error that names the field, in both
+//! A BSON date has milliseconds: a more precise time is stored, and compared with by filters, as the
+//! millisecond in which it is, so that `at().lt(t)` does not match a date in the millisecond of `t`. Any other value that the other type cannot represent is an error that names the field, in both
 //! directions; nothing is rounded. A stored value of another BSON type is read by the type's own
 //! `Deserialize`, such as a date that was stored as text. JSON and other formats have the form of the
 //! type's own `Serialize`.
@@ -71,7 +71,10 @@ use crate::schema_version::SchemaVersion;
     label = "`{Self}` does not implement `marula::Field`",
     note = "for your own type, derive `marula::Embedded`",
     note = "for a date or a decimal of the crates chrono, time, jiff, rust_decimal and bigdecimal, enable the feature of this name \
-            of marula",
+            of marula; these are the times in UTC and the days: not `NaiveDateTime`, `NaiveTime` and `DateTime<Local>`, for which use \
+            `DateTime<Utc>`",
+    note = "for `i128`, `u128` and `Duration`, use a type of `marula::codec`: `#[serde(with = \"marula::codec::i128\")]` and \
+            `#[document(as = marula::codec::I128)]`",
     note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {

@@ -93,12 +93,14 @@ pub trait Date {}
 )]
 pub trait Geo {}
 
-/// Types that can be a key of keyset pagination: ordered, and never null. Not `f32` and `f64`,
-/// whose NaN `$gt` and `$lt` do not order.
+/// Types that can be a key of keyset pagination: stored as values of one BSON type that `$gt` and `$lt`
+/// order, and never null: numbers, strings, `bool`, dates, ids, and enums of unit variants, which are
+/// ordered by their stored names. Not `f32` and `f64`, whose NaN `$gt` and `$lt` do not order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a keyset key",
     label = "pages sorted by a nullable or unordered key would skip documents",
-    note = "`$gt: null` matches no document: sort by a field that is always present"
+    note = "a keyset key is a number other than `f32` and `f64`, a string, a `bool`, a date, an id, or an enum of unit variants: sort by such a \
+            field that is always present"
 )]
 pub trait KeysetKey {}
 
@@ -186,7 +188,7 @@ macro_rules! mark {
 mark! {
     Ordered: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, String, char, ObjectId, DateTime, Timestamp,
         BsonUuid, uuid::Uuid, Bson;
-    KeysetKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, Decimal128, String, char, ObjectId, DateTime, Timestamp,
+    KeysetKey: i8, i16, i32, i64, u8, u16, u32, u64, usize, bool, Decimal128, String, char, ObjectId, DateTime, Timestamp,
         BsonUuid, uuid::Uuid;
     Numeric: i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, Decimal128, Bson;
     Integer: i8, i16, i32, i64, u8, u16, u32, u64, usize, Bson;

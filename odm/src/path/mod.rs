@@ -388,12 +388,11 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).mark_array())
     }
 
-    /// The element of an array at an index, from 0. An update at an index after the end of the
-    /// array fills the elements in between with null.
+    /// The element of an array at an index, from 0. An update after the end of the array creates the element
+    /// and fills those in between with null, which may not be readable; see [`set`](crate::UpdateOps::set).
     ///
-    /// In a filter the server interprets the number also as a field name:
-    /// `lines().nth(0).note().is_null()` also matches if an element has no field named `0`, which
-    /// is nearly always the case.
+    /// In a filter the server interprets the number also as a field name: `lines().nth(0).note().is_null()`
+    /// also matches if an element has no field named `0`, which is nearly always the case.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -446,7 +445,8 @@ pub trait PathOps: AsPath + Sized {
         element::<Self::Value, _, _>(to_value_path(self).element("$[]"))
     }
 
-    /// The value of a map under a key.
+    /// The value of a map under a key. For updates of a part of a missing entry see
+    /// [`set`](crate::UpdateOps::set).
     ///
     /// A key that contains a dot or a NUL, starts with `$` or is empty cannot be part of a path;
     /// the call that uses it fails with [`InvalidFilter`](crate::Error::InvalidFilter) or

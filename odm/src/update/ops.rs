@@ -34,6 +34,14 @@ pub(super) fn operation<A: AsPath>(
 pub trait UpdateOps: AsPath + Sized {
     /// `$set`: sets the field to the value. For null see [`set_null`](UpdateOps::set_null).
     ///
+    /// The server creates what the path goes through and is missing: `address().city().set("Bern")` stores the
+    /// document `{city: "Bern"}` in an `address` that is missing, which cannot be read if `Address` has
+    /// further required fields. The same applies to an entry of a map, to an element at an index, and to `inc`
+    /// and the other operators that set a missing field. If `address` is stored as null, the server rejects
+    /// the update. To change only what exists, add the condition to the filter, `p.address().is_not_null()`;
+    /// otherwise set the whole value, `p.address().set(address)`. See the
+    /// [guide](crate::guide::updates#parents-that-are-missing).
+    ///
     /// ```
     /// # use marula_guide::*;
     /// let update = Order::fields().total().set(5);
@@ -91,6 +99,10 @@ pub trait UpdateOps: AsPath + Sized {
     }
 
     /// `$inc`: adds the value to the field. A missing field is set to the value.
+    ///
+    /// A sum beyond `i32` is stored as an Int64: a field of type `i32` or a smaller one cannot be read then,
+    /// which [`Error::Decode`] reports. Use `i64` for counters without a limit, or add a condition such as
+    /// `p.visits().lt(i32::MAX)` to the filter. Beyond `i64` the server rejects the update.
     ///
     /// ```
     /// # use marula_guide::*;

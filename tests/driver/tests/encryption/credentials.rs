@@ -149,7 +149,7 @@ pub(crate) async fn client_side_encryption_prose_19_azure_keys_need_the_token_of
         };
         encryption.create_data_key("azure").master_key(key).await
     };
-    let none = Metadata::start(|_| (404, "")).await;
+    let none = MetadataService::start(|_| (404, "")).await;
     let message = message(&create(none.services()).await.expect_err("no token"));
     assert!(message.contains("azure"), "{message}");
     let hosts = || {
@@ -161,7 +161,8 @@ pub(crate) async fn client_side_encryption_prose_19_azure_keys_need_the_token_of
             .collect::<Vec<_>>()
     };
     assert!(hosts().is_empty(), "no request without a token");
-    let machine = Metadata::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
+    let machine =
+        MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"70"}"#)).await;
     create(machine.services()).await.expect("a key");
     assert_eq!(hosts(), ["keyvault-drivers-2411.vault.azure.net"]);
 }

@@ -193,6 +193,8 @@ fn logic() {
         doc! { "open": { "$eq": true }, "_id": { "$gt": 1_i64 } },
     );
     check(|_| Filter::all([]), doc! {});
+    check(|_| Filter::all([Filter::default()]), doc! {});
+    check(|_| Filter::any([Filter::default()]), doc! { "$nor": [{}] });
     check(|_| Filter::any([]), doc! { "$nor": [{}] });
     check(
         |_| Filter::expr(doc! { "$gt": ["$a", "$b"] }),

@@ -30,6 +30,7 @@ struct Line {
     index(created_at, ttl = "30d", name = "expiry"),
     index(due, name = "open", partial(status == Status::Open && (total > 0 || due.exists()))),
     index(due, name = "some", partial(total >= 1 && total.is_in([1, 2]))),
+    index(email, name = "without_due", unique, partial(due == None && total > 0)),
     index(text(title, weight = 10), text(email), language = "none", language_override = "lang"),
     index(geo(place)),
     index(hashed(email)),
@@ -77,6 +78,10 @@ fn specifications() {
         doc! {
             "key": { "due": 1 }, "name": "some",
             "partialFilterExpression": { "total": { "$gte": 1, "$in": [1, 2] } },
+        },
+        doc! {
+            "key": { "email": 1 }, "name": "without_due", "unique": true,
+            "partialFilterExpression": { "due": { "$eq": null }, "total": { "$gt": 0 } },
         },
         doc! {
             "key": { "title": "text", "email": "text" }, "name": "title_text_email_text",

@@ -300,6 +300,15 @@ async fn distinct_values_are_typed() {
         .unwrap();
     tags.sort();
     assert_eq!(tags, ["a", "b"]);
+    // The server would return elements, which are not arrays.
+    let array = orders
+        .distinct(|o| o.tags(), |_| Filter::everything())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&array, Error::InvalidArgument { reason } if reason.contains("`tags`") && reason.contains("`.any()`")),
+        "{array}"
+    );
     env.stop().await;
 }
 

@@ -304,6 +304,7 @@ async fn messages_do_not_repeat_those_of_their_sources() {
     );
     for error in &errors {
         let texts = chain(error);
+        assert_eq!(format!("{error:#}"), texts.join(": "));
         assert!(texts.iter().all(|t| !t.is_empty()), "{texts:?}");
         for (index, outer) in texts.iter().enumerate() {
             for inner in &texts[index + 1..] {

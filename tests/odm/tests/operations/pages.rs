@@ -2,7 +2,8 @@
 
 use crate::common::{Env, Order, order};
 use marula::prelude::*;
-use marula::{Collection, Error, Filter};
+use marula::{Collection, Document, Embedded, Error, Filter};
+use serde::{Deserialize, Serialize};
 
 async fn shop(count: i64) -> (Env, Collection<Order>) {
     let env = Env::start().await;
@@ -119,5 +120,67 @@ async fn tokens_of_other_queries_are_rejected() {
         .await
         .unwrap();
     assert_eq!((none.items.len(), none.next, none.previous), (0, None, None));
+    env.stop().await;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Embedded)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    // In another order than that of the stored names.
+    Shipped,
+    Open,
+    InProgress,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "tickets")]
+struct Ticket {
+    _id: i64,
+    pinned: bool,
+    status: Status,
+}
+
+#[tokio::test]
+async fn keyset_keys_are_booleans_and_enums_of_unit_variants() {
+    let env = Env::start().await;
+    let tickets = env.db.collection::<Ticket>();
+    let all: Vec<Ticket> = (0..20)
+        .map(|n| Ticket {
+            _id: n,
+            pinned: n % 3 == 0,
+            status: [Status::Shipped, Status::Open, Status::InProgress, Status::Open][(n % 4) as usize],
+        })
+        .collect();
+    tickets.insert_many(&all).await.unwrap();
+    let mut expected = all.clone();
+    let name = |t: &Ticket| match t.status {
+        Status::Shipped => "shipped",
+        Status::Open => "open",
+        Status::InProgress => "in_progress",
+    };
+    expected.sort_by(|a, b| (b.pinned, name(a), a._id).cmp(&(a.pinned, name(b), b._id)));
+    let read = |token: Option<String>| {
+        tickets
+            .find_all()
+            .keyset(|t| (t.pinned().desc(), t.status().asc()), token.as_deref(), 3)
+    };
+    let (mut forward, mut token) = (Vec::new(), None);
+    let last = loop {
+        let page = read(token).await.unwrap();
+        forward.extend(page.items);
+        token = page.next;
+        if token.is_none() {
+            break page.previous;
+        }
+    };
+    assert_eq!(forward, expected);
+    let (mut backward, mut token) = (Vec::new(), last);
+    while token.is_some() {
+        let page = read(token).await.unwrap();
+        backward.extend(page.items.into_iter().rev());
+        token = page.previous;
+    }
+    backward.reverse();
+    assert_eq!(backward, expected[..18]);
     env.stop().await;
 }

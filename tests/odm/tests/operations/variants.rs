@@ -354,9 +354,16 @@ macro_rules! representation {
                         }
                         let what = format!("{operator}, {path}: {filter}");
                         let found = accounts.find(|_| filter).sort(|a| a._id().asc()).await.expect(&what);
+                        let is_array = !["plain", "in an Option", "by index"].contains(&path);
+                        let is_negation = ["ne", "not_in", "is_missing", "not"].contains(&operator);
+                        let matches = |a: &&Account| {
+                            let mut values = events(a).into_iter().filter_map(refunded);
+                            // A negation matches if no element matches the condition that it negates.
+                            if is_array && is_negation { values.all(holds) } else { values.any(holds) }
+                        };
                         let expected: Vec<i64> = all
                             .iter()
-                            .filter(|a| events(a).into_iter().filter_map(refunded).any(holds))
+                            .filter(matches)
                             .map(|a| a._id)
                             .collect();
                         let found: Vec<i64> = found.iter().map(|a| a._id).collect();

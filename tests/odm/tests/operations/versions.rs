@@ -32,7 +32,9 @@ fn is_conflict<T: std::fmt::Debug>(result: Result<T, Error>) {
     let error = result.expect_err("a conflict");
     assert!(matches!(error, Error::VersionConflict { .. }), "{error}");
     assert!(
-        error.to_string().contains("was changed since it was read"),
+        error
+            .to_string()
+            .contains("was changed or deleted since it was read"),
         "{error}"
     );
 }
