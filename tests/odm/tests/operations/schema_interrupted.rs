@@ -335,7 +335,11 @@ async fn an_index_that_could_not_be_dropped_keeps_its_record() {
     let admin = env.client().driver().database("admin");
     admin.run_command(fail).await.unwrap();
     let error = plan.apply(Apply::full()).await.unwrap_err();
-    assert_eq!(error.driver().and_then(|e| e.code()), Some(13), "{error}");
+    assert_eq!(
+        error.driver().and_then(marula::driver::Error::code),
+        Some(13),
+        "{error}"
+    );
     assert!(is_obsolete(&env, "sender_1").await);
     let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
     admin.run_command(off).await.unwrap();
