@@ -15,7 +15,7 @@ async fn with_delayed_update(millis: i32) -> Bank {
     bank.accounts
         .insert_one(&doc! { "_id": 1, "a": 0 })
         .await
-        .unwrap();
+        .expect("an insert");
     delay_update(&bank, millis).await;
     bank
 }
