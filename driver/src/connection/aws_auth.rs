@@ -131,7 +131,7 @@ impl AwsSource {
                 what: "the provider of the application",
                 cause: error.to_string(),
             })?
-        } else if let Some(credentials) = from_variables(variable) {
+        } else if let Some(credentials) = from_variables(variable)? {
             return Ok(credentials);
         } else if let (Some(file), Some(role)) =
             (variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN"))

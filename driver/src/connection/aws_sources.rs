@@ -21,13 +21,25 @@ use crate::{
 const EC2_TOKEN: &str = "30";
 const EC2_ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 
-/// The credentials of the environment variables, if the access key is set.
-pub(crate) fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Option<AwsCredentials> {
-    let credentials = AwsCredentials::new(variable("AWS_ACCESS_KEY_ID")?, variable("AWS_SECRET_ACCESS_KEY")?);
-    Some(match variable("AWS_SESSION_TOKEN") {
+/// The credentials of the environment variables. `None` if neither of the access key is set.
+///
+/// # Errors
+/// One of the two is set: the credentials of another source would be those of another identity.
+pub(crate) fn from_variables(
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<AwsCredentials>, SourceError> {
+    const ID: &str = "AWS_ACCESS_KEY_ID";
+    const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+    let credentials = match (variable(ID), variable(SECRET)) {
+        (Some(id), Some(secret)) => AwsCredentials::new(id, secret),
+        (Some(_), None) => return Err(SourceError::NoVariable(SECRET)),
+        (None, Some(_)) => return Err(SourceError::NoVariable(ID)),
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(match variable("AWS_SESSION_TOKEN") {
         Some(token) => credentials.with_session_token(token),
         None => credentials,
-    })
+    }))
 }
 
 /// The credentials of the task in ECS. `path` is `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`.
@@ -37,6 +49,13 @@ pub(crate) async fn from_ecs(
     deadline: Deadline,
 ) -> Result<AwsCredentials, SourceError> {
     const NAME: &str = "the ECS endpoint";
+    // Otherwise it would change the host.
+    if !path.starts_with('/') {
+        return Err(SourceError::Unexpected {
+            origin: "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI".to_owned(),
+            expected: "a path that begins with /",
+        });
+    }
     let url = format!("{}{path}", services.ecs);
     parse(NAME, &request(NAME, "GET", &url, &[], deadline).await?)
 }

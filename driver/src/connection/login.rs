@@ -306,6 +306,7 @@ impl Connection {
                     let Some(source) = &settings.aws else {
                         return Err(settings.no_source());
                     };
+                    let deadline = deadline.min(limits.operation);
                     let obtaining = Box::pin(source.obtain(deadline));
                     let credentials = deadline.run(obtaining).await?;
                     let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;

@@ -1,6 +1,9 @@
 //! Why an access token or credentials could not be obtained.
 
-use std::fmt;
+use std::{
+    fmt, fs,
+    io::{self, Read as _},
+};
 
 /// The cause. Its text contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,13 +81,41 @@ impl fmt::Display for SourceError {
     }
 }
 
+/// The maximum size of a file with a token, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
 /// Reads a file on a thread for blocking tasks.
 pub(super) async fn read_file(path: String) -> Result<String, SourceError> {
     let reading = tokio::task::spawn_blocking(move || {
-        std::fs::read_to_string(&path).map_err(|error| SourceError::File {
+        read_regular(&path).map_err(|error| SourceError::File {
             cause: error.to_string(),
             path,
         })
     });
     reading.await.map_err(|_| SourceError::RuntimeEnds)?
+}
+
+/// A pipe or a device could block the thread, or have no end.
+fn read_regular(path: &str) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_regular_files_are_read() {
+        let folder = std::env::temp_dir().to_string_lossy().into_owned();
+        let error = read_file(folder).await.unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
 }

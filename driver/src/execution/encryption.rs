@@ -9,14 +9,13 @@ use std::{borrow::Cow, fmt, pin::Pin};
 use crate::{
     Error, Namespace, Result,
     bson::{DocumentWriter, RawDocument, RawDocumentBuf, RawElement, RawElements, rawdoc},
-    operation::RESERVED,
     pool::PooledConnection,
     proto::{description::HelloReply, wire::whole_command},
     types::timeout::Timeout,
 };
 
 /// The most bytes of the statements of one command ("Size limits for Write Commands").
-const MOST_STATEMENTS: i64 = 2_097_152;
+const MOST_STATEMENTS: usize = 2_097_152;
 
 /// A document that is computed.
 pub(crate) type Computing<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>>> + Send + 'a>>;
@@ -66,12 +65,7 @@ pub(super) fn limited<'h>(
         return Cow::Borrowed(hello);
     }
     let mut limited = hello.clone();
-    // The budget of a message is its size without the reserve.
-    let most = MOST_STATEMENTS + RESERVED as i64;
-    limited.max_message_size_bytes = Some(match hello.max_message_size_bytes {
-        Some(limit) => limit.min(most),
-        None => most,
-    });
+    limited.max_statement_bytes = Some(MOST_STATEMENTS);
     Cow::Owned(limited)
 }
 

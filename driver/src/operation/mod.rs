@@ -151,6 +151,12 @@ pub(crate) const RESERVED: usize = 1000;
 /// The maximum number of bytes that the statements and the command's own fields may take in a
 /// message to this server.
 pub(crate) fn message_budget(server: &HelloReply) -> usize {
+    let budget = single_budget(server);
+    server.max_statement_bytes.map_or(budget, |most| most.min(budget))
+}
+
+/// As [`message_budget`], for a command with one statement.
+pub(crate) fn single_budget(server: &HelloReply) -> usize {
     let limit = server.max_message_size().unwrap_or(DEFAULT_MAX_MESSAGE_SIZE);
     limit.saturating_sub(RESERVED)
 }

@@ -183,7 +183,14 @@ impl AutoEncryption {
                     machine.fed()?;
                 }
                 Step::Result => return Ok(compute(machine, work).await?.to_vec()),
-                Step::End => return Ok(command.as_bytes().to_vec()),
+                // Never sent without the library's result.
+                Step::End => {
+                    return Err(EncryptionError::Rejected {
+                        message: "libmongocrypt returned no command".to_owned(),
+                        code: 0,
+                    }
+                    .into());
+                }
                 step => self.engine.perform(&mut machine, step, timeout).await?,
             }
         }

@@ -109,7 +109,7 @@ impl OnDemandCredentials {
             };
         }
         let variable = |name: &str| self.environment.variable(name);
-        if let Some(credentials) = from_variables(variable) {
+        if let Some(credentials) = from_variables(variable).map_err(|error| error.to_string())? {
             return Ok(credentials);
         }
         match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {

@@ -45,6 +45,9 @@ impl Mongocryptd {
         if !uri.to_ascii_lowercase().contains("serverselectiontimeoutms") {
             client.server_selection_timeout = SERVER_SELECTION_TIMEOUT;
         }
+        // The commands to mongocryptd contain what is to be encrypted: neither logs nor spans have their text.
+        client.max_log_document_length = Some(0);
+        client.tracing.enabled = Some(false);
         let program = (!options.bypass_spawn).then(|| Program {
             path: options
                 .spawn_path
@@ -78,7 +81,7 @@ impl Mongocryptd {
     ) -> Result<RawDocumentBuf> {
         let mut result = self.run(database, command, timeout).await;
         if let (Err(error), Some(program)) = (&result, &self.program)
-            && matches!(error.kind(), ErrorKind::ServerSelection(_))
+            && matches!(error.reported().kind(), ErrorKind::ServerSelection(_))
         {
             result = match program.spawn() {
                 Ok(()) => self.run(database, command, timeout).await,

@@ -14,13 +14,15 @@ pub struct Write {
 }
 
 /// The limits of one command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// `maxWriteBatchSize`
     pub writes: usize,
     /// The maximum size of `ops` and `nsInfo` together, in bytes: `maxMessageSizeBytes` without the
     /// allowance for the message and without the other fields of the command.
     pub bytes: usize,
+    /// As `bytes`, for a command with one write. Larger if automatic encryption limits commands with several.
+    pub single: usize,
 }
 
 /// The writes of one command: the first of those that have not been sent.
@@ -46,7 +48,8 @@ impl Batch {
         let mut batch = Self::default();
         for write in writes.into_iter().take(limits.writes.max(1)) {
             let bytes = batch.bytes + write.size + namespaces.growth(write.namespace);
-            if bytes > limits.bytes {
+            let most = if batch.count == 0 { limits.single } else { limits.bytes };
+            if bytes > most {
                 break;
             }
             namespaces.add(write.namespace);

@@ -39,6 +39,7 @@ fn a_batch_is_limited_by_the_number_of_writes() {
     let limits = Limits {
         writes: 2,
         bytes: 1000,
+        single: 1000,
     };
     let batch = Batch::plan([write(10, a); 3], &mut table, limits);
     assert_eq!((batch.count, batch.bytes), (2, 20 + 17));
@@ -50,6 +51,7 @@ fn a_batch_is_limited_by_the_size_of_its_ops_and_namespaces() {
     let exactly = Limits {
         writes: 100,
         bytes: 10 + 17 + 10 + 17,
+        single: 27,
     };
     let writes = [write(10, a), write(10, b)];
     assert_eq!(Batch::plan(writes, &mut table, exactly).count, 2);
@@ -60,7 +62,10 @@ fn a_batch_is_limited_by_the_size_of_its_ops_and_namespaces() {
     assert_eq!(Batch::plan(writes, &mut table, less).count, 1);
     // The namespace of the first write is not counted again.
     assert_eq!(Batch::plan([write(10, a); 3], &mut table, less).count, 3);
-    let nothing = Limits { bytes: 26, ..less };
+    // A command with one write has another limit.
+    let one = Limits { bytes: 26, ..less };
+    assert_eq!(Batch::plan(writes, &mut table, one).count, 1);
+    let nothing = Limits { single: 26, ..less };
     assert_eq!(Batch::plan(writes, &mut table, nothing), Batch::default());
 }
 
@@ -74,6 +79,7 @@ fn a_batch_with_a_multi_write_is_not_retryable() {
     let limits = Limits {
         writes: 2,
         bytes: 1000,
+        single: 1000,
     };
     let batch = |writes: [Write; 3], table: &mut NamespaceTable| Batch::plan(writes, table, limits).is_multi;
     assert!(batch([write(10, a), multi, write(10, a)], &mut table));

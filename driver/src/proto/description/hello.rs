@@ -62,6 +62,10 @@ pub struct HelloReply {
     pub max_bson_object_size: Option<i64>,
     /// `maxMessageSizeBytes`
     pub max_message_size_bytes: Option<i64>,
+    /// The most bytes of the statements of one command, unless it has a single statement. Not a field of the reply: automatic
+    /// encryption sets it.
+    #[serde(skip)]
+    pub max_statement_bytes: Option<usize>,
     /// `maxWriteBatchSize`: statements in one write command.
     pub max_write_batch_size: Option<i64>,
     /// `logicalSessionTimeoutMinutes`. `None`: the server does not support sessions.

@@ -306,7 +306,8 @@ impl Transaction {
     /// with its labels and changes pin and state, before a retry.
     /// [`returned`](Self::returned) follows if there is none.
     pub fn failed(&mut self, command: TransactionCommand, error: Error) -> Error {
-        let is_overload = is_retryable_overload(&error);
+        // One of the key vault says nothing about the command.
+        let is_overload = !error.is_encryption() && is_retryable_overload(&error);
         let mut error = command.label(error);
         if command == TransactionCommand::Commit && self.is_commit_repeated && leaves_result_unknown(&error) {
             error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);

@@ -54,6 +54,26 @@ pub(crate) async fn aws_credentials_come_from_environment_variables() {
     assert!(metadata.requests().is_empty());
 }
 
+/// Credentials of another source would be those of another identity.
+pub(crate) async fn half_of_an_access_key_is_an_error() {
+    let setup = Setup::new().await;
+    let options = setup.options(on_demand("aws"));
+    let metadata = MetadataService::start(|_| (404, "")).await;
+    for (set, missing) in [
+        ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+        ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"),
+    ] {
+        let encryption = setup.encryption_in(&options, [(set, "x")], metadata.services());
+        let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));
+        assert!(message.contains(missing), "{message}");
+    }
+    let variables = [("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", ".example.com/")];
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    let message = message(&create(&encryption, "aws").await.expect_err("another host"));
+    assert!(message.contains("begins with /"), "{message}");
+    assert!(metadata.requests().is_empty());
+}
+
 pub(crate) async fn aws_credentials_come_from_ecs() {
     let setup = Setup::new().await;
     let metadata = MetadataService::start(|request| match request {
@@ -151,7 +171,7 @@ pub(crate) async fn client_side_encryption_prose_19_azure_keys_need_the_token_of
     };
     let none = MetadataService::start(|_| (404, "")).await;
     let message = message(&create(none.services()).await.expect_err("no token"));
-    assert!(message.contains("azure"), "{message}");
+    assert!(message.contains("status 404"), "{message}");
     let hosts = || {
         setup
             .kms

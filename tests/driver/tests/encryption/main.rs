@@ -125,6 +125,7 @@ fn main() {
         }
         credentials::{
             aws_credentials_come_from_environment_variables,
+            half_of_an_access_key_is_an_error,
             aws_credentials_come_from_ecs,
             aws_credentials_come_from_ec2,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,

@@ -426,6 +426,10 @@ pub(crate) async fn client_side_encryption_prose_4_bulk_writes_of_clients_are_sp
         let count = commands.iter().filter(|(name, _)| name == "bulkWrite").count();
         assert_eq!(count, 2, "{field}");
     }
+    // The limit is not one of a single write.
+    let large = doc! { "unencrypted": "a".repeat(3 << 20) };
+    let result = client.bulk_write([coll2.insert_one_model(&large)]).await;
+    assert_eq!(result.expect("a bulk write").inserted_count, 1);
     let count = coll2.count_documents(doc! { "foo": { "$exists": true } }).await;
     assert_eq!(count.expect("a count"), 2);
 }

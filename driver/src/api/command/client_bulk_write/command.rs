@@ -10,7 +10,7 @@ use crate::{
     operation::{
         Operation, OperationOverrides, Properties, ReplyContext, Retry,
         cursor::{self, CursorReply},
-        message_budget,
+        message_budget, single_budget,
     },
     proto::{
         bulk_write::{Batch, Limits, Summary},
@@ -59,7 +59,7 @@ impl<'a> BulkWriteCommand<'a> {
             writes,
             options,
             write_concern,
-            limits: Limits { writes: 0, bytes: 0 },
+            limits: Limits::default(),
             batch: Batch::default(),
             is_written: false,
             retryable: None,
@@ -75,9 +75,11 @@ impl<'a> BulkWriteCommand<'a> {
     }
 
     fn plan(&mut self, server: &HelloReply) {
+        let body = self.body_size(server);
         let limits = Limits {
             writes: server.max_batch_size(),
-            bytes: message_budget(server).saturating_sub(self.body_size(server)),
+            bytes: message_budget(server).saturating_sub(body),
+            single: single_budget(server).saturating_sub(body),
         };
         if limits != self.limits {
             self.limits = limits;
