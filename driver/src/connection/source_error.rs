@@ -101,7 +101,9 @@ fn read_regular(path: &str) -> io::Result<String> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
-    fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    fs::File::open(path)?
+        .take(MAX_FILE + 1)
+        .read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE {
         return Err(io::Error::other("it is larger than 1 MiB"));
     }

@@ -48,7 +48,11 @@ impl Batch {
         let mut batch = Self::default();
         for write in writes.into_iter().take(limits.writes.max(1)) {
             let bytes = batch.bytes + write.size + namespaces.growth(write.namespace);
-            let most = if batch.count == 0 { limits.single } else { limits.bytes };
+            let most = if batch.count == 0 {
+                limits.single
+            } else {
+                limits.bytes
+            };
             if bytes > most {
                 break;
             }

@@ -37,13 +37,13 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
         .insert_one(&doc! { "name": "x" })
         .await
         .expect("an insert");
-    // A program that does not exist.
-    let encryption = automatic.encryption().extra_options(doc! {
-        "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50", "mongocryptdSpawnPath": "/nonexistent",
-    });
-    // With a time limit, the error of server selection is the cause of a timeout.
+    // A program that does not exist. With a time limit, the error of server selection is the cause of a timeout.
     for options in ["", "timeoutMS=20000"] {
-        let (client, _sent) = automatic.client_with(options, encryption.clone());
+        let encryption = automatic.encryption().extra_options(doc! {
+            "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50",
+            "mongocryptdSpawnPath": "/nonexistent",
+        });
+        let (client, _sent) = automatic.client_with(options, encryption);
         let error = patients(&client)
             .insert_one(&doc! { "ssn": "x" })
             .await
