@@ -235,6 +235,7 @@ mod tests {
     const UNLIMITED: Limits = Limits {
         writes: usize::MAX,
         bytes: usize::MAX,
+        single: usize::MAX,
     };
 
     fn documents(mut bytes: &[u8]) -> Vec<Document> {
