@@ -96,7 +96,7 @@ pub fn password(credential: &Credential) -> Option<&str> {
 }
 
 fn reveal(secret: &Secret) -> &str {
-    &secret.0
+    secret.expose()
 }
 
 /// Validates a write concern as clients and commands do.

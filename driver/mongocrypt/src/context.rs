@@ -44,7 +44,8 @@ pub enum State {
 const NEED_COLLECTION_INFO_WITH_DATABASE: c_uint = 8;
 
 /// A new data key.
-#[derive(Clone, Copy, Debug, Default)]
+/// `Debug` does not print the key material.
+#[derive(Clone, Copy, Default)]
 pub struct DataKeyOptions<'a> {
     /// The key that encrypts it, with the field `provider` first. BSON.
     pub key_encryption_key: &'a [u8],
@@ -52,6 +53,15 @@ pub struct DataKeyOptions<'a> {
     pub alt_names: &'a [String],
     /// The 96 bytes of the key. Default: random bytes.
     pub key_material: Option<&'a [u8; 96]>,
+}
+
+impl fmt::Debug for DataKeyOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataKeyOptions")
+            .field("alt_names", &self.alt_names)
+            .field("has_key_material", &self.key_material.is_some())
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a data key is identified.

@@ -28,7 +28,7 @@ use crate::{
 const RENEWAL: Duration = Duration::from_secs(5 * 60);
 /// The maximum size of a response of the Security Token Service, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
-/// The name of a session, if `AWS_ROLE_SESSION_NAME` is not set.
+/// The beginning of the name of a session, if `AWS_ROLE_SESSION_NAME` is not set.
 const SESSION_NAME: &str = "marula-driver";
 
 /// Cached credentials. Clones share them.
@@ -49,6 +49,10 @@ impl AwsCache {
     /// Replaces the cached credentials.
     pub fn set(&self, credentials: Option<AwsCredentials>) {
         *self.lock() = credentials;
+    }
+
+    fn is_filled(&self) -> bool {
+        self.lock().is_some()
     }
 
     /// The cached credentials, if they are valid long enough.
@@ -131,14 +135,19 @@ impl AwsSource {
                 what: "the provider of the application",
                 cause: error.to_string(),
             })?
-        } else if let Some(credentials) = from_variables(variable)? {
+        } else if !self.cache.is_filled()
+            && let Some(credentials) = from_variables(variable)?
+        {
+            // Environment variables are not cached. They are not asked to renew credentials of
+            // another source, because theirs may be those of another identity.
             return Ok(credentials);
         } else if let (Some(file), Some(role)) =
             (variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN"))
         {
             let session = variable("AWS_ROLE_SESSION_NAME");
-            let session = session.as_deref().unwrap_or(SESSION_NAME);
-            self.assume_role(file, &role, session, deadline).await?
+            // The log of the service tells sessions apart by their names.
+            let session = session.unwrap_or_else(|| format!("{SESSION_NAME}-{}", now().as_nanos()));
+            self.assume_role(file, &role, &session, deadline).await?
         } else if let Some(path) = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
             from_ecs(services, &path, deadline).await?
         } else {

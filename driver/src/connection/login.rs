@@ -3,6 +3,8 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use zeroize::Zeroize as _;
+
 #[cfg(feature = "aws-auth")]
 use super::aws_auth::{AwsCache, AwsSource};
 use super::{
@@ -25,9 +27,6 @@ use crate::{
         variables::SharedVariables,
     },
 };
-
-/// The time limit of a callback in the machine flow of OIDC, without `timeoutMS`.
-const MACHINE_TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Who logs in on the connections of a client.
 #[derive(Clone, Debug)]
@@ -155,12 +154,17 @@ impl LoginSettings {
         AuthenticationError::new(mechanism.as_str(), failure).into()
     }
 
-    /// After a failed authentication: cached credentials of AWS are not used again.
-    fn handle_failure(&self) {
+    /// After a failed authentication: cached credentials of AWS are not used again. They are kept if
+    /// the network failed or a time limit expired.
+    fn handle_failure(&self, unfinished: &Unfinished) {
         #[cfg(feature = "aws-auth")]
-        if let Some(source) = &self.aws {
+        if let (Some(source), Unfinished::Failed(error)) = (&self.aws, unfinished)
+            && matches!(error.kind(), ErrorKind::Authentication(_))
+        {
             source.invalidate();
         }
+        #[cfg(not(feature = "aws-auth"))]
+        let _ = unfinished;
     }
 
     /// The cached access token of OIDC.
@@ -249,8 +253,10 @@ impl Connection {
         limits: LoginLimits,
     ) -> std::result::Result<(), Unfinished> {
         let outcome = self.take_steps(step, settings, limits).await;
-        if outcome.is_err() {
-            settings.handle_failure();
+        // The last message may contain a password or a token.
+        self.write.zeroize();
+        if let Err(unfinished) = &outcome {
+            settings.handle_failure(unfinished);
         }
         outcome
     }
@@ -332,21 +338,24 @@ impl Connection {
 }
 
 impl LoginLimits {
-    /// The deadline of a callback or an environment in the machine flow.
+    /// The deadline of a callback or an environment in the machine flow: never without `timeoutMS`.
     fn of_machine(self) -> Deadline {
         match self.operation.remaining() {
             Some(_) => self.deadline.min(self.operation),
-            None => Deadline::after(Some(MACHINE_TIME_LIMIT)),
+            None => Deadline::NEVER,
         }
     }
 
-    /// The error of a machine flow whose time limit expired.
+    /// The error of a machine flow whose deadline expired. No socket timed out, unless `timeoutMS`
+    /// expired: another connection to the server would not help.
     fn no_token(self, settings: &LoginSettings) -> Unfinished {
-        if self.operation.remaining().is_some() {
-            return Unfinished::Elapsed;
+        match self.operation.remaining() {
+            Some(remaining) if !remaining.is_zero() => {
+                let why = "no access token was obtained within connectTimeoutMS";
+                settings.no_credentials(&why).into()
+            }
+            _ => Unfinished::Elapsed,
         }
-        let why = format!("no access token was obtained within {MACHINE_TIME_LIMIT:?}");
-        settings.no_credentials(&why).into()
     }
 
     /// Excludes the time that obtaining a token took, unless it counts for `timeoutMS`.

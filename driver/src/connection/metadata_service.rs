@@ -58,17 +58,19 @@ pub(crate) async fn fetch(
     headers: &[(&str, &str)],
     deadline: Deadline,
 ) -> Result<String, SourceError> {
-    let target = Url::parse(url).ok_or_else(|| SourceError::InvalidUrl(url.to_owned()))?;
+    let target = Url::parse(url).ok_or(SourceError::InvalidUrl(service))?;
     let request = Request {
         method,
         url: &target,
         headers,
         body: b"",
     };
+    // The path is not part of an error: that of ECS suffices to fetch the credentials.
+    let origin = target.authority();
     let unanswered = |cause: String| SourceError::NoReply { service, cause };
     let response = match deadline.run(send(&request, MAX_RESPONSE)).await {
-        Ok(response) => response.map_err(|error| unanswered(format!("{error} ({target})")))?,
-        Err(_) => return Err(unanswered(format!("no answer in time ({target})"))),
+        Ok(response) => response.map_err(|error| unanswered(format!("{error} ({origin})")))?,
+        Err(_) => return Err(unanswered(format!("no answer in time ({origin})"))),
     };
     let body = String::from_utf8_lossy(&response.body).into_owned();
     match response.status {

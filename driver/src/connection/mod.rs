@@ -49,6 +49,7 @@ mod tls;
 mod tls;
 
 use std::{
+    fmt,
     ops::Range,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -99,8 +100,7 @@ const KEPT_WRITE_CAPACITY: usize = 1 << 20;
 /// large insert: new pages of memory cost more than writing the bytes.
 const MOST_WRITE_CAPACITY: usize = 4 << 20;
 
-/// An established connection.
-#[derive(Debug)]
+/// An established connection. `Debug` prints no bytes of messages: they may contain secrets.
 pub struct Connection {
     address: ServerAddress,
     stream: Stream,
@@ -130,6 +130,17 @@ pub struct Connection {
     hello_body: Range<usize>,
     /// What broke it.
     failure: Option<Error>,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("address", &self.address)
+            .field("mechanism", &self.mechanism)
+            .field("state", &self.state)
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

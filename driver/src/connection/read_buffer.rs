@@ -19,7 +19,7 @@ const TRUSTED: usize = 1 << 20;
 const KEPT: usize = 256 << 10;
 
 /// Bytes read from a stream: first the current message, then what arrived after it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ReadBuffer {
     bytes: Vec<u8>,
     message: usize,

@@ -3,6 +3,7 @@
 use std::{
     fmt, fs,
     io::{self, Read as _},
+    time::Duration,
 };
 
 /// The cause. Its text contains no secret.
@@ -21,8 +22,11 @@ pub(crate) enum SourceError {
     },
     /// The callback of the human flow did not return in time.
     NoPerson,
+    /// No access token was obtained within this time.
+    NoToken(Duration),
     EmptyToken,
-    InvalidUrl(String),
+    /// The URL of this service. Its path may be a secret.
+    InvalidUrl(&'static str),
     NoReply {
         service: &'static str,
         cause: String,
@@ -56,8 +60,9 @@ impl fmt::Display for SourceError {
             Self::File { path, cause } => write!(f, "the token file {path} cannot be read: {cause}"),
             Self::Application { what, cause } => write!(f, "{what} failed: {cause}"),
             Self::NoPerson => f.write_str("the callback did not return an access token within 5 minutes"),
+            Self::NoToken(limit) => write!(f, "no access token was obtained within {limit:?}"),
             Self::EmptyToken => f.write_str("the callback returned an empty access token"),
-            Self::InvalidUrl(url) => write!(f, "{url} is not an http:// URL"),
+            Self::InvalidUrl(service) => write!(f, "the URL of {service} is not a valid http:// URL"),
             Self::NoReply { service, cause } => write!(f, "{service} did not reply: {cause}"),
             Self::Status {
                 service,

@@ -78,7 +78,8 @@ pub struct AwsCredentialProvider(Arc<dyn Fn() -> Providing + Send + Sync>);
 
 impl AwsCredentialProvider {
     /// Obtains credentials with this function. It is called when credentials are needed. The future
-    /// is dropped if the time limit of the operation expires.
+    /// is dropped if the time limit of the operation expires. An error of it is part of the error of
+    /// the operation, so it must not contain a secret.
     pub fn new<F, O>(provide: F) -> Self
     where
         F: Fn() -> O + Send + Sync + 'static,

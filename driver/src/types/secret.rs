@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-/// A password or token. `Debug` prints `<redacted>`.
+use zeroize::Zeroizing;
+
+/// A password or token. `Debug` prints `<redacted>`, and its memory is zeroed when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(pub(crate) String);
+pub(crate) struct Secret(Zeroizing<String>);
 
 impl Secret {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self(Zeroizing::new(text.into()))
     }
 
     /// The text. It must not be logged or included in an error.

@@ -11,6 +11,8 @@ use super::super::{
     command::{ChangeStreamAggregate, Target, options::ChangeStreamOptions},
     cursor::{CursorTimeout, state::State as Cursor},
 };
+#[cfg(feature = "encryption")]
+use crate::error::EncryptionError;
 use crate::{
     Error, ErrorKind, RETRYABLE_ERROR,
     bson::{RawDocument, RawDocumentBuf, Timestamp, find_element},
@@ -213,6 +215,9 @@ impl State {
                 | ErrorKind::Command(_),
                 _,
             ) => Failure::NoReply,
+            // The keys of an event could not be read: the event is requested again.
+            #[cfg(feature = "encryption")]
+            (ErrorKind::Encryption(failed), _) if is_unreachable(failed) => Failure::NoReply,
             // The session has a transaction in progress.
             (ErrorKind::InvalidArgument(_), _) if self.has_live_session() => Failure::NotPermitted,
             _ => Failure::Rejected,
@@ -249,4 +254,15 @@ fn reply(cursor: &mut Cursor, operation_time: Option<Timestamp>) -> Reply {
         post_batch_resume_token: reply.post_batch_resume_token.take().map(|token| *token),
         operation_time,
     }
+}
+
+/// Whether encryption failed because a server or a service could not be reached.
+#[cfg(feature = "encryption")]
+fn is_unreachable(failed: &EncryptionError) -> bool {
+    failed.cause().is_some_and(|cause| {
+        matches!(
+            cause.kind(),
+            ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
+        )
+    })
 }

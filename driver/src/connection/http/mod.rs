@@ -19,7 +19,6 @@ use response::ResponseReader;
 pub(super) use url::Url;
 
 /// One request.
-#[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
@@ -28,8 +27,9 @@ pub(super) struct Request<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// The response.
-#[derive(Debug, PartialEq, Eq)]
+/// The response. It may contain a token.
+#[cfg_attr(test, derive(Debug))]
+#[derive(PartialEq, Eq)]
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,

@@ -28,7 +28,6 @@ enum Phase {
 }
 
 /// The parser. Input arrives in pieces of any length.
-#[derive(Debug)]
 pub(super) struct ResponseReader {
     /// Bytes not parsed yet: of the head, of a body with a length, or of a chunk.
     pending: Vec<u8>,

@@ -36,7 +36,7 @@ impl Url {
     }
 
     /// Host and port as in the header field `Host`.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') {
             format!("[{}]", self.host)
         } else {

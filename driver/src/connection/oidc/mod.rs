@@ -3,38 +3,51 @@
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
+mod call;
 mod environment;
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep_until};
+use tokio::{runtime::Handle, time::Instant};
 
 use super::{login::LoginEnvironment, source_error::SourceError};
 use crate::{
     ServerAddress,
-    options::{Credential, DEFAULT_ALLOWED_HOSTS, OidcCallback, OidcCallbackParams, OidcCredential},
+    options::{Credential, DEFAULT_ALLOWED_HOSTS, OidcCallback},
     proto::auth::{IdpInfo, Token, TokenRequest, TokenSource},
     types::{deadline::Deadline, secret::Secret},
 };
+use call::{Call, Outcome, Request};
 use environment::TokenEnvironment;
 
 /// The time limit of a callback in the human flow.
 const HUMAN_TIME_LIMIT: Duration = Duration::from_secs(5 * 60);
+/// The time limit of a callback in the machine flow, without `timeoutMS`.
+const MACHINE_TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The least time between the beginnings of two calls.
 const CALL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The tokens of a client.
 pub(super) struct OidcTokens {
+    cache: Arc<Cache>,
+    /// The call that runs, or the last one: one runs at a time.
+    call: Mutex<Option<Call>>,
+    /// Calls run in the runtime of the client: that of an operation may end before the call.
+    runtime: Handle,
+}
+
+/// The tokens and what obtains them.
+struct Cache {
     provider: Provider,
     username: Option<String>,
     environment: LoginEnvironment,
     stored: Mutex<Stored>,
-    /// Held during a call: one call runs at a time. Contains the time at which the last one began.
-    last_call: tokio::sync::Mutex<Option<Instant>>,
+    /// The time at which the last call began.
+    last_call: Mutex<Option<Instant>>,
 }
 
 enum Provider {
@@ -47,14 +60,22 @@ enum Provider {
 #[derive(Default)]
 struct Stored {
     access: Option<Secret>,
-    refresh: Option<Secret>,
+    refresh: Option<Refresh>,
     idp_info: Option<IdpInfo>,
 }
 
+/// A refresh token.
+#[derive(Clone)]
+struct Refresh {
+    text: Secret,
+    /// The access token that the callback returned with it.
+    access: Secret,
+}
+
 /// Why there is no token.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// The time limit expired.
+    /// The deadline of the login expired.
     Elapsed,
     Failed(SourceError),
 }
@@ -63,6 +84,9 @@ type Result<T> = std::result::Result<T, Missing>;
 
 impl OidcTokens {
     /// The tokens of a valid credential. `None` if it does not use `MONGODB-OIDC`.
+    ///
+    /// # Panics
+    /// Outside a runtime. A client is created within one.
     pub(super) fn new(credential: &Credential, environment: LoginEnvironment) -> Option<Self> {
         let provider = if let Some(callback) = &credential.oidc_callback {
             Provider::Machine(callback.clone())
@@ -74,17 +98,21 @@ impl OidcTokens {
             Provider::Environment(TokenEnvironment::of(credential)?)
         };
         Some(Self {
-            provider,
-            username: credential.username.clone(),
-            environment,
-            stored: Mutex::default(),
-            last_call: tokio::sync::Mutex::default(),
+            cache: Arc::new(Cache {
+                provider,
+                username: credential.username.clone(),
+                environment,
+                stored: Mutex::default(),
+                last_call: Mutex::default(),
+            }),
+            call: Mutex::default(),
+            runtime: Handle::current(),
         })
     }
 
     /// Whether tokens may be sent to the host (`ALLOWED_HOSTS`). Ports are ignored.
     pub(super) fn allows(&self, address: &ServerAddress) -> bool {
-        match &self.provider {
+        match &self.cache.provider {
             Provider::Human(_, hosts) => is_allowed(&address.host(), hosts),
             Provider::Machine(_) | Provider::Environment(_) => true,
         }
@@ -92,15 +120,14 @@ impl OidcTokens {
 
     /// The cached access token.
     pub(super) fn cached(&self) -> Option<Token> {
-        self.stored().access.clone().map(|text| Token {
-            text,
-            source: TokenSource::Cache,
-        })
+        let text = self.cache.stored().access.clone()?;
+        let source = TokenSource::Cache;
+        Some(Token { text, source })
     }
 
     /// Removes the access token from the cache, unless another one is cached.
     pub(super) fn invalidate(&self, rejected: &Secret) {
-        let mut stored = self.stored();
+        let mut stored = self.cache.stored();
         if stored.access.as_ref() == Some(rejected) {
             stored.access = None;
         }
@@ -109,107 +136,120 @@ impl OidcTokens {
     /// Replaces the cached access token.
     #[cfg(feature = "internals")]
     pub(super) fn store(&self, token: Option<&str>) {
-        self.stored().access = token.map(Secret::new);
+        self.cache.stored().access = token.map(Secret::new);
     }
 
-    /// Obtains the token that a conversation needs. The deadline applies to the machine flow. In the
-    /// human flow, a callback has five minutes from its beginning. `None`: the human flow has neither
-    /// an access token nor a refresh token.
+    /// Obtains the token that a conversation needs. The deadline applies to the machine flow, where
+    /// a call without one has a minute. In the human flow, a call has five minutes. `None`: the human
+    /// flow has neither an access token nor a refresh token.
     ///
-    /// Dropping the future drops the future of the callback.
+    /// Dropping the future does not end the call: its token is for the next login. Dropping the
+    /// tokens of the client does.
     pub(super) async fn obtain(&self, request: TokenRequest, deadline: Deadline) -> Result<Option<Token>> {
         let request = match request {
             TokenRequest::Replace(rejected) => {
-                self.invalidate(&rejected.text);
-                if rejected.source == TokenSource::Refresh {
-                    self.stored().refresh = None;
-                }
+                self.reject(&rejected);
                 TokenRequest::Stored
             }
             request => request,
         };
-        if let Some(token) = self.cached() {
-            return Ok(Some(token));
-        }
-        if matches!(self.provider, Provider::Human(..)) {
-            let idp_info = match request {
-                TokenRequest::Ask(info) => Some(info),
-                _ => None,
+        loop {
+            if let Some(token) = self.cached() {
+                return Ok(Some(token));
+            }
+            let Some(request) = self.cache.request(&request, deadline) else {
+                return Ok(None);
             };
-            return self.sign_in(idp_info).await;
-        }
-        match deadline.run(self.machine(deadline)).await {
-            Ok(token) => token.map(Some),
-            Err(_) => Err(Missing::Elapsed),
+            let deadline = match request {
+                Request::Machine(_) => deadline,
+                Request::Human { .. } => Deadline::NEVER,
+            };
+            let (outcome, is_own) = match self.join(request) {
+                Joined::Cached(token) => return Ok(Some(token)),
+                Joined::Waiting { outcome, is_own } => (outcome, is_own),
+            };
+            let ended = deadline.run(call::end(outcome)).await;
+            match ended.map_err(|_| Missing::Elapsed)? {
+                Ok(mut token) => {
+                    if !is_own {
+                        token.source = TokenSource::Cache;
+                    }
+                    return Ok(Some(token));
+                }
+                // The deadline of another login ended the call.
+                Err(Missing::Elapsed) if !is_own => {}
+                Err(missing) => return Err(missing),
+            }
         }
     }
 
-    async fn machine(&self, deadline: Deadline) -> Result<Token> {
-        let mut last_call = self.last_call.lock().await;
+    /// Removes what a server rejected from the cache.
+    fn reject(&self, rejected: &Token) {
+        self.invalidate(&rejected.text);
+        if rejected.source == TokenSource::Refresh {
+            let mut stored = self.cache.stored();
+            stored.refresh = stored
+                .refresh
+                .take()
+                .filter(|refresh| refresh.access != rejected.text);
+        }
+    }
+
+    /// Waits for the call that runs, or begins one.
+    fn join(&self, request: Request) -> Joined {
+        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = call.as_ref().filter(|call| call.is_running()) {
+            return Joined::Waiting {
+                outcome: running.outcome(),
+                is_own: false,
+            };
+        }
+        // A call may have ended since the cache was read.
         if let Some(token) = self.cached() {
-            return Ok(token);
+            return Joined::Cached(token);
         }
-        keep_interval(&mut last_call).await;
-        let token = match &self.provider {
-            Provider::Environment(environment) => {
-                let token = environment.token(&self.environment, deadline).await;
-                token.map_err(Missing::Failed)?
-            }
-            Provider::Machine(callback) | Provider::Human(callback, _) => {
-                let timeout = deadline.remaining().unwrap_or(Duration::MAX);
-                let params = OidcCallbackParams::new(timeout, self.username.clone(), None, None);
-                call(callback, params).await?.access_token
-            }
-        };
-        self.stored().access = Some(token.clone());
-        Ok(Token {
-            text: token,
-            source: TokenSource::New,
-        })
+        let new = Call::spawn(Arc::clone(&self.cache), request, &self.runtime);
+        let outcome = new.outcome();
+        *call = Some(new);
+        Joined::Waiting {
+            outcome,
+            is_own: true,
+        }
     }
+}
 
-    /// Calls the callback of the human flow: with the identity provider that the server names, or
-    /// else with a cached refresh token, if there is one.
-    async fn sign_in(&self, idp_info: Option<IdpInfo>) -> Result<Option<Token>> {
-        let Provider::Human(callback, _) = &self.provider else {
-            return Ok(None);
-        };
-        if idp_info.is_none() && self.stored().refresh.is_none() {
-            return Ok(None);
-        }
-        let mut last_call = self.last_call.lock().await;
-        if let Some(token) = self.cached() {
-            return Ok(Some(token));
-        }
-        let (idp_info, refresh, source) = match idp_info {
-            Some(info) => (Some(info), None, TokenSource::New),
-            None => {
-                let stored = self.stored();
-                let Some(refresh) = stored.refresh.clone() else {
-                    return Ok(None);
-                };
-                (stored.idp_info.clone(), Some(refresh), TokenSource::Refresh)
-            }
-        };
-        keep_interval(&mut last_call).await;
-        let username = self.username.clone();
-        let params = OidcCallbackParams::new(HUMAN_TIME_LIMIT, username, idp_info.clone(), refresh);
-        let deadline = Deadline::after(Some(HUMAN_TIME_LIMIT));
-        let credential = deadline.run(call(callback, params)).await;
-        let credential = credential.map_err(|_| Missing::Failed(SourceError::NoPerson))??;
-        *self.stored() = Stored {
-            access: Some(credential.access_token.clone()),
-            refresh: credential.refresh_token,
-            idp_info,
-        };
-        Ok(Some(Token {
-            text: credential.access_token,
-            source,
-        }))
-    }
+enum Joined {
+    Cached(Token),
+    Waiting {
+        outcome: Outcome,
+        /// The call was begun for this login.
+        is_own: bool,
+    },
+}
 
+impl Cache {
     fn stored(&self) -> MutexGuard<'_, Stored> {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call that obtains a token. In the human flow: with the identity provider that the server
+    /// names, or else with the cached refresh token. `None` if there is neither.
+    fn request(&self, request: &TokenRequest, deadline: Deadline) -> Option<Request> {
+        if !matches!(self.provider, Provider::Human(..)) {
+            return Some(Request::Machine(deadline));
+        }
+        if let TokenRequest::Ask(info) = request {
+            return Some(Request::Human {
+                idp_info: Some(info.clone()),
+                refresh: None,
+            });
+        }
+        let stored = self.stored();
+        let refresh = stored.refresh.as_ref()?;
+        Some(Request::Human {
+            idp_info: stored.idp_info.clone(),
+            refresh: Some(refresh.text.clone()),
+        })
     }
 }
 
@@ -219,35 +259,19 @@ impl fmt::Debug for OidcTokens {
     }
 }
 
-/// Waits until the interval since the last call has passed, and notes the beginning of the next.
-async fn keep_interval(last_call: &mut Option<Instant>) {
-    if let Some(last) = *last_call {
-        sleep_until(last + CALL_INTERVAL).await;
-    }
-    *last_call = Some(Instant::now());
-}
-
-async fn call(callback: &OidcCallback, params: OidcCallbackParams) -> Result<OidcCredential> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Missing::Failed(SourceError::Application {
-            what: "the callback",
-            cause: error.to_string(),
-        })
-    };
-    let credential = callback.call(params).await.map_err(failed)?;
-    if credential.access_token.expose().is_empty() {
-        return Err(Missing::Failed(SourceError::EmptyToken));
-    }
-    Ok(credential)
-}
-
 /// Whether a host matches a pattern: its name, or `*.` and a domain that it is below.
 fn is_allowed(host: &str, patterns: &[String]) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    // Paths of sockets and addresses with a zone are below no domain, however they end.
+    let is_name = host
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
     patterns.iter().any(|pattern| {
         let pattern = pattern.to_ascii_lowercase();
         match pattern.strip_prefix('*') {
-            Some(domain) if domain.starts_with('.') => host.len() > domain.len() && host.ends_with(domain),
+            Some(domain) if domain.starts_with('.') => {
+                is_name && host.len() > domain.len() && host.ends_with(domain)
+            }
             _ => host == pattern,
         }
     })

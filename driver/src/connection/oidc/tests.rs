@@ -5,10 +5,13 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use tokio::sync::{Notify, mpsc};
+
 use super::*;
 use crate::{
     bson::{doc, to_vec},
     connection::MetadataServices,
+    options::OidcCredential,
 };
 
 fn environment(variables: &'static [(&'static str, &'static str)]) -> LoginEnvironment {
@@ -119,8 +122,8 @@ async fn a_callback_is_dropped_at_its_deadline_and_the_next_call_succeeds() {
     let deadline = Deadline::after(Some(Duration::from_secs(3)));
     let outcome = tokens.obtain(TokenRequest::Stored, deadline).await;
     assert_eq!(outcome, Err(Missing::Elapsed));
-    assert_eq!(dropped.load(Ordering::Relaxed), 1);
     assert_eq!(obtain(&tokens, TokenRequest::Stored).await.text.expose(), "token");
+    assert_eq!(dropped.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,6 +170,146 @@ async fn a_refresh_token_is_used_until_its_access_token_is_rejected() {
     assert_eq!(third, Ok(None));
 }
 
+/// The tokens of a client whose callback of the human flow says that it is called, and returns when
+/// it is told to.
+fn waiting() -> (Arc<OidcTokens>, mpsc::UnboundedReceiver<()>, Arc<Notify>) {
+    let (called, calls) = mpsc::unbounded_channel();
+    let entered = Arc::new(Notify::new());
+    let person = Arc::clone(&entered);
+    let callback = OidcCallback::new(move |_| {
+        let (called, person) = (called.clone(), Arc::clone(&person));
+        async move {
+            // Closed when the callback is dropped, which a test may wait for.
+            called.send(())?;
+            person.notified().await;
+            Ok(OidcCredential::new("token").with_refresh_token("refresh"))
+        }
+    });
+    let tokens = tokens(&Credential::default().with_oidc_human_callback(callback));
+    (Arc::new(tokens), calls, entered)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_login_does_not_end_the_call() {
+    let (tokens, mut calls, entered) = waiting();
+    let login = {
+        let tokens = Arc::clone(&tokens);
+        tokio::spawn(async move { obtain(&tokens, TokenRequest::Ask(idp_info())).await })
+    };
+    calls.recv().await.unwrap();
+    login.abort();
+    assert!(login.await.unwrap_err().is_cancelled());
+    entered.notify_one();
+    let token = obtain(&tokens, TokenRequest::Ask(idp_info())).await;
+    assert_eq!((token.text.expose(), token.source), ("token", TokenSource::Cache));
+    assert!(calls.try_recv().is_err(), "called once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_login_that_is_not_polled_does_not_delay_others() {
+    let (tokens, mut calls, entered) = waiting();
+    let kept = tokens.obtain(TokenRequest::Ask(idp_info()), Deadline::NEVER);
+    let mut kept = Box::pin(kept);
+    assert!(poll_once(&mut kept).await.is_pending());
+    calls.recv().await.unwrap();
+    entered.notify_one();
+    let token = obtain(&tokens, TokenRequest::Ask(idp_info())).await;
+    assert_eq!(token.text.expose(), "token");
+    assert_eq!(kept.await.unwrap().unwrap().text.expose(), "token");
+}
+
+/// Polls a future once.
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> std::task::Poll<F::Output> {
+    std::future::poll_fn(|context| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context)))
+        .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_ends_with_the_client() {
+    let (tokens, mut calls, _entered) = waiting();
+    let login = {
+        let tokens = Arc::clone(&tokens);
+        tokio::spawn(async move { obtain(&tokens, TokenRequest::Ask(idp_info())).await })
+    };
+    calls.recv().await.unwrap();
+    login.abort();
+    let _ = login.await;
+    drop(tokens);
+    // The callback has the only sender.
+    assert_eq!(calls.recv().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_one_login_does_not_fail_another() {
+    let calls = AtomicUsize::new(0);
+    let callback = OidcCallback::new(move |_| {
+        let hangs = calls.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok(OidcCredential::new("token"))
+        }
+    });
+    let tokens = tokens(&Credential::default().with_oidc_callback(callback));
+    let deadline = Deadline::after(Some(Duration::from_secs(3)));
+    let (first, second) = tokio::join!(
+        tokens.obtain(TokenRequest::Stored, deadline),
+        tokens.obtain(TokenRequest::Stored, Deadline::NEVER),
+    );
+    assert_eq!(first, Err(Missing::Elapsed));
+    assert_eq!(second.unwrap().unwrap().text.expose(), "token");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_callback_of_the_machine_flow_has_a_minute_without_a_deadline() {
+    let callback = OidcCallback::new(|params| async move {
+        assert_eq!(params.timeout, Duration::from_secs(60));
+        std::future::pending().await
+    });
+    let tokens = tokens(&Credential::default().with_oidc_callback(callback));
+    let outcome = tokens.obtain(TokenRequest::Stored, Deadline::NEVER).await;
+    let no_token = SourceError::NoToken(Duration::from_secs(60));
+    assert_eq!(outcome, Err(Missing::Failed(no_token)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_token_is_kept_if_another_login_has_replaced_it() {
+    let calls = AtomicUsize::new(0);
+    let callback = OidcCallback::new(move |_| {
+        let call = calls.fetch_add(1, Ordering::Relaxed);
+        let credential = OidcCredential::new(format!("access{call}"));
+        async move { Ok(credential.with_refresh_token(format!("refresh{call}"))) }
+    });
+    let tokens = tokens(&Credential::default().with_oidc_human_callback(callback));
+    let first = obtain(&tokens, TokenRequest::Ask(idp_info())).await;
+    let second = obtain(&tokens, TokenRequest::Replace(first)).await;
+    assert_eq!(
+        (second.text.expose(), second.source),
+        ("access1", TokenSource::Refresh)
+    );
+    // Another login obtains new tokens before the server rejects this one.
+    tokens.invalidate(&second.text);
+    let third = obtain(&tokens, TokenRequest::Ask(idp_info())).await;
+    assert_eq!(third.text.expose(), "access2");
+    tokens.invalidate(&third.text);
+    let next = obtain(&tokens, TokenRequest::Replace(second)).await;
+    assert_eq!(
+        (next.text.expose(), next.source),
+        ("access3", TokenSource::Refresh)
+    );
+}
+
+#[tokio::test]
+async fn a_callback_that_panics_is_an_error() {
+    let callback = OidcCallback::new(|_| async { panic!("a defect of the application") });
+    let tokens = tokens(&Credential::default().with_oidc_callback(callback));
+    let Err(Missing::Failed(error)) = tokens.obtain(TokenRequest::Stored, Deadline::NEVER).await else {
+        panic!("a token");
+    };
+    assert!(error.to_string().contains("panicked"), "{error}");
+}
+
 #[tokio::test]
 async fn errors_of_callbacks_and_empty_tokens_are_errors() {
     let failing = OidcCallback::new(|_| async { Err("no network".into()) });
@@ -200,6 +343,8 @@ fn hosts_match_names_and_domains() {
         ("127.0.0.1", false),
         ("db.example.com", true),
         ("x.db.example.com", false),
+        ("fe80::1%evil.mongodb.net", false),
+        ("/tmp/x.mongodb.net", false),
     ] {
         assert_eq!(is_allowed(host, &patterns), expected, "{host}");
     }

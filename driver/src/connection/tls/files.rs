@@ -6,6 +6,7 @@ use tokio_rustls::rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
+use zeroize::Zeroizing;
 
 use super::key_password;
 use crate::{Error, Result, options::TlsOptions};
@@ -75,8 +76,9 @@ fn certificates(option: &str, path: &Path, text: &[u8]) -> Result<Vec<Certificat
     Ok(found)
 }
 
-fn read(option: &str, path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|e| refuse(option, path, format_args!("cannot be read: {e}")))
+fn read(option: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let text = std::fs::read(path).map(Zeroizing::new);
+    text.map_err(|e| refuse(option, path, format_args!("cannot be read: {e}")))
 }
 
 fn refuse(option: &str, path: &Path, why: std::fmt::Arguments<'_>) -> Error {

@@ -1,5 +1,7 @@
 //! Splits a connection string into its parts. Only the hosts are interpreted.
 
+use std::fmt;
+
 use crate::{
     ServerAddress,
     options::error::{HostName, HostProblem, OptionError},
@@ -18,7 +20,7 @@ pub(super) struct Parts {
 }
 
 /// One option. The options are in the order of the connection string.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(super) struct Pair {
     /// The name in lower case.
     pub(super) key: String,
@@ -28,6 +30,14 @@ pub(super) struct Pair {
     /// A preceding option contains a secret. If that secret contains an unescaped `&` or `;`, this
     /// option is the rest of it.
     pub(super) follows_secret: bool,
+}
+
+impl fmt::Debug for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pair")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Pair {

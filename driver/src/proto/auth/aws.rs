@@ -123,7 +123,7 @@ impl AwsServerFirst {
             .join(";");
         let lines: String = headers
             .iter()
-            .map(|(name, value)| format!("{name}:{value}\n"))
+            .map(|(name, value)| format!("{name}:{}\n", value.trim()))
             .collect();
         let request = format!("POST\n/\n\n{lines}\n{names}\n{}", digest(BODY));
         let day = date.get(..8).unwrap_or(date);
@@ -132,7 +132,10 @@ impl AwsServerFirst {
         let secret = zeroize::Zeroizing::new(format!("AWS4{}", *credentials.secret_access_key));
         let key = [day, &self.region, "sts", "aws4_request"]
             .into_iter()
-            .fold(secret.as_bytes().to_vec(), |key, part| hmac(&key, part));
+            .fold(secret.as_bytes().to_vec(), |key, part| {
+                hmac(&zeroize::Zeroizing::new(key), part)
+            });
+        let key = zeroize::Zeroizing::new(key);
         let signature = hex(&hmac(&key, &to_sign));
         format!(
             "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",

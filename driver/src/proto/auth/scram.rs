@@ -1,10 +1,11 @@
 //! SCRAM (RFC 5802, RFC 7677) with the restrictions of the Authentication specification
 //! ("SCRAM-SHA-1", "SCRAM-SHA-256").
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use base64::engine::{Engine as _, general_purpose::STANDARD};
 use md5::{Digest, Md5};
+use zeroize::Zeroizing;
 
 use super::mechanism::ScramHash;
 use crate::{error::AuthenticationFailure, types::secret::Secret};
@@ -42,7 +43,7 @@ pub struct ScramParameters {
     hash: ScramHash,
     /// The password as the hash function requires it: SASLprep for SCRAM-SHA-256, the MD5 digest
     /// with the user name for SCRAM-SHA-1.
-    password: String,
+    password: Secret,
     salt: Vec<u8>,
     iterations: u32,
 }
@@ -59,8 +60,8 @@ impl fmt::Debug for ScramParameters {
 /// `ClientKey` and `ServerKey`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SaltedKeys {
-    client: Vec<u8>,
-    server: Vec<u8>,
+    client: Zeroizing<Vec<u8>>,
+    server: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for SaltedKeys {
@@ -72,12 +73,12 @@ impl fmt::Debug for SaltedKeys {
 impl ScramParameters {
     /// Derives the keys. Takes milliseconds to seconds of processor time.
     pub fn derive(&self) -> SaltedKeys {
-        let salted = self
-            .hash
-            .salted_password(self.password.as_bytes(), &self.salt, self.iterations);
+        let password = self.password.expose().as_bytes();
+        let salted = self.hash.salted_password(password, &self.salt, self.iterations);
+        let salted = Zeroizing::new(salted);
         SaltedKeys {
-            client: self.hash.hmac(&salted, b"Client Key"),
-            server: self.hash.hmac(&salted, b"Server Key"),
+            client: Zeroizing::new(self.hash.hmac(&salted, b"Client Key")),
+            server: Zeroizing::new(self.hash.hmac(&salted, b"Server Key")),
         }
     }
 }
@@ -250,15 +251,15 @@ fn escape(name: &str) -> String {
     name.replace('=', "=3D").replace(',', "=2C")
 }
 
-fn prepare(user: &User) -> Result<String> {
+fn prepare(user: &User) -> Result<Secret> {
     let password = user.password.expose();
     match user.hash {
         ScramHash::Sha256 => stringprep::saslprep(password)
-            .map(Cow::into_owned)
+            .map(Secret::new)
             .map_err(|_| AuthenticationFailure::Password),
         ScramHash::Sha1 => {
-            let digest = Md5::digest(format!("{}:mongo:{password}", user.name));
-            Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+            let text = Zeroizing::new(format!("{}:mongo:{password}", user.name));
+            Ok(Secret::new(hex::encode(Md5::digest(text.as_bytes()))))
         }
     }
 }

@@ -1,12 +1,21 @@
 //! An owned copy of a reply, which outlives the read buffer of its connection.
 
-use std::ops::Range;
+use std::{fmt, ops::Range};
 
 /// The bytes of a reply.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ReplyBuffer {
     bytes: Vec<u8>,
     body: Range<usize>,
+}
+
+impl fmt::Debug for ReplyBuffer {
+    /// Prints no bytes: the reply may have been decrypted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyBuffer")
+            .field("length", &self.body.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl ReplyBuffer {

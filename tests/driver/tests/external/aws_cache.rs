@@ -9,6 +9,8 @@ use std::{
 };
 
 use marula_driver::{
+    ErrorKind,
+    bson::doc,
     internals::{Environment, Variables},
     options::{AwsCredentialProvider, AwsCredentials, ClientOptions, Credential},
 };
@@ -16,7 +18,7 @@ use marula_driver_tests::MetadataService;
 
 use crate::{
     aws::{KEY, SECRET, TOKEN, aws_server, body, client_in, ec2, environment, environment_with},
-    support::{assert_refused, find, missing, started, uri_of},
+    support::{assert_refused, fail, find, missing, started, uri_of},
 };
 
 fn temporary() -> AwsCredentials {
@@ -83,10 +85,28 @@ async fn aws_prose_cache_2_environment_variables_are_not_cached() {
     );
     find(&client_in(&from_service, &server)).await.unwrap();
     assert!(cache.get().is_some());
-    // Cached credentials precede the variables.
-    find(&client_in(&with_variables("invalid"), &server))
-        .await
-        .unwrap();
+    // Cached credentials precede the variables, and are renewed by their own source.
+    for minutes in [60, 1] {
+        cache.set(Some(expiring_in(minutes)));
+        find(&client_in(&with_variables("invalid"), &server))
+            .await
+            .unwrap();
+    }
+}
+
+/// The connection is lost during the conversation: the credentials were not refused.
+#[tokio::test]
+async fn a_network_error_does_not_empty_the_cache() {
+    let server = started(aws_server(Some(TOKEN))).await;
+    let environment = environment([]);
+    environment.aws_cache.set(Some(expiring_in(60)));
+    fail(&server, 1, "saslContinue", doc! { "closeConnection": true }).await;
+    let uri = uri_of(&server, "authMechanism=MONGODB-AWS&retryReads=false&appName=oidc");
+    let client = environment.client(ClientOptions::parse(&uri).unwrap()).unwrap();
+    let error = find(&client).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Network(_)), "{error:?}");
+    assert!(environment.aws_cache.get().is_some());
+    find(&client).await.unwrap();
 }
 
 /// The provider of one client does not change the cache of the process.

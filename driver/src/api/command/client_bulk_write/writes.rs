@@ -160,7 +160,7 @@ impl Writes {
         Error::invalid_argument(format!(
             "models[{}]: the write has {size} bytes; with its namespace, it does not fit into the {} bytes that a \
              command to this server can contain (maxMessageSizeBytes)",
-            self.sent, limits.bytes
+            self.sent, limits.single
         ))
     }
 

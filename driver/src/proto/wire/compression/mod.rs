@@ -50,7 +50,6 @@ impl CompressionSettings {
 
 /// The compression of one connection: the offered compressors, the negotiated one, and the memory
 /// that compressors keep between messages.
-#[derive(Debug)]
 pub struct Compression {
     settings: CompressionSettings,
     chosen: Option<Compressor>,

@@ -1,0 +1,170 @@
+//! The call of a callback or an environment: a task of its own, whose outcome all logins that wait
+//! for a token share. A login that ends does not end the call: a person may be entering a password.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    runtime::Handle,
+    sync::watch,
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    CALL_INTERVAL, Cache, HUMAN_TIME_LIMIT, MACHINE_TIME_LIMIT, Missing, Provider, Refresh, Result, Stored,
+};
+use crate::{
+    connection::source_error::SourceError,
+    options::{OidcCallback, OidcCallbackParams, OidcCredential},
+    proto::auth::{IdpInfo, Token, TokenSource},
+    types::{deadline::Deadline, secret::Secret},
+};
+
+/// What a call is made with.
+pub(super) enum Request {
+    /// With a deadline, if `timeoutMS` applies.
+    Machine(Deadline),
+    Human {
+        idp_info: Option<IdpInfo>,
+        refresh: Option<Secret>,
+    },
+}
+
+/// `None` until the call ends.
+pub(super) type Outcome = watch::Receiver<Option<Result<Token>>>;
+
+/// A call. Dropping it ends the call.
+pub(super) struct Call {
+    outcome: Outcome,
+    task: AbortHandle,
+}
+
+impl Call {
+    pub(super) fn spawn(cache: Arc<Cache>, request: Request, runtime: &Handle) -> Self {
+        let (sender, outcome) = watch::channel(None);
+        let task = runtime.spawn(async move {
+            let result = cache.call(request).await;
+            // Nobody may be waiting any longer.
+            sender.send_replace(Some(result));
+        });
+        Self {
+            outcome,
+            task: task.abort_handle(),
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        // A call that panicked has no outcome, and has closed the channel.
+        self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        self.outcome.clone()
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Waits for the end of a call.
+pub(super) async fn end(mut outcome: Outcome) -> Result<Token> {
+    let ended = outcome.wait_for(Option::is_some).await;
+    let result = ended.ok().and_then(|outcome| outcome.clone());
+    result.unwrap_or_else(|| {
+        Err(Missing::Failed(SourceError::Application {
+            what: "the callback",
+            cause: "it panicked, or the runtime of the client ended".to_owned(),
+        }))
+    })
+}
+
+impl Cache {
+    async fn call(&self, request: Request) -> Result<Token> {
+        self.keep_interval().await;
+        match request {
+            Request::Machine(deadline) => {
+                let limit = match deadline.remaining() {
+                    Some(_) => deadline,
+                    None => Deadline::after(Some(MACHINE_TIME_LIMIT)),
+                };
+                match limit.run(self.machine(limit)).await {
+                    Ok(token) => token,
+                    Err(_) if deadline.remaining().is_some() => Err(Missing::Elapsed),
+                    Err(_) => Err(Missing::Failed(SourceError::NoToken(MACHINE_TIME_LIMIT))),
+                }
+            }
+            Request::Human { idp_info, refresh } => self.human(idp_info, refresh).await,
+        }
+    }
+
+    async fn machine(&self, limit: Deadline) -> Result<Token> {
+        let text = match &self.provider {
+            Provider::Environment(environment) => {
+                let token = environment.token(&self.environment, limit).await;
+                token.map_err(Missing::Failed)?
+            }
+            Provider::Machine(callback) | Provider::Human(callback, _) => {
+                let timeout = limit.remaining().unwrap_or(Duration::MAX);
+                let params = OidcCallbackParams::new(timeout, self.username.clone(), None, None);
+                run(callback, params).await?.access_token
+            }
+        };
+        self.stored().access = Some(text.clone());
+        let source = TokenSource::New;
+        Ok(Token { text, source })
+    }
+
+    async fn human(&self, idp_info: Option<IdpInfo>, refresh: Option<Secret>) -> Result<Token> {
+        let (Provider::Human(callback, _) | Provider::Machine(callback)) = &self.provider else {
+            return Err(Missing::Failed(SourceError::NoPerson));
+        };
+        let source = match refresh {
+            Some(_) => TokenSource::Refresh,
+            None => TokenSource::New,
+        };
+        let username = self.username.clone();
+        let params = OidcCallbackParams::new(HUMAN_TIME_LIMIT, username, idp_info.clone(), refresh);
+        let limit = Deadline::after(Some(HUMAN_TIME_LIMIT));
+        let credential = limit.run(run(callback, params)).await;
+        let credential = credential.map_err(|_| Missing::Failed(SourceError::NoPerson))??;
+        let text = credential.access_token;
+        *self.stored() = Stored {
+            access: Some(text.clone()),
+            refresh: credential.refresh_token.map(|refresh| Refresh {
+                text: refresh,
+                access: text.clone(),
+            }),
+            idp_info,
+        };
+        Ok(Token { text, source })
+    }
+
+    /// Waits until the interval since the last call has passed, and notes the beginning of the next.
+    async fn keep_interval(&self) {
+        let last = *self.last_call.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last {
+            sleep_until(last + CALL_INTERVAL).await;
+        }
+        *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+async fn run(callback: &OidcCallback, params: OidcCallbackParams) -> Result<OidcCredential> {
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Missing::Failed(SourceError::Application {
+            what: "the callback",
+            cause: error.to_string(),
+        })
+    };
+    let credential = callback.call(params).await.map_err(failed)?;
+    if credential.access_token.expose().is_empty() {
+        return Err(Missing::Failed(SourceError::EmptyToken));
+    }
+    Ok(credential)
+}
