@@ -5,6 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 #[cfg(feature = "aws-auth")]
 use super::aws_auth::{AwsCache, AwsSource};
+#[cfg(feature = "gssapi")]
+use super::{dns::DnsLookup, gssapi::GssapiLogin};
 use super::{
     Connection, ConnectionSettings, MetadataServices,
     keys::KeyCache,
@@ -37,6 +39,8 @@ pub struct LoginSettings {
     oidc: Option<Arc<OidcTokens>>,
     #[cfg(feature = "aws-auth")]
     aws: Option<Arc<AwsSource>>,
+    #[cfg(feature = "gssapi")]
+    gssapi: Option<Arc<GssapiLogin>>,
 }
 
 /// The sources of tokens and credentials outside the options.
@@ -52,6 +56,9 @@ pub struct LoginEnvironment {
     /// How connections to the Security Token Service are encrypted.
     #[cfg(feature = "aws-auth")]
     pub sts_tls: TlsOptions,
+    /// Looks up canonical names of hosts.
+    #[cfg(feature = "gssapi")]
+    pub dns: Arc<dyn DnsLookup>,
 }
 
 impl fmt::Debug for LoginEnvironment {
@@ -117,6 +124,8 @@ impl LoginSettings {
             oidc: None,
             #[cfg(feature = "aws-auth")]
             aws: None,
+            #[cfg(feature = "gssapi")]
+            gssapi: None,
         }
     }
 
@@ -127,6 +136,10 @@ impl LoginSettings {
             Some(Mechanism::Oidc(_)) => self.oidc = OidcTokens::new(credential, environment).map(Arc::new),
             #[cfg(feature = "aws-auth")]
             Some(Mechanism::Aws) => self.aws = Some(Arc::new(AwsSource::new(credential, environment))),
+            #[cfg(feature = "gssapi")]
+            Some(Mechanism::Gssapi) => {
+                self.gssapi = Some(Arc::new(GssapiLogin::new(credential, environment.dns)));
+            }
             _ => {}
         }
         self
@@ -261,6 +274,8 @@ impl Connection {
         settings: &LoginSettings,
         mut limits: LoginLimits,
     ) -> std::result::Result<(), Unfinished> {
+        #[cfg(feature = "gssapi")]
+        let mut gssapi = settings.gssapi.as_ref().map(|login| login.begin(&self.address));
         loop {
             let deadline = limits.deadline;
             step = match step {
@@ -312,6 +327,19 @@ impl Connection {
                     let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;
                     awaiting.handle_credentials(credentials, super::aws_auth::now())
                 }
+                #[cfg(feature = "gssapi")]
+                Step::SecurityContext(call, awaiting) => {
+                    let Some(conversation) = &mut gssapi else {
+                        return Err(settings.no_source());
+                    };
+                    let called = deadline.min(limits.operation).run(Box::pin(conversation.call(call)));
+                    let output = match called.await {
+                        Ok(output) => output.map_err(|failure| settings.error(failure))?,
+                        Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),
+                        Err(_) => return Err(settings.error(conversation.no_answer()).into()),
+                    };
+                    awaiting.handle_output(output)?
+                }
             };
         }
     }
@@ -338,6 +366,12 @@ impl LoginLimits {
             Some(_) => self.deadline.min(self.operation),
             None => Deadline::after(Some(MACHINE_TIME_LIMIT)),
         }
+    }
+
+    /// Whether `timeoutMS` has expired.
+    #[cfg(feature = "gssapi")]
+    fn is_operation_expired(self) -> bool {
+        self.operation.remaining().is_some_and(|left| left.is_zero())
     }
 
     /// The error of a machine flow whose time limit expired.
