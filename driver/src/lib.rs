@@ -178,9 +178,9 @@ pub use api::{
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
     CommandError, ConnectionsInUse, EncryptionError, Error, ErrorKind, GridFsError, KerberosError,
-    KerberosFailure, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR,
-    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT,
-    WriteConcernError, WriteError, WriteFailure,
+    KerberosFailure, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
+    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError, WriteError, WriteFailure,
 };
 pub use proto::gridfs::GridFsFile;
 pub use proto::session::TransactionState;

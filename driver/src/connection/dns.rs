@@ -62,7 +62,9 @@ pub trait DnsLookup: fmt::Debug + Send + Sync {
 
 #[cfg(feature = "gssapi")]
 fn not_implemented(name: &dyn fmt::Display) -> LookupError {
-    LookupError::Unavailable(format!("the canonical name of {name} is not looked up by this resolver"))
+    LookupError::Unavailable(format!(
+        "the canonical name of {name} is not looked up by this resolver"
+    ))
 }
 
 /// Looks up addresses by the system's resolver, which blocks a thread of tokio.

@@ -5,13 +5,13 @@ use std::{fmt, sync::Arc, time::Duration};
 
 #[cfg(feature = "aws-auth")]
 use super::aws_auth::{AwsCache, AwsSource};
-#[cfg(feature = "gssapi")]
-use super::{dns::DnsLookup, gssapi::GssapiLogin};
 use super::{
     Connection, ConnectionSettings, MetadataServices,
     keys::KeyCache,
     oidc::{Missing, OidcTokens},
 };
+#[cfg(feature = "gssapi")]
+use super::{dns::DnsLookup, gssapi::GssapiLogin};
 #[cfg(feature = "aws-auth")]
 use crate::options::TlsOptions;
 use crate::{
@@ -332,7 +332,9 @@ impl Connection {
                     let Some(conversation) = &mut gssapi else {
                         return Err(settings.no_source());
                     };
-                    let called = deadline.min(limits.operation).run(Box::pin(conversation.call(call)));
+                    let called = deadline
+                        .min(limits.operation)
+                        .run(Box::pin(conversation.call(call)));
                     let output = match called.await {
                         Ok(output) => output.map_err(|failure| settings.error(failure))?,
                         Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),

@@ -35,9 +35,7 @@ pub(super) async fn canonical_host(host: &str, mode: CanonicalizeHostName, dns: 
     };
     match (mode, address) {
         (CanonicalizeHostName::ForwardAndReverse, Some(address)) => match dns.host_names(address).await {
-            Ok(names) => names
-                .first()
-                .map_or(canonical, |name| name.to_ascii_lowercase()),
+            Ok(names) => names.first().map_or(canonical, |name| name.to_ascii_lowercase()),
             Err(_) => canonical,
         },
         _ => canonical,
@@ -123,7 +121,11 @@ mod tests {
     fn table() -> Table {
         let node: IpAddr = [192, 0, 2, 7].into();
         Table {
-            aliases: [("db.example.com", "Alias.example.com"), ("Alias.example.com", "Node7.example.net")].into(),
+            aliases: [
+                ("db.example.com", "Alias.example.com"),
+                ("Alias.example.com", "Node7.example.net"),
+            ]
+            .into(),
             addresses: [("db.example.com", node), ("plain.example.com", node)].into(),
             names: [(node, "Rack1.Example.net")].into(),
             broken: "broken.example.com",
@@ -145,7 +147,11 @@ mod tests {
             ("192.0.2.7", ForwardAndReverse, "rack1.example.net"),
             ("localhost", ForwardAndReverse, "localhost"),
         ] {
-            assert_eq!(canonical_host(host, mode, &dns).await, expected, "{host} {mode:?}");
+            assert_eq!(
+                canonical_host(host, mode, &dns).await,
+                expected,
+                "{host} {mode:?}"
+            );
         }
     }
 

@@ -32,11 +32,7 @@ impl SecurityContext {
     /// A context of the user with the service, which no token was exchanged for. The credentials
     /// come from the ticket cache or the keytab of the environment, or with a password from the key
     /// distribution center. Blocks.
-    pub(super) fn new(
-        principal: &str,
-        password: Option<&str>,
-        service: &str,
-    ) -> Result<Self, LibraryError> {
+    pub(super) fn new(principal: &str, password: Option<&str>, service: &str) -> Result<Self, LibraryError> {
         let name = |principal: &str| Name::new(principal.as_bytes(), Some(GSS_NT_KRB5_PRINCIPAL));
         let (user, service) = (name(principal)?, name(service)?);
         let mut mechanisms = OidSet::new();

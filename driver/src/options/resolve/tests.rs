@@ -95,7 +95,11 @@ fn credentials_that_do_not_fit_the_mechanism_are_rejected() {
 #[test]
 fn an_unsupported_mechanism_is_reported_before_other_errors_of_the_credential() {
     for (uri, feature, is_enabled) in [
-        ("mongodb://h/?authMechanism=GSSAPI", "`gssapi`", cfg!(feature = "gssapi")),
+        (
+            "mongodb://h/?authMechanism=GSSAPI",
+            "`gssapi`",
+            cfg!(feature = "gssapi"),
+        ),
         (
             "mongodb://u:p@h/?authMechanism=MONGODB-AWS",
             "`aws-auth`",

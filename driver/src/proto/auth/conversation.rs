@@ -3,13 +3,13 @@
 #[cfg(feature = "aws-auth")]
 use std::time::Duration;
 
+#[cfg(feature = "gssapi")]
+use super::gssapi::{GssCall, GssClient, GssNext, GssOutput};
 #[cfg(feature = "aws-auth")]
 use super::{
     aws::{self, AwsServerFirst},
     login::Nonce,
 };
-#[cfg(feature = "gssapi")]
-use super::gssapi::{GssCall, GssClient, GssNext, GssOutput};
 use super::{
     mechanism::{Mechanism, ScramHash},
     oidc::{IdpInfo, OidcFlow, Progress, Token, TokenRequest, principal_payload, token_payload},

@@ -97,10 +97,7 @@ impl GssClient {
     }
 
     /// Handles the result of a call.
-    pub(super) fn handle_output(
-        &mut self,
-        output: GssOutput,
-    ) -> Result<GssNext, AuthenticationFailure> {
+    pub(super) fn handle_output(&mut self, output: GssOutput) -> Result<GssNext, AuthenticationFailure> {
         match self.phase {
             Phase::Context => {
                 self.tokens += 1;

@@ -58,7 +58,10 @@ struct Context {
 
 impl GssapiContext for Context {
     fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, String> {
-        let token = self.context.step(token, None).map_err(|error| error.to_string())?;
+        let token = self
+            .context
+            .step(token, None)
+            .map_err(|error| error.to_string())?;
         let mut token = token.map(|token| token.to_vec()).unwrap_or_default();
         if self.lie == Lie::Token {
             // The last bytes are part of the encrypted time that proves the key.
@@ -73,7 +76,8 @@ impl GssapiContext for Context {
 
     fn client(&self) -> Result<String, String> {
         let name = self.context.source_name();
-        name.map(|name| name.to_string()).map_err(|error| error.to_string())
+        name.map(|name| name.to_string())
+            .map_err(|error| error.to_string())
     }
 
     fn wrap(&mut self, message: &[u8]) -> Result<Vec<u8>, String> {
@@ -83,11 +87,15 @@ impl GssapiContext for Context {
             Lie::None | Lie::Token => message,
         };
         let wrapped = self.context.wrap(false, message);
-        wrapped.map(|message| message.to_vec()).map_err(|error| error.to_string())
+        wrapped
+            .map(|message| message.to_vec())
+            .map_err(|error| error.to_string())
     }
 
     fn unwrap(&mut self, message: &[u8]) -> Result<Vec<u8>, String> {
         let message = self.context.unwrap(message);
-        message.map(|message| message.to_vec()).map_err(|error| error.to_string())
+        message
+            .map(|message| message.to_vec())
+            .map_err(|error| error.to_string())
     }
 }

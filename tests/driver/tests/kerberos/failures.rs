@@ -26,7 +26,13 @@ pub(crate) async fn a_missing_ticket_is_an_error_that_says_how_to_get_one() {
     let kerberos = assert_kerberos(&error, KerberosFailure::NoTicket, "run `kinit ada@MARULA.TEST`");
     assert_eq!(kerberos.principal, ADA);
     assert!(error.to_string().contains("KRB5_CLIENT_KTNAME"), "{error}");
-    assert_eq!(error.address().map(|address| address.host().into_owned()).as_deref(), Some("localhost"));
+    assert_eq!(
+        error
+            .address()
+            .map(|address| address.host().into_owned())
+            .as_deref(),
+        Some("localhost")
+    );
     assert_eq!(server.commands_seen("saslStart"), 0);
 }
 
@@ -51,7 +57,11 @@ pub(crate) async fn a_wrong_password_is_an_error() {
 
 pub(crate) async fn an_unknown_user_is_an_error() {
     let error = error_with_password("nobody@MARULA.TEST", "p").await;
-    assert_kerberos(&error, KerberosFailure::UnknownUser, "does not know nobody@MARULA.TEST");
+    assert_kerberos(
+        &error,
+        KerberosFailure::UnknownUser,
+        "does not know nobody@MARULA.TEST",
+    );
     let error = error_with_password("ada@NOWHERE.TEST", "p").await;
     assert_kerberos(&error, KerberosFailure::UnknownRealm, "KRB5_CONFIG");
 }
@@ -69,7 +79,11 @@ pub(crate) async fn an_unconfigured_realm_is_an_error() {
 
 pub(crate) async fn an_unreachable_kdc_is_an_error() {
     // Nothing listens on the port of a closed listener.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     configure(&configuration(port));
     let error = log_in(&server().await, ADA, "").await.unwrap_err();
     assert_kerberos(&error, KerberosFailure::KdcUnreachable, "KRB5_CONFIG");

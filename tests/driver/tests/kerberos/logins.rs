@@ -66,7 +66,9 @@ pub(crate) async fn several_connections_log_in_at_once() {
     assert_eq!(acceptor.accepted(), CONNECTIONS);
     // A network error closes the connections of the pool, and all log in again.
     fail_once(&server, "find", doc! { "closeConnection": true }).await;
-    let things = client.database("test").collection::<marula_driver::bson::Document>("things");
+    let things = client
+        .database("test")
+        .collection::<marula_driver::bson::Document>("things");
     things.find_one(doc! {}).await.unwrap_err();
     client.warm_up().await.unwrap();
     assert!(acceptor.accepted() >= 2 * CONNECTIONS, "{}", acceptor.accepted());
@@ -77,7 +79,9 @@ pub(crate) async fn a_server_requires_reauthentication() {
     let acceptor = Acceptor::new(Lie::None);
     let server = server_with(&acceptor).await;
     let client = Client::with_options(options_of(&server, ADA, "")).unwrap();
-    let things = client.database("test").collection::<marula_driver::bson::Document>("things");
+    let things = client
+        .database("test")
+        .collection::<marula_driver::bson::Document>("things");
     things.find_one(doc! {}).await.unwrap();
     fail_once(&server, "find", doc! { "errorCode": 391 }).await;
     things.find_one(doc! {}).await.unwrap();

@@ -115,7 +115,9 @@ fn run_case(name: &str) -> ExitCode {
 fn run_all() -> ExitCode {
     let missing = Kdc::missing_program();
     if let Some(program) = missing {
-        eprintln!("the program {program} of MIT Kerberos is missing: install krb5-kdc, krb5-admin-server and krb5-user");
+        eprintln!(
+            "the program {program} of MIT Kerberos is missing: install krb5-kdc, krb5-admin-server and krb5-user"
+        );
     }
     let is_ignored = missing.is_some() && std::env::var_os("MARULA_REQUIRE_KERBEROS").is_none();
     // Started by the first test that runs.

@@ -30,10 +30,16 @@ fn service(error: &Error) -> &str {
 
 pub(crate) async fn the_service_name_is_that_of_the_property() {
     let server = server().await;
-    for accepted in ["SERVICE_NAME:mongodb", "SERVICE_NAME:database", "service_name:database"] {
+    for accepted in [
+        "SERVICE_NAME:mongodb",
+        "SERVICE_NAME:database",
+        "service_name:database",
+    ] {
         log_in(&server, ADA, &properties(accepted)).await.unwrap();
     }
-    let error = log_in(&server, ADA, &properties("SERVICE_NAME:other")).await.unwrap_err();
+    let error = log_in(&server, ADA, &properties("SERVICE_NAME:other"))
+        .await
+        .unwrap_err();
     let error = assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_NAME");
     assert_eq!(error.service, "other/localhost@MARULA.TEST");
     assert_eq!(error.principal, ADA);
@@ -60,8 +66,12 @@ pub(crate) async fn the_service_host_is_that_of_the_property() {
 
 pub(crate) async fn the_service_realm_is_that_of_the_property_or_of_the_user() {
     let server = server().await;
-    log_in(&server, ADA, &properties("SERVICE_REALM:MARULA.TEST")).await.unwrap();
-    let error = log_in(&server, ADA, &properties("SERVICE_REALM:OTHER.TEST")).await.unwrap_err();
+    log_in(&server, ADA, &properties("SERVICE_REALM:MARULA.TEST"))
+        .await
+        .unwrap();
+    let error = log_in(&server, ADA, &properties("SERVICE_REALM:OTHER.TEST"))
+        .await
+        .unwrap_err();
     assert_eq!(service(&error), "mongodb/localhost@OTHER.TEST");
     assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_REALM");
 }
@@ -90,7 +100,9 @@ pub(crate) async fn host_names_are_canonicalized() {
     dns.set_host_name(address, "Rack.Marula.test");
     for value in ["none", "false"] {
         let option = properties(&format!("CANONICALIZE_HOST_NAME:{value}"));
-        let error = log_in_on("db.marula.test", &dns, &server, &option).await.unwrap_err();
+        let error = log_in_on("db.marula.test", &dns, &server, &option)
+            .await
+            .unwrap_err();
         assert_eq!(service(&error), "mongodb/db.marula.test@MARULA.TEST");
         assert_kerberos(&error, KerberosFailure::UnknownService, "CANONICALIZE_HOST_NAME");
     }
@@ -101,21 +113,34 @@ pub(crate) async fn host_names_are_canonicalized() {
         assert_eq!(user, ADA, "{value}");
         // Only the service of the host that the mode finds.
         let option = properties(&format!("CANONICALIZE_HOST_NAME:{value},SERVICE_NAME:x"));
-        let error = log_in_on("db.marula.test", &dns, &server, &option).await.unwrap_err();
+        let error = log_in_on("db.marula.test", &dns, &server, &option)
+            .await
+            .unwrap_err();
         let host = if value == "forward" { "node" } else { "rack" };
         assert_eq!(service(&error), format!("x/{host}.marula.test@MARULA.TEST"));
     }
     // Without records, the host is not changed.
     let option = properties("CANONICALIZE_HOST_NAME:true");
-    let error = log_in_on("Plain.marula.test", &dns, &server, &option).await.unwrap_err();
+    let error = log_in_on("Plain.marula.test", &dns, &server, &option)
+        .await
+        .unwrap_err();
     assert_eq!(service(&error), "mongodb/plain.marula.test@MARULA.TEST");
 }
 
 pub(crate) async fn typed_credentials_have_the_same_properties() {
     let server = server().await;
     for (pairs, expected) in [
-        (&[("SERVICE_NAME", "database"), ("SERVICE_REALM", "MARULA.TEST")][..], None),
-        (&[("SERVICE_HOST", "localhost"), ("CANONICALIZE_HOST_NAME", "forward")], None),
+        (
+            &[("SERVICE_NAME", "database"), ("SERVICE_REALM", "MARULA.TEST")][..],
+            None,
+        ),
+        (
+            &[
+                ("SERVICE_HOST", "localhost"),
+                ("CANONICALIZE_HOST_NAME", "forward"),
+            ],
+            None,
+        ),
         (&[("Service_Name", "x")], Some("x/localhost@MARULA.TEST")),
         (&[("SERVICE_HOST", "a/b")], Some(r"mongodb/a\/b@MARULA.TEST")),
     ] {
@@ -153,6 +178,8 @@ pub(crate) async fn a_unix_domain_socket_needs_a_service_host() {
     };
     let error = user_of(&client("")).await.unwrap_err();
     assert_kerberos(&error, KerberosFailure::NoHost, "set SERVICE_HOST");
-    let user = user_of(&client(&properties("SERVICE_HOST:localhost"))).await.unwrap();
+    let user = user_of(&client(&properties("SERVICE_HOST:localhost")))
+        .await
+        .unwrap();
     assert_eq!(user.0, ADA);
 }

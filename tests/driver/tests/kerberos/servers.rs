@@ -36,7 +36,10 @@ pub(crate) async fn a_server_that_does_not_know_the_user_refuses() {
         .await
         .unwrap();
     let error = log_in(&server, ADA, "").await.unwrap_err();
-    assert!(matches!(failure(&error), AuthenticationFailure::Refused(_)), "{error:?}");
+    assert!(
+        matches!(failure(&error), AuthenticationFailure::Refused(_)),
+        "{error:?}"
+    );
     assert_eq!(error.code(), Some(18));
     assert_eq!(acceptor.accepted(), 1);
 }
@@ -72,9 +75,13 @@ pub(crate) async fn offers_without_the_layer_none_are_rejected() {
         let why = violation(lie).await;
         assert!(why.contains(part), "{lie:?}: {why}");
     }
-    log_in(&server_with(&Acceptor::new(Lie::Offer(&[7, 0, 16, 0]))).await, ADA, "")
-        .await
-        .expect("more layers than none");
+    log_in(
+        &server_with(&Acceptor::new(Lie::Offer(&[7, 0, 16, 0]))).await,
+        ADA,
+        "",
+    )
+    .await
+    .expect("more layers than none");
 }
 
 /// The failure against a server that replies to the first token with this payload.

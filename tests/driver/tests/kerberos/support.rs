@@ -113,7 +113,11 @@ pub(crate) fn failure(error: &Error) -> &AuthenticationFailure {
 }
 
 /// Asserts that Kerberos failed for this cause, and that the text contains the part.
-pub(crate) fn assert_kerberos<'e>(error: &'e Error, expected: KerberosFailure, part: &str) -> &'e KerberosError {
+pub(crate) fn assert_kerberos<'e>(
+    error: &'e Error,
+    expected: KerberosFailure,
+    part: &str,
+) -> &'e KerberosError {
     let AuthenticationFailure::Kerberos(kerberos) = failure(error) else {
         panic!("{error:?}");
     };

@@ -267,9 +267,7 @@ impl Conversation {
     pub(crate) fn id(&self) -> i32 {
         match self {
             Conversation::Scram(conversation) => conversation.id,
-            Conversation::Oidc { id }
-            | Conversation::Aws { id, .. }
-            | Conversation::Gssapi { id, .. } => *id,
+            Conversation::Oidc { id } | Conversation::Aws { id, .. } | Conversation::Gssapi { id, .. } => *id,
         }
     }
 }

@@ -59,7 +59,9 @@ impl TestServerBuilder {
         principals: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         self.access.gssapi = Some(acceptor);
-        self.access.gssapi_users.extend(principals.into_iter().map(Into::into));
+        self.access
+            .gssapi_users
+            .extend(principals.into_iter().map(Into::into));
         self
     }
 }
