@@ -27,7 +27,7 @@ pub enum AuthMechanism {
     /// `PLAIN`: user name and password, for LDAP. The password is sent without encryption unless
     /// `tls=true`.
     Plain,
-    /// `GSSAPI`: Kerberos (MongoDB Enterprise and Atlas). Needs the feature `gssapi`, and the
+    /// `GSSAPI`: Kerberos (MongoDB Enterprise). Needs the feature `gssapi`, and the
     /// Kerberos library of the system: see [`Credential`].
     Gssapi,
     /// `MONGODB-AWS`: credentials of AWS IAM (MongoDB Atlas). Needs the feature `aws-auth`. The
@@ -152,7 +152,7 @@ impl AuthMechanism {
 ///
 /// | property | value | default |
 /// |---|---|---|
-/// | `SERVICE_NAME` | the name of the service | `mongodb` |
+/// | `SERVICE_NAME` | the name of the service; the option `gssapiServiceName` of connection strings is a deprecated alias | `mongodb` |
 /// | `SERVICE_REALM` | the realm of the service | the realm of the user name, or else that of the library |
 /// | `SERVICE_HOST` | the host of the service, for all servers | the host of the server, as the next property says |
 /// | `CANONICALIZE_HOST_NAME` | `none` or `false`: the host as the client knows it; `forward`: the name at the end of its CNAME records; `forwardAndReverse` or `true`: the name of the PTR record of its first address, or else as `forward` | `none` |
@@ -279,6 +279,15 @@ impl Credential {
     #[expect(clippy::unused_self, reason = "the twin reads a field")]
     pub(super) fn has_aws_credential_provider(&self) -> bool {
         false
+    }
+
+    /// Sets the property `SERVICE_NAME`, unless it is set.
+    pub(super) fn set_service_name(&mut self, name: String) {
+        const PROPERTY: &str = "SERVICE_NAME";
+        let properties = &mut self.mechanism_properties;
+        if !properties.keys().any(|key| key.eq_ignore_ascii_case(PROPERTY)) {
+            properties.insert(PROPERTY.to_owned(), name);
+        }
     }
 
     pub(crate) fn set_password(&mut self, password: Secret) {

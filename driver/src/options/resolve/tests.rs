@@ -189,6 +189,31 @@ fn a_provider_of_aws_credentials_needs_its_mechanism() {
 }
 
 #[test]
+fn the_old_name_of_the_service_name_is_a_deprecated_alias() {
+    for (options, expected) in [
+        ("gssapiServiceName=old", "old"),
+        (
+            "gssapiServiceName=old&authMechanismProperties=SERVICE_REALM:R",
+            "old",
+        ),
+        (
+            "authMechanismProperties=service_name:new&gssapiServiceName=old",
+            "new",
+        ),
+    ] {
+        let uri = format!("mongodb://u@h/?authMechanism=GSSAPI&{options}");
+        assert_eq!(
+            resolved(&uri).unwrap().mechanism_properties["SERVICE_NAME"],
+            expected
+        );
+        let warnings = ClientOptions::parse(&uri).unwrap().warnings().join(" ");
+        assert!(warnings.contains("SERVICE_NAME"), "{warnings}");
+    }
+    let other = resolved("mongodb://u:p@h/?gssapiServiceName=old").unwrap();
+    assert!(other.mechanism_properties.is_empty());
+}
+
+#[test]
 fn names_of_properties_are_case_insensitive() {
     let uri = "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=service_realm:R";
     let properties = resolved(uri).unwrap().mechanism_properties;

@@ -2,11 +2,11 @@
 
 use std::{fs, net::TcpListener};
 
-use marula_driver::{Client, Error, KerberosFailure};
+use marula_driver::{Error, KerberosFailure};
 
 use crate::{
     kdc::{ADA, configuration},
-    support::{assert_kerberos, log_in, options_of, server, user_of},
+    support::{assert_kerberos, client_with, error_of, options_of, server, user_of},
 };
 
 async fn error_with_password(user: &str, password: &str) -> Error {
@@ -14,7 +14,7 @@ async fn error_with_password(user: &str, password: &str) -> Error {
     let mut options = options_of(&server, user, "");
     let credential = options.credential.take().expect("a credential");
     options.credential = Some(credential.with_password(password));
-    let client = Client::with_options(options).expect("a client");
+    let client = client_with(options);
     let error = user_of(&client).await.expect_err("a failure");
     assert_eq!(server.commands_seen("saslStart"), 0);
     error
@@ -22,7 +22,7 @@ async fn error_with_password(user: &str, password: &str) -> Error {
 
 pub(crate) async fn a_missing_ticket_is_an_error_that_says_how_to_get_one() {
     let server = server().await;
-    let error = log_in(&server, ADA, "").await.unwrap_err();
+    let error = error_of(&server, ADA, "").await;
     let kerberos = assert_kerberos(&error, KerberosFailure::NoTicket, "run `kinit ada@MARULA.TEST`");
     assert_eq!(kerberos.principal, ADA);
     assert!(error.to_string().contains("KRB5_CLIENT_KTNAME"), "{error}");
@@ -39,13 +39,13 @@ pub(crate) async fn a_missing_ticket_is_an_error_that_says_how_to_get_one() {
 pub(crate) async fn the_ticket_of_another_user_is_no_ticket() {
     let server = server().await;
     for user in ["grace/admin@MARULA.TEST", "ada@NOWHERE.TEST"] {
-        let error = log_in(&server, user, "").await.unwrap_err();
+        let error = error_of(&server, user, "").await;
         assert_kerberos(&error, KerberosFailure::NoTicket, &format!("kinit {user}"));
     }
 }
 
 pub(crate) async fn an_expired_ticket_is_an_error() {
-    let error = log_in(&server().await, ADA, "").await.unwrap_err();
+    let error = error_of(&server().await, ADA, "").await;
     assert_kerberos(&error, KerberosFailure::TicketExpired, "has expired: run `kinit");
 }
 
@@ -73,18 +73,17 @@ fn configure(text: &str) {
 
 pub(crate) async fn an_unconfigured_realm_is_an_error() {
     configure("[libdefaults]\n default_realm = MARULA.TEST\n dns_lookup_kdc = false\n");
-    let error = log_in(&server().await, ADA, "").await.unwrap_err();
+    let error = error_of(&server().await, ADA, "").await;
     assert_kerberos(&error, KerberosFailure::UnknownRealm, "KRB5_CONFIG");
 }
 
 pub(crate) async fn an_unreachable_kdc_is_an_error() {
     // Nothing listens on the port of a closed listener.
     let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
         .port();
     configure(&configuration(port));
-    let error = log_in(&server().await, ADA, "").await.unwrap_err();
+    let error = error_of(&server().await, ADA, "").await;
     assert_kerberos(&error, KerberosFailure::KdcUnreachable, "KRB5_CONFIG");
 }

@@ -54,6 +54,7 @@ fn cases() -> Vec<Case> {
             a_keytab_logs_in: keytab,
             a_password_logs_in: nothing,
             names_with_special_characters_log_in: special_keytab,
+            a_user_without_a_realm_has_the_default_realm: ticket,
             several_connections_log_in_at_once: ticket,
             a_server_requires_reauthentication: ticket,
             secrets_do_not_appear_in_events_errors_or_debug_output: nothing,

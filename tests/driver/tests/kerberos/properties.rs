@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use marula_driver::{
-    AuthenticationFailure, Client, Error, KerberosFailure, Result,
+    AuthenticationFailure, Error, KerberosFailure, Result,
     internals::{Dialer, Environment},
     options::{AuthMechanism, ClientOptions, Credential},
 };
@@ -11,8 +11,12 @@ use marula_driver_tests::dns::DnsServer;
 use marula_test_server::TestServer;
 
 use crate::{
+    acceptor::{Acceptor, Lie},
     kdc::ADA,
-    support::{assert_kerberos, encoded, failure, log_in, options_of, server, user_of},
+    support::{
+        assert_kerberos, assert_logs_in, client_with, encoded, error_of, failure, name_of, options_of,
+        server, user_of,
+    },
 };
 
 /// The properties as an option.
@@ -35,11 +39,9 @@ pub(crate) async fn the_service_name_is_that_of_the_property() {
         "SERVICE_NAME:database",
         "service_name:database",
     ] {
-        log_in(&server, ADA, &properties(accepted)).await.unwrap();
+        assert_logs_in(&server, ADA, &properties(accepted)).await;
     }
-    let error = log_in(&server, ADA, &properties("SERVICE_NAME:other"))
-        .await
-        .unwrap_err();
+    let error = error_of(&server, ADA, &properties("SERVICE_NAME:other")).await;
     let error = assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_NAME");
     assert_eq!(error.service, "other/localhost@MARULA.TEST");
     assert_eq!(error.principal, ADA);
@@ -51,27 +53,23 @@ pub(crate) async fn the_service_host_is_that_of_the_property() {
     let by_address = |options: &str| {
         let options = options_of(&server, ADA, options);
         let mut changed = options.clone();
-        changed.hosts = vec![server.addresses()[0].to_string().parse().unwrap()];
-        Client::with_options(changed).unwrap()
+        changed.hosts = vec![server.addresses()[0].to_string().parse().expect("an address")];
+        client_with(changed)
     };
-    let error = user_of(&by_address("")).await.unwrap_err();
+    let error = user_of(&by_address("")).await.expect_err("a failure");
     assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_HOST");
     assert_eq!(service(&error), "mongodb/127.0.0.1@MARULA.TEST");
     let client = by_address(&properties("SERVICE_HOST:localhost"));
-    assert_eq!(user_of(&client).await.unwrap().0, ADA);
+    assert_eq!(name_of(&client).await, ADA);
     // It is not canonicalized.
     let client = by_address(&properties("SERVICE_HOST:localhost,CANONICALIZE_HOST_NAME:true"));
-    assert_eq!(user_of(&client).await.unwrap().0, ADA);
+    assert_eq!(name_of(&client).await, ADA);
 }
 
 pub(crate) async fn the_service_realm_is_that_of_the_property_or_of_the_user() {
     let server = server().await;
-    log_in(&server, ADA, &properties("SERVICE_REALM:MARULA.TEST"))
-        .await
-        .unwrap();
-    let error = log_in(&server, ADA, &properties("SERVICE_REALM:OTHER.TEST"))
-        .await
-        .unwrap_err();
+    assert_logs_in(&server, ADA, &properties("SERVICE_REALM:MARULA.TEST")).await;
+    let error = error_of(&server, ADA, &properties("SERVICE_REALM:OTHER.TEST")).await;
     assert_eq!(service(&error), "mongodb/localhost@OTHER.TEST");
     assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_REALM");
 }
@@ -102,20 +100,22 @@ pub(crate) async fn host_names_are_canonicalized() {
         let option = properties(&format!("CANONICALIZE_HOST_NAME:{value}"));
         let error = log_in_on("db.marula.test", &dns, &server, &option)
             .await
-            .unwrap_err();
+            .expect_err("a failure");
         assert_eq!(service(&error), "mongodb/db.marula.test@MARULA.TEST");
         assert_kerberos(&error, KerberosFailure::UnknownService, "CANONICALIZE_HOST_NAME");
     }
     assert!(!dns.asked().contains("alias.marula.test"));
     for value in ["forward", "forwardAndReverse", "true"] {
         let option = properties(&format!("CANONICALIZE_HOST_NAME:{value}"));
-        let user = log_in_on("db.marula.test", &dns, &server, &option).await.unwrap();
+        let user = log_in_on("db.marula.test", &dns, &server, &option)
+            .await
+            .expect("a login");
         assert_eq!(user, ADA, "{value}");
         // Only the service of the host that the mode finds.
         let option = properties(&format!("CANONICALIZE_HOST_NAME:{value},SERVICE_NAME:x"));
         let error = log_in_on("db.marula.test", &dns, &server, &option)
             .await
-            .unwrap_err();
+            .expect_err("a failure");
         let host = if value == "forward" { "node" } else { "rack" };
         assert_eq!(service(&error), format!("x/{host}.marula.test@MARULA.TEST"));
     }
@@ -123,7 +123,7 @@ pub(crate) async fn host_names_are_canonicalized() {
     let option = properties("CANONICALIZE_HOST_NAME:true");
     let error = log_in_on("Plain.marula.test", &dns, &server, &option)
         .await
-        .unwrap_err();
+        .expect_err("a failure");
     assert_eq!(service(&error), "mongodb/plain.marula.test@MARULA.TEST");
 }
 
@@ -153,7 +153,7 @@ pub(crate) async fn typed_credentials_have_the_same_properties() {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         options.credential = Some(credential);
-        let outcome = user_of(&Client::with_options(options).unwrap()).await;
+        let outcome = user_of(&client_with(options)).await;
         match (outcome, expected) {
             (Ok((user, _)), None) => assert_eq!(user, ADA),
             (Err(error), Some(expected)) => assert_eq!(service(&error), expected),
@@ -164,22 +164,20 @@ pub(crate) async fn typed_credentials_have_the_same_properties() {
 
 pub(crate) async fn a_unix_domain_socket_needs_a_service_host() {
     let path = std::env::temp_dir().join(format!("marula-kerberos-{}.sock", std::process::id()));
-    let acceptor = crate::acceptor::Acceptor::new(crate::acceptor::Lie::None);
+    let acceptor = Acceptor::new(Lie::None);
     let server = TestServer::builder()
         .gssapi(acceptor, [ADA])
         .unix_socket(&path)
         .start()
         .await
-        .unwrap();
+        .expect("the server starts");
     let client = |options: &str| {
         let mut options = options_of(&server, ADA, options);
-        options.hosts = vec![path.display().to_string().parse().unwrap()];
-        Client::with_options(options).unwrap()
+        options.hosts = vec![path.display().to_string().parse().expect("an address")];
+        client_with(options)
     };
-    let error = user_of(&client("")).await.unwrap_err();
+    let error = user_of(&client("")).await.expect_err("a failure");
     assert_kerberos(&error, KerberosFailure::NoHost, "set SERVICE_HOST");
-    let user = user_of(&client(&properties("SERVICE_HOST:localhost")))
-        .await
-        .unwrap();
-    assert_eq!(user.0, ADA);
+    let client = client(&properties("SERVICE_HOST:localhost"));
+    assert_eq!(name_of(&client).await, ADA);
 }

@@ -83,12 +83,26 @@ pub(crate) async fn user_of(client: &Client) -> Result<(String, String)> {
     Ok((field("user"), field("db")))
 }
 
-/// Logs in with these properties.
-pub(crate) async fn log_in(server: &TestServer, user: &str, options: &str) -> Result<()> {
-    let client = Client::with_options(options_of(server, user, options))?;
-    let name = user_of(&client).await?;
-    assert_eq!(name, (user.to_owned(), "$external".to_owned()));
-    Ok(())
+/// The name of the user, who logs in.
+pub(crate) async fn name_of(client: &Client) -> String {
+    user_of(client).await.expect("a login").0
+}
+
+pub(crate) fn client_with(options: ClientOptions) -> Client {
+    Client::with_options(options).expect("a client")
+}
+
+/// Asserts that the user logs in with these options.
+pub(crate) async fn assert_logs_in(server: &TestServer, user: &str, options: &str) {
+    let client = client_with(options_of(server, user, options));
+    let (name, database) = user_of(&client).await.expect("a login");
+    assert_eq!((name.as_str(), database.as_str()), (user, "$external"));
+}
+
+/// The error of a login with these options.
+pub(crate) async fn error_of(server: &TestServer, user: &str, options: &str) -> Error {
+    let client = client_with(options_of(server, user, options));
+    user_of(&client).await.expect_err("a failed login")
 }
 
 /// Sets the fail point `failCommand` for the clients of the test.

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use marula_driver::{Client, KerberosFailure};
+use marula_driver::KerberosFailure;
 use tokio::net::TcpListener;
 
 use crate::{
     kdc::{ADA, configuration},
-    support::{assert_kerberos, log_in, options_of, server, user_of},
+    support::{assert_kerberos, client_with, error_of, options_of, server, user_of},
 };
 
 /// Replaces the KDC by one that is silent. Connections are accepted by the system.
@@ -22,10 +22,10 @@ async fn silence() -> TcpListener {
 pub(crate) async fn a_silent_kdc_ends_with_the_time_limit() {
     let _silence = silence().await;
     let server = server().await;
-    let error = log_in(&server, ADA, "connectTimeoutMS=300").await.unwrap_err();
+    let error = error_of(&server, ADA, "connectTimeoutMS=300").await;
     assert_kerberos(&error, KerberosFailure::NoAnswer, "does not answer");
     assert!(!error.is_timeout());
-    let error = log_in(&server, ADA, "timeoutMS=300").await.unwrap_err();
+    let error = error_of(&server, ADA, "timeoutMS=300").await;
     assert!(error.is_timeout(), "{error:?}");
     assert_eq!(server.commands_seen("saslStart"), 0);
 }
@@ -33,11 +33,11 @@ pub(crate) async fn a_silent_kdc_ends_with_the_time_limit() {
 pub(crate) async fn a_dropped_client_closes_its_connection() {
     let silence = silence().await;
     let server = server().await;
-    let client = Client::with_options(options_of(&server, ADA, "connectTimeoutMS=0")).unwrap();
+    let client = client_with(options_of(&server, ADA, "connectTimeoutMS=0"));
     let operation = tokio::spawn(async move { user_of(&client).await });
     // The library has sent its request.
-    let (_request, _) = silence.accept().await.unwrap();
+    let (_request, _) = silence.accept().await.expect("a request");
     operation.abort();
-    assert!(operation.await.unwrap_err().is_cancelled());
+    assert!(operation.await.expect_err("a failure").is_cancelled());
     server.wait_for_open_connections(0).await;
 }

@@ -102,7 +102,9 @@ impl Conversation {
                     return Err("the client does not choose no security layer".to_owned());
                 };
                 let client = self.context.client()?;
-                if identity != client.as_bytes() && !identity.is_empty() {
+                // A name without a realm is completed with the default realm.
+                let name = client.rsplit_once('@').map_or(client.as_str(), |(name, _)| name);
+                if ![client.as_bytes(), name.as_bytes(), b""].contains(&identity) {
                     return Err("the client acts for another user".to_owned());
                 }
                 Ok(Outcome::Done(client))
@@ -195,6 +197,8 @@ mod tests {
         let (replies, user) = converse(b"", &[b"token", OFFER]);
         assert_eq!(replies, [OFFER], "without a last token, and without an identity");
         assert_eq!(user.unwrap(), "ada@REALM");
+        let (_, user) = converse(b"", &[b"token", b"\x01\0\0\0ada!"]);
+        assert_eq!(user.unwrap(), "ada@REALM", "without a realm");
     }
 
     #[test]
@@ -206,6 +210,7 @@ mod tests {
             &[b"token", b"", b"\x02\0\0\0ada@REALM!"],
             &[b"token", b"", b"\x01\0\x01\0ada@REALM!"],
             &[b"token", b"", b"\x01\0\0!"],
+            &[b"token", b"", b"\x01\0\0\0ad!"],
             &[b"token", b"", b"\x01\0\0\0bob@REALM!"],
         ] {
             let (_, outcome) = converse(b"last", messages);
