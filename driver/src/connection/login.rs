@@ -14,12 +14,17 @@ use super::{
 use super::{dns::DnsLookup, gssapi::GssapiLogin};
 #[cfg(feature = "aws-auth")]
 use crate::options::TlsOptions;
+#[cfg(feature = "gssapi")]
+use crate::proto::auth::{AwaitingSecurityContext, GssCall};
 use crate::{
     Error, ErrorKind, NetworkPhase, Result, ServerAddress,
     error::{AuthenticationError, AuthenticationFailure},
     options::Credential,
     proto::{
-        auth::{Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step, parse_reply},
+        auth::{
+            Awaiting, Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step,
+            parse_reply,
+        },
         command::CommandBuilder,
     },
     types::{
@@ -274,27 +279,11 @@ impl Connection {
         settings: &LoginSettings,
         mut limits: LoginLimits,
     ) -> std::result::Result<(), Unfinished> {
-        #[cfg(feature = "gssapi")]
-        let mut gssapi = settings.gssapi.as_ref().map(|login| login.begin(&self.address));
         loop {
             let deadline = limits.deadline;
             step = match step {
                 Step::Done => return Ok(()),
-                Step::Send(request, awaiting) => {
-                    let mechanism = awaiting.mechanism();
-                    self.mechanism = Some(mechanism);
-                    self.token = awaiting.token().map(|token| token.text.clone());
-                    let limit = Deadline::after(limits.command);
-                    let body = deadline.run(self.exchange(&request, limit)).await??;
-                    let reply = self.reply(body);
-                    match parse_reply(reply) {
-                        Ok(()) => awaiting.handle_reply(reply)?,
-                        Err(error) => match error.code().and_then(|code| awaiting.handle_refusal(code)) {
-                            Some(step) => step,
-                            None => return Err(refused(mechanism, &error).into()),
-                        },
-                    }
-                }
+                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
                 Step::Derive(parameters, awaiting) => {
                     let mechanism = awaiting.mechanism();
                     let keys = deadline.run(settings.keys.get(parameters)).await?;
@@ -329,20 +318,63 @@ impl Connection {
                 }
                 #[cfg(feature = "gssapi")]
                 Step::SecurityContext(call, awaiting) => {
-                    let Some(conversation) = &mut gssapi else {
-                        return Err(settings.no_source());
-                    };
-                    let called = deadline
-                        .min(limits.operation)
-                        .run(Box::pin(conversation.call(call)));
-                    let output = match called.await {
-                        Ok(output) => output.map_err(|failure| settings.error(failure))?,
-                        Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),
-                        Err(_) => return Err(settings.error(conversation.no_answer()).into()),
-                    };
-                    awaiting.handle_output(output)?
+                    return Box::pin(self.negotiate(call, awaiting, settings, limits)).await;
                 }
             };
+        }
+    }
+
+    /// Sends a message, and handles its reply.
+    async fn take_message(
+        &mut self,
+        request: &Request,
+        awaiting: Awaiting,
+        limits: LoginLimits,
+    ) -> std::result::Result<Step, Unfinished> {
+        let mechanism = awaiting.mechanism();
+        self.mechanism = Some(mechanism);
+        self.token = awaiting.token().map(|token| token.text.clone());
+        let limit = Deadline::after(limits.command);
+        let body = limits.deadline.run(self.exchange(request, limit)).await??;
+        let reply = self.reply(body);
+        match parse_reply(reply) {
+            Ok(()) => Ok(awaiting.handle_reply(reply)?),
+            Err(error) => match error.code().and_then(|code| awaiting.handle_refusal(code)) {
+                Some(step) => Ok(step),
+                None => Err(refused(mechanism, &error).into()),
+            },
+        }
+    }
+
+    /// Takes the steps of a conversation that needs a security context, from the first call to its
+    /// end.
+    #[cfg(feature = "gssapi")]
+    async fn negotiate(
+        &mut self,
+        mut call: GssCall,
+        mut awaiting: AwaitingSecurityContext,
+        settings: &LoginSettings,
+        limits: LoginLimits,
+    ) -> std::result::Result<(), Unfinished> {
+        let Some(login) = &settings.gssapi else {
+            return Err(settings.no_source());
+        };
+        let mut conversation = login.begin(&self.address);
+        loop {
+            let called = limits.deadline.min(limits.operation).run(conversation.call(call));
+            let output = match called.await {
+                Ok(output) => output.map_err(|failure| settings.error(failure))?,
+                Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),
+                Err(_) => return Err(settings.error(conversation.no_answer()).into()),
+            };
+            let step = match awaiting.handle_output(output)? {
+                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
+                step => step,
+            };
+            match step {
+                Step::SecurityContext(next, state) => (call, awaiting) = (next, state),
+                _ => return Ok(()),
+            }
         }
     }
 

@@ -33,11 +33,11 @@ mod scram;
 
 #[cfg(all(feature = "aws-auth", feature = "internals"))]
 pub use conversation::AwaitingCredentials;
-#[cfg(all(feature = "gssapi", feature = "internals"))]
+#[cfg(feature = "gssapi")]
 pub use conversation::AwaitingSecurityContext;
-pub use conversation::Step;
+pub use conversation::{Awaiting, Step};
 #[cfg(feature = "internals")]
-pub use conversation::{Awaiting, AwaitingKeys, AwaitingToken};
+pub use conversation::{AwaitingKeys, AwaitingToken};
 #[cfg(feature = "gssapi")]
 pub use gssapi::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties};
 pub use login::{Identity, Login, Nonce};

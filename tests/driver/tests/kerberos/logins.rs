@@ -72,7 +72,7 @@ pub(crate) async fn several_connections_log_in_at_once() {
     let client = client_with(options);
     client.warm_up().await.expect("all connections log in");
     assert_eq!(acceptor.accepted(), CONNECTIONS);
-    // A network error closes the connections of the pool, and all log in again.
+    // After a network error, the pool closes its connections and establishes others.
     fail_once(&server, "find", doc! { "closeConnection": true }).await;
     let things = client
         .database("test")

@@ -69,7 +69,7 @@ fn cases() -> Vec<Case> {
         }
         failures::{
             a_missing_ticket_is_an_error_that_says_how_to_get_one: nothing,
-            the_ticket_of_another_user_is_no_ticket: ticket,
+            the_ticket_of_another_user_is_not_used: ticket,
             an_expired_ticket_is_an_error: expired_ticket,
             a_wrong_password_is_an_error: nothing,
             an_unknown_user_is_an_error: nothing,
