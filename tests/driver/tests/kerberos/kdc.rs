@@ -2,10 +2,10 @@
 
 use std::{
     fs, io,
-    io::Write,
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    io::{BufRead, BufReader, Write},
+    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Child, ChildStderr, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -43,6 +43,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Kdc {
     pub(crate) folder: PathBuf,
     process: Child,
+    /// Open until the end, because the KDC may write more.
+    messages: Option<BufReader<ChildStderr>>,
 }
 
 fn path() -> String {
@@ -82,14 +84,26 @@ impl Kdc {
             &principals(&folder),
         )?;
         // The shell ends the server when its input is closed, also if this process is killed.
-        let process = command(&folder, "sh")
+        let mut process = command(&folder, "sh")
             .args(["-c", "krb5kdc -n & read -r line; kill $!; wait $!"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()?;
-        let kdc = Self { folder, process };
-        wait_until(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok())?;
+        let messages = process.stderr.take().map(BufReader::new);
+        let mut kdc = Self {
+            folder,
+            process,
+            messages,
+        };
+        // It writes a line when it listens, or why it does not.
+        let mut line = String::new();
+        if let Some(messages) = &mut kdc.messages {
+            messages.read_line(&mut line)?;
+        }
+        if !line.contains("starting") {
+            return Err(io::Error::other(format!("the KDC does not start: {line}")));
+        }
         Ok(kdc)
     }
 
@@ -208,6 +222,7 @@ fn command(folder: &Path, program: &str) -> Command {
     let mut command = Command::new(program);
     command
         .env("PATH", path())
+        .env("LC_ALL", "C")
         .env("KRB5_CONFIG", folder.join("krb5.conf"))
         .env("KRB5_KDC_PROFILE", folder.join("kdc.conf"));
     command

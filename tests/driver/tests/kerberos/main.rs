@@ -143,6 +143,9 @@ fn started(kdc: &Mutex<Option<Arc<Kdc>>>) -> Result<Arc<Kdc>, Failed> {
     if let Some(kdc) = &*kdc {
         return Ok(Arc::clone(kdc));
     }
+    if let Some(program) = Kdc::missing_program() {
+        return Err(format!("the program {program} of MIT Kerberos is missing").into());
+    }
     let started = Arc::new(Kdc::start()?);
     Ok(Arc::clone(kdc.insert(started)))
 }
