@@ -28,6 +28,7 @@
 //! | `tracing` | no | log messages as `tracing` events; see [`logs`] |
 //! | `opentelemetry` | no | spans of operations and commands; see [`traces`] |
 //! | `aws-auth` | no | authentication with AWS IAM (`MONGODB-AWS`); see [`Credential`](options::Credential) |
+//! | `gssapi` | no | authentication with Kerberos (`GSSAPI`), on Unix platforms; see [`Credential`](options::Credential) |
 //! | `encryption` | no | in-use encryption with libmongocrypt; see [`encryption`] |
 //! | `key-password` | no | encrypted private keys of client certificates (`tlsCertificateKeyFilePassword`) |
 //!
@@ -48,10 +49,8 @@
 //! DNS queries are sent over UDP, and over TCP if the reply is too long. Name servers that are
 //! configured for encrypted protocols alone are skipped.
 //!
-//! # Not supported
-//!
-//! Authentication with GSSAPI (Kerberos). Creating a client whose options require it fails with
-//! [`ErrorKind::Unsupported`].
+//! `gssapi` links the Kerberos library of the system, MIT or Heimdal: its headers and `libclang` must
+//! be installed for the build (on Debian `libkrb5-dev` and `libclang-dev`).
 
 #![cfg_attr(
     not(feature = "internals"),
@@ -178,10 +177,10 @@ pub use api::{
 };
 pub use error::{
     AuthenticationError, AuthenticationFailure, BulkWriteError, ChunkFault, ClientBulkWriteError,
-    CommandError, ConnectionsInUse, EncryptionError, Error, ErrorKind, GridFsError, NetworkError,
-    NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result, SYSTEM_OVERLOADED_ERROR,
-    ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError, UNKNOWN_TRANSACTION_COMMIT_RESULT,
-    WriteConcernError, WriteError, WriteFailure,
+    CommandError, ConnectionsInUse, EncryptionError, Error, ErrorKind, GridFsError, KerberosError,
+    KerberosFailure, NetworkError, NetworkPhase, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, Result,
+    SYSTEM_OVERLOADED_ERROR, ServerSelectionError, TRANSIENT_TRANSACTION_ERROR, TimeoutError,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteConcernError, WriteError, WriteFailure,
 };
 pub use proto::gridfs::GridFsFile;
 pub use proto::session::TransactionState;

@@ -54,6 +54,8 @@ impl Environment {
             aws_cache: Default::default(),
             #[cfg(feature = "aws-auth")]
             sts_tls: Default::default(),
+            #[cfg(feature = "gssapi")]
+            dns: self.dns(),
         }
     }
 

@@ -102,6 +102,8 @@ impl Environment {
             aws_cache: self.aws_cache.clone(),
             #[cfg(feature = "aws-auth")]
             sts_tls: self.sts_tls.clone(),
+            #[cfg(feature = "gssapi")]
+            dns: self.dns(),
         }
     }
 

@@ -46,6 +46,25 @@ pub trait DnsLookup: fmt::Debug + Send + Sync {
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(ask_system(host))
     }
+
+    /// The CNAME records of a fully qualified name: search domains do not apply.
+    #[cfg(feature = "gssapi")]
+    fn canonical_names<'a>(&'a self, name: &'a str) -> Lookup<'a, String> {
+        Box::pin(std::future::ready(Err(not_implemented(&name))))
+    }
+
+    /// The PTR records of an address.
+    #[cfg(feature = "gssapi")]
+    fn host_names(&self, address: IpAddr) -> Lookup<'_, String> {
+        Box::pin(std::future::ready(Err(not_implemented(&address))))
+    }
+}
+
+#[cfg(feature = "gssapi")]
+fn not_implemented(name: &dyn fmt::Display) -> LookupError {
+    LookupError::Unavailable(format!(
+        "the canonical name of {name} is not looked up by this resolver"
+    ))
 }
 
 /// Looks up addresses by the system's resolver, which blocks a thread of tokio.

@@ -12,14 +12,21 @@ use super::{
     keys::KeyCache,
     oidc::{Missing, OidcTokens},
 };
+#[cfg(feature = "gssapi")]
+use super::{dns::DnsLookup, gssapi::GssapiLogin};
 #[cfg(feature = "aws-auth")]
 use crate::options::TlsOptions;
+#[cfg(feature = "gssapi")]
+use crate::proto::auth::{AwaitingSecurityContext, GssCall};
 use crate::{
     Error, ErrorKind, NetworkPhase, Result, ServerAddress,
     error::{AuthenticationError, AuthenticationFailure},
     options::Credential,
     proto::{
-        auth::{Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step, parse_reply},
+        auth::{
+            Awaiting, Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step,
+            parse_reply,
+        },
         command::CommandBuilder,
     },
     types::{
@@ -36,6 +43,8 @@ pub struct LoginSettings {
     oidc: Option<Arc<OidcTokens>>,
     #[cfg(feature = "aws-auth")]
     aws: Option<Arc<AwsSource>>,
+    #[cfg(feature = "gssapi")]
+    gssapi: Option<Arc<GssapiLogin>>,
 }
 
 /// The sources of tokens and credentials outside the options.
@@ -51,6 +60,9 @@ pub struct LoginEnvironment {
     /// How connections to the Security Token Service are encrypted.
     #[cfg(feature = "aws-auth")]
     pub sts_tls: TlsOptions,
+    /// Looks up canonical names of hosts.
+    #[cfg(feature = "gssapi")]
+    pub dns: Arc<dyn DnsLookup>,
 }
 
 impl fmt::Debug for LoginEnvironment {
@@ -116,6 +128,8 @@ impl LoginSettings {
             oidc: None,
             #[cfg(feature = "aws-auth")]
             aws: None,
+            #[cfg(feature = "gssapi")]
+            gssapi: None,
         }
     }
 
@@ -126,6 +140,10 @@ impl LoginSettings {
             Some(Mechanism::Oidc(_)) => self.oidc = OidcTokens::new(credential, environment).map(Arc::new),
             #[cfg(feature = "aws-auth")]
             Some(Mechanism::Aws) => self.aws = Some(Arc::new(AwsSource::new(credential, environment))),
+            #[cfg(feature = "gssapi")]
+            Some(Mechanism::Gssapi) => {
+                self.gssapi = Some(Arc::new(GssapiLogin::new(credential, environment.dns)));
+            }
             _ => {}
         }
         self
@@ -271,21 +289,7 @@ impl Connection {
             let deadline = limits.deadline;
             step = match step {
                 Step::Done => return Ok(()),
-                Step::Send(request, awaiting) => {
-                    let mechanism = awaiting.mechanism();
-                    self.mechanism = Some(mechanism);
-                    self.token = awaiting.token().map(|token| token.text.clone());
-                    let limit = Deadline::after(limits.command);
-                    let body = deadline.run(self.exchange(&request, limit)).await??;
-                    let reply = self.reply(body);
-                    match parse_reply(reply) {
-                        Ok(()) => awaiting.handle_reply(reply)?,
-                        Err(error) => match error.code().and_then(|code| awaiting.handle_refusal(code)) {
-                            Some(step) => step,
-                            None => return Err(refused(mechanism, &error).into()),
-                        },
-                    }
-                }
+                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
                 Step::Derive(parameters, awaiting) => {
                     let mechanism = awaiting.mechanism();
                     let keys = deadline.run(settings.keys.get(parameters)).await?;
@@ -318,7 +322,65 @@ impl Connection {
                     let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;
                     awaiting.handle_credentials(credentials, super::aws_auth::now())
                 }
+                #[cfg(feature = "gssapi")]
+                Step::SecurityContext(call, awaiting) => {
+                    return Box::pin(self.negotiate(call, awaiting, settings, limits)).await;
+                }
             };
+        }
+    }
+
+    /// Sends a message, and handles its reply.
+    async fn take_message(
+        &mut self,
+        request: &Request,
+        awaiting: Awaiting,
+        limits: LoginLimits,
+    ) -> std::result::Result<Step, Unfinished> {
+        let mechanism = awaiting.mechanism();
+        self.mechanism = Some(mechanism);
+        self.token = awaiting.token().map(|token| token.text.clone());
+        let limit = Deadline::after(limits.command);
+        let body = limits.deadline.run(self.exchange(request, limit)).await??;
+        let reply = self.reply(body);
+        match parse_reply(reply) {
+            Ok(()) => Ok(awaiting.handle_reply(reply)?),
+            Err(error) => match error.code().and_then(|code| awaiting.handle_refusal(code)) {
+                Some(step) => Ok(step),
+                None => Err(refused(mechanism, &error).into()),
+            },
+        }
+    }
+
+    /// Takes the steps of a conversation that needs a security context, from the first call to its
+    /// end.
+    #[cfg(feature = "gssapi")]
+    async fn negotiate(
+        &mut self,
+        mut call: GssCall,
+        mut awaiting: AwaitingSecurityContext,
+        settings: &LoginSettings,
+        limits: LoginLimits,
+    ) -> std::result::Result<(), Unfinished> {
+        let Some(login) = &settings.gssapi else {
+            return Err(settings.no_source());
+        };
+        let mut conversation = login.begin(&self.address);
+        loop {
+            let called = limits.deadline.min(limits.operation).run(conversation.call(call));
+            let output = match called.await {
+                Ok(output) => output.map_err(|failure| settings.error(failure))?,
+                Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),
+                Err(_) => return Err(settings.error(conversation.no_answer()).into()),
+            };
+            let step = match awaiting.handle_output(output)? {
+                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
+                step => step,
+            };
+            match step {
+                Step::SecurityContext(next, state) => (call, awaiting) = (next, state),
+                _ => return Ok(()),
+            }
         }
     }
 
@@ -344,6 +406,12 @@ impl LoginLimits {
             Some(_) => self.deadline.min(self.operation),
             None => Deadline::NEVER,
         }
+    }
+
+    /// Whether `timeoutMS` has expired.
+    #[cfg(feature = "gssapi")]
+    fn is_operation_expired(self) -> bool {
+        self.operation.remaining().is_some_and(|left| left.is_zero())
     }
 
     /// The error of a machine flow whose deadline expired. No socket timed out, unless `timeoutMS`

@@ -20,6 +20,8 @@ mod dialer;
 mod dns;
 mod drain;
 mod establish;
+#[cfg(feature = "gssapi")]
+mod gssapi;
 mod hello_stream;
 mod http;
 mod interruption;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CommandError, ErrorKind};
+use super::{CommandError, ErrorKind, kerberos::KerberosError};
 
 /// Authentication on a new connection failed. The error contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub enum AuthenticationFailure {
     /// The human flow of `MONGODB-OIDC` does not send tokens to this host:
     /// [`allowed_hosts`](crate::options::Credential::allowed_hosts) does not contain it.
     HostNotAllowed(String),
+    /// Kerberos did not authenticate the user of `GSSAPI`, e.g. because there is no ticket.
+    Kerberos(Box<KerberosError>),
 }
 
 impl AuthenticationError {
@@ -56,6 +58,7 @@ impl fmt::Display for AuthenticationFailure {
         match self {
             Self::Refused(error) => write!(f, "{error}"),
             Self::Conversation(why) | Self::Unavailable(why) | Self::Credentials(why) => f.write_str(why),
+            Self::Kerberos(error) => write!(f, "{error}"),
             Self::HostNotAllowed(host) => write!(
                 f,
                 "tokens are not sent to the host {host}, which is not one of allowed_hosts (ALLOWED_HOSTS)"

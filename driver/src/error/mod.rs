@@ -10,6 +10,7 @@ mod command;
 mod display;
 mod encryption;
 mod gridfs;
+mod kerberos;
 #[cfg(feature = "encryption")]
 mod mongocrypt;
 mod network;
@@ -26,6 +27,7 @@ pub use client_bulk_write::ClientBulkWriteError;
 pub use command::CommandError;
 pub use encryption::EncryptionError;
 pub use gridfs::{ChunkFault, GridFsError};
+pub use kerberos::{KerberosError, KerberosFailure};
 pub use network::{NetworkError, NetworkPhase};
 pub use pool::{ConnectionsInUse, PoolError};
 pub(crate) use selection::SelectionEnd;

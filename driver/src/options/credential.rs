@@ -12,8 +12,8 @@ use crate::types::secret::Secret;
 
 /// An authentication mechanism.
 ///
-/// Creating a client with `GSSAPI`, or with `MONGODB-AWS` without the feature `aws-auth`, fails with
-/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+/// Creating a client with `MONGODB-AWS` without the feature `aws-auth`, or with `GSSAPI` without the
+/// feature `gssapi`, fails with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthMechanism {
@@ -27,7 +27,8 @@ pub enum AuthMechanism {
     /// `PLAIN`: user name and password, for LDAP. The password is sent without encryption unless
     /// `tls=true`.
     Plain,
-    /// `GSSAPI`: Kerberos. Not implemented.
+    /// `GSSAPI`: Kerberos (MongoDB Enterprise). Needs the feature `gssapi`, and the
+    /// Kerberos library of the system: see [`Credential`].
     Gssapi,
     /// `MONGODB-AWS`: credentials of AWS IAM (MongoDB Atlas). Needs the feature `aws-auth`. The
     /// credentials come from an `AwsCredentialProvider`, or else from the environment: see
@@ -136,10 +137,47 @@ impl AuthMechanism {
 /// The variables are read for each connection. Credentials of the last three sources are cached for
 /// the process until five minutes before they expire, or until authentication fails. While they are
 /// cached, the variables are not read. The shared files of the AWS SDKs are not read.
+///
+/// # Kerberos
+///
+/// `GSSAPI` needs the principal of the user as user name, e.g. `ada@EXAMPLE.COM`; in a connection
+/// string, `@` and `/` in it are written as `%40` and `%2F`. The Kerberos library of the system (MIT
+/// or Heimdal) is linked, and reads its own files and environment variables: `KRB5_CONFIG`,
+/// `KRB5CCNAME` and `KRB5_CLIENT_KTNAME`. Without a password, it uses the ticket of the user in the
+/// ticket cache, which `kinit` writes, or obtains one with the key of the user in the keytab. With a
+/// password, it obtains a ticket for each connection, and writes no file.
+///
+/// The server must prove that it has the key of the service
+/// `SERVICE_NAME/host@SERVICE_REALM`, which these properties determine:
+///
+/// | property | value | default |
+/// |---|---|---|
+/// | `SERVICE_NAME` | the name of the service; the option `gssapiServiceName` of connection strings is a deprecated alias | `mongodb` |
+/// | `SERVICE_REALM` | the realm of the service | the realm of the user name, or else that of the library |
+/// | `SERVICE_HOST` | the host of the service, for all servers | the host of the server, as the next property says |
+/// | `CANONICALIZE_HOST_NAME` | `none` or `false`: the host as the client knows it; `forward`: the name at the end of its CNAME records; `forwardAndReverse` or `true`: the name of the PTR record of its first address, or else as `forward` | `none` |
+///
+/// Host names are looked up by the name servers in fully qualified form. If a lookup fails, the host
+/// is not changed.
+///
+/// ```
+/// use marula_driver::options::{AuthMechanism, Credential};
+///
+/// let mut credential = Credential::default();
+/// credential.mechanism = Some(AuthMechanism::Gssapi);
+/// credential.username = Some("ada@EXAMPLE.COM".to_owned());
+/// let properties = &mut credential.mechanism_properties;
+/// properties.insert("SERVICE_REALM".to_owned(), "SERVERS.EXAMPLE.COM".to_owned());
+/// ```
+///
+/// The library blocks a thread for blocking tasks of tokio while it waits for the key distribution
+/// center. Time limits apply to the connection, but do not end a call of the library, which ends by
+/// the library's own limits; dropping the runtime waits for that. What failed is described by
+/// [`AuthenticationFailure::Kerberos`](crate::AuthenticationFailure::Kerberos).
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential {
-    /// The user name. Required by SCRAM, PLAIN and GSSAPI. Optional for X.509: the server uses the
+    /// The user name. Required by SCRAM and PLAIN, and by GSSAPI the principal. Optional for X.509: the server uses the
     /// subject of the client certificate. For OIDC: passed to the callback, or the client id of a
     /// managed identity of Azure. Not allowed for AWS and the other environments of OIDC.
     pub username: Option<String>,
@@ -150,7 +188,8 @@ pub struct Credential {
     /// `authMechanism`. `None`: negotiated, SCRAM-SHA-256 or SCRAM-SHA-1.
     pub mechanism: Option<AuthMechanism>,
     /// `authMechanismProperties`. Names are case-insensitive. `MONGODB-OIDC` has `ENVIRONMENT` and
-    /// `TOKEN_RESOURCE`; a property that a mechanism does not have is an error. Default: none.
+    /// `TOKEN_RESOURCE`, `GSSAPI` has `SERVICE_NAME`, `SERVICE_REALM`, `SERVICE_HOST` and
+    /// `CANONICALIZE_HOST_NAME`; a property that a mechanism does not have is an error. Default: none.
     pub mechanism_properties: BTreeMap<String, String>,
     /// `ALLOWED_HOSTS`: the hosts that the human flow of `MONGODB-OIDC` sends tokens to, without
     /// port. `*.` at the start stands for any subdomain. An empty list allows no host. Only with a
@@ -166,8 +205,8 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Sets the password. It cannot be read back. Required by SCRAM and PLAIN, not allowed for
-    /// X.509.
+    /// Sets the password. It cannot be read back. Required by SCRAM and PLAIN, optional for GSSAPI,
+    /// not allowed for other mechanisms.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(Secret::new(password));
@@ -240,6 +279,15 @@ impl Credential {
     #[expect(clippy::unused_self, reason = "the twin reads a field")]
     pub(super) fn has_aws_credential_provider(&self) -> bool {
         false
+    }
+
+    /// Sets the property `SERVICE_NAME`, unless it is set.
+    pub(super) fn set_service_name(&mut self, name: String) {
+        const PROPERTY: &str = "SERVICE_NAME";
+        let properties = &mut self.mechanism_properties;
+        if !properties.keys().any(|key| key.eq_ignore_ascii_case(PROPERTY)) {
+            properties.insert(PROPERTY.to_owned(), name);
+        }
     }
 
     pub(crate) fn set_password(&mut self, password: Secret) {

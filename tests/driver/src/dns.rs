@@ -19,6 +19,8 @@ const A: u16 = 1;
 const AAAA: u16 = 28;
 const SRV: u16 = 33;
 const TXT: u16 = 16;
+const CNAME: u16 = 5;
+const PTR: u16 = 12;
 // Response codes.
 const SERVER_FAILURE: u8 = 2;
 const NO_SUCH_DOMAIN: u8 = 3;
@@ -115,6 +117,24 @@ impl DnsServer {
     pub fn set_address_answers(&self, name: &str, v4: Answer, v6: Answer) {
         self.set(name, A, v4);
         self.set(name, AAAA, v6);
+    }
+
+    /// Sets the CNAME record of the name.
+    pub fn set_alias(&self, name: &str, target: &str) {
+        self.set(name, CNAME, Answer::Records(vec![name_data(target)]));
+    }
+
+    /// Sets the PTR record of an IPv4 address.
+    ///
+    /// # Panics
+    /// If the address is one of IPv6.
+    pub fn set_host_name(&self, address: IpAddr, name: &str) {
+        let IpAddr::V4(address) = address else {
+            panic!("{address} is not an IPv4 address");
+        };
+        let [a, b, c, d] = address.octets();
+        let owner = format!("{d}.{c}.{b}.{a}.in-addr.arpa");
+        self.set(&owner, PTR, Answer::Records(vec![name_data(name)]));
     }
 
     /// The names that have been queried, for any record type.
@@ -234,7 +254,13 @@ fn srv_data(host: &str, port: u16) -> Vec<u8> {
     // Priority 0, weight 5.
     let mut data = vec![0, 0, 0, 5];
     data.extend(port.to_be_bytes());
-    for label in host.split('.').filter(|label| !label.is_empty()) {
+    data.extend(name_data(host));
+    data
+}
+
+fn name_data(name: &str) -> Vec<u8> {
+    let mut data = Vec::new();
+    for label in name.split('.').filter(|label| !label.is_empty()) {
         data.push(u8::try_from(label.len()).unwrap_or(0));
         data.extend(label.as_bytes());
     }

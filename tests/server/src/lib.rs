@@ -96,6 +96,7 @@ mod version;
 mod violation;
 mod wire;
 
+pub use auth::gssapi::{GssapiAcceptor, GssapiContext};
 pub use auth::oidc::OidcIdentityProvider;
 /// The values of [`TestServerBuilder::parameter`].
 pub use bson::Bson;

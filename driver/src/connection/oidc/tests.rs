@@ -25,6 +25,8 @@ fn environment(variables: &'static [(&'static str, &'static str)]) -> LoginEnvir
         aws_cache: crate::connection::aws_auth::AwsCache::empty(),
         #[cfg(feature = "aws-auth")]
         sts_tls: Default::default(),
+        #[cfg(feature = "gssapi")]
+        dns: Arc::new(crate::connection::Resolver::default()),
     }
 }
 

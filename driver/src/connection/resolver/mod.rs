@@ -20,6 +20,8 @@ use std::{
 };
 
 use super::dns::{DnsLookup, Lookup, LookupError};
+#[cfg(feature = "gssapi")]
+use crate::proto::dns::reverse_name;
 use crate::proto::{
     dns::{Kind, NameServers, Record},
     srv::{SrvRecord, TxtRecord},
@@ -106,5 +108,23 @@ impl DnsLookup for Resolver {
 
     fn addresses<'a>(&'a self, host: &'a str) -> Lookup<'a, IpAddr> {
         Box::pin(self.find_addresses(host))
+    }
+
+    #[cfg(feature = "gssapi")]
+    fn canonical_names<'a>(&'a self, name: &'a str) -> Lookup<'a, String> {
+        Box::pin(self.ask(name, Kind::Cname, name_of))
+    }
+
+    #[cfg(feature = "gssapi")]
+    fn host_names(&self, address: IpAddr) -> Lookup<'_, String> {
+        Box::pin(async move { self.ask(&reverse_name(address), Kind::Ptr, name_of).await })
+    }
+}
+
+#[cfg(feature = "gssapi")]
+fn name_of(record: Record) -> Option<String> {
+    match record {
+        Record::Name(name) => Some(name),
+        _ => None,
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn apply(parts: Parts) -> Result<ClientOptions, OptionError> {
         reader: Reader::default(),
         auth: Credential::default(),
         proxy: Proxy::default(),
+        service_name: None,
         tls_ignored: false,
     };
     state.auth.username = parts.username;
@@ -88,6 +89,8 @@ struct State {
     reader: Reader,
     auth: Credential,
     proxy: Proxy,
+    /// `gssapiServiceName`
+    service_name: Option<String>,
     /// A value of `tls` or `ssl` was ignored.
     tls_ignored: bool,
 }
@@ -253,6 +256,11 @@ impl State {
                     "SCRAM-SHA-1, SCRAM-SHA-256, MONGODB-X509, PLAIN, GSSAPI, MONGODB-AWS or MONGODB-OIDC",
                 ),
             },
+            "gssapiservicename" => {
+                let instead = "gssapiServiceName is deprecated: write authMechanismProperties=SERVICE_NAME:…";
+                self.reader.warnings.push(instead.to_owned());
+                self.service_name = Some(value.to_owned());
+            }
             "authmechanismproperties" => {
                 self.auth.mechanism_properties = self.reader.pairs(value).unwrap_or_default();
             }
@@ -297,6 +305,11 @@ impl State {
         // Validated with the other options.
         if self.proxy != Proxy::default() {
             self.options.proxy = Some(self.proxy);
+        }
+        if let Some(name) = self.service_name
+            && self.auth.mechanism == Some(AuthMechanism::Gssapi)
+        {
+            self.auth.set_service_name(name);
         }
         // A database or authSource without user and mechanism does not enable authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {

@@ -3,6 +3,8 @@
 #[cfg(feature = "aws-auth")]
 use std::time::Duration;
 
+#[cfg(feature = "gssapi")]
+use super::gssapi::{GssCall, GssClient, GssNext, GssOutput};
 #[cfg(feature = "aws-auth")]
 use super::{
     aws::{self, AwsServerFirst},
@@ -33,6 +35,9 @@ pub enum Step {
     /// Obtain credentials of AWS, and pass them to [`AwaitingCredentials::handle_credentials`].
     #[cfg(feature = "aws-auth")]
     Credentials(AwaitingCredentials),
+    /// Call the GSS-API, and pass the result to [`AwaitingSecurityContext::handle_output`].
+    #[cfg(feature = "gssapi")]
+    SecurityContext(GssCall, AwaitingSecurityContext),
     /// Authentication succeeded.
     Done,
 }
@@ -70,6 +75,16 @@ pub struct AwaitingCredentials {
     pub(super) nonce: Nonce,
 }
 
+/// A call of the GSS-API is being made.
+#[cfg(feature = "gssapi")]
+#[derive(Debug)]
+pub struct AwaitingSecurityContext {
+    source: String,
+    client: GssClient,
+    /// The `conversationId`, after the first message.
+    conversation: Option<Bson>,
+}
+
 #[derive(Debug)]
 pub(super) enum State {
     /// `server-first-message` of SCRAM is expected.
@@ -93,6 +108,9 @@ pub(super) enum State {
     /// The reply to the signature is expected, which must end the conversation.
     #[cfg(feature = "aws-auth")]
     AwsOutcome,
+    /// A token, the offer of security layers, or the end of the conversation is expected.
+    #[cfg(feature = "gssapi")]
+    Gssapi(GssClient),
 }
 
 /// Signs the first message of the server.
@@ -137,6 +155,8 @@ impl Awaiting {
             }
             #[cfg(feature = "aws-auth")]
             State::AwsServerFirst(_) | State::AwsOutcome => Mechanism::Aws,
+            #[cfg(feature = "gssapi")]
+            State::Gssapi(_) => Mechanism::Gssapi,
         }
     }
 
@@ -230,6 +250,18 @@ impl Awaiting {
                 let state = State::AwsOutcome;
                 Ok(continue_conversation(&source, conversation, payload, state))
             }
+            #[cfg(feature = "gssapi")]
+            State::Gssapi(client) => Ok(match client.handle_payload(payload, done)? {
+                None => Step::Done,
+                Some(call) => {
+                    let awaiting = AwaitingSecurityContext {
+                        source,
+                        client,
+                        conversation: Some(conversation),
+                    };
+                    Step::SecurityContext(call, awaiting)
+                }
+            }),
             _ if !done => Err(invalid_message("the server does not end the conversation")),
             _ => Ok(Step::Done),
         }
@@ -311,6 +343,38 @@ impl AwaitingCredentials {
         let state = State::AwsServerFirst(Box::new(signer));
         let (request, awaiting) = start(&source, Mechanism::Aws, payload, state);
         Step::Send(request, awaiting)
+    }
+}
+
+#[cfg(feature = "gssapi")]
+impl AwaitingSecurityContext {
+    /// The first step: the first token.
+    pub(super) fn start(source: &str, username: &str) -> Step {
+        let awaiting = Self {
+            source: source.to_owned(),
+            client: GssClient::new(username),
+            conversation: None,
+        };
+        Step::SecurityContext(GssCall::Initiate(None), awaiting)
+    }
+
+    /// Continues with the result of the call.
+    pub fn handle_output(mut self, output: GssOutput) -> Result<Step, AuthenticationError> {
+        let next = self.client.handle_output(output);
+        let next = next.map_err(|failure| AuthenticationError::new(Mechanism::Gssapi.as_str(), failure))?;
+        Ok(match next {
+            GssNext::Call(call) => Step::SecurityContext(call, self),
+            GssNext::Send(payload) => {
+                let state = State::Gssapi(self.client);
+                match self.conversation {
+                    Some(conversation) => continue_conversation(&self.source, conversation, payload, state),
+                    None => {
+                        let (request, awaiting) = start(&self.source, Mechanism::Gssapi, payload, state);
+                        Step::Send(request, awaiting)
+                    }
+                }
+            }
+        })
     }
 }
 

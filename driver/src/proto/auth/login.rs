@@ -2,6 +2,8 @@
 
 #[cfg(feature = "aws-auth")]
 use super::conversation::AwaitingCredentials;
+#[cfg(feature = "gssapi")]
+use super::conversation::AwaitingSecurityContext;
 use super::{
     conversation::{Awaiting, AwaitingToken, State, Step, send, start},
     mechanism::{Mechanism, ScramHash},
@@ -107,6 +109,8 @@ impl Login {
             Some(Mechanism::Plain) => None,
             #[cfg(feature = "aws-auth")]
             Some(Mechanism::Aws) => None,
+            #[cfg(feature = "gssapi")]
+            Some(Mechanism::Gssapi) => None,
         }
     }
 
@@ -185,6 +189,8 @@ impl Identity {
                     nonce,
                 });
             }
+            #[cfg(feature = "gssapi")]
+            Mechanism::Gssapi => return AwaitingSecurityContext::start(&self.source, self.name()),
         };
         Step::Send(request, awaiting)
     }

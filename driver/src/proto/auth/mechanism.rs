@@ -20,6 +20,9 @@ pub enum Mechanism {
     /// `MONGODB-AWS`: a signature with credentials of AWS.
     #[cfg(feature = "aws-auth")]
     Aws,
+    /// `GSSAPI`: Kerberos (RFC 4752).
+    #[cfg(feature = "gssapi")]
+    Gssapi,
 }
 
 impl Mechanism {
@@ -33,6 +36,8 @@ impl Mechanism {
             Self::Oidc(_) => "MONGODB-OIDC",
             #[cfg(feature = "aws-auth")]
             Self::Aws => "MONGODB-AWS",
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi => "GSSAPI",
         }
     }
 }

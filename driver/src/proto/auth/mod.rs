@@ -8,19 +8,22 @@
 //! - [`Derive`](Step::Derive) the keys of a password, which is slow by design, and pass them to
 //!   [`AwaitingKeys::handle_keys`];
 //! - obtain an access [`Token`](Step::Token), and pass it to [`AwaitingToken::handle_token`];
-//! - obtain credentials of AWS, and pass them to `AwaitingCredentials::handle_credentials`.
+//! - obtain credentials of AWS, and pass them to `AwaitingCredentials::handle_credentials`;
+//! - call the GSS-API, and pass the result to `AwaitingSecurityContext::handle_output`.
 //!
 //! States are consumed by value, so no conversation can be continued twice or after it failed.
 //! Random numbers and the time are arguments.
 //!
 //! A reply with `ok: 0` ends the conversation, unless [`Awaiting::handle_refusal`] returns a step.
-//! Reauthentication is [`Login::begin`] without a handshake. `GSSAPI` is not implemented.
+//! Reauthentication is [`Login::begin`] without a handshake.
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
 #[cfg(feature = "aws-auth")]
 mod aws;
 mod conversation;
+#[cfg(feature = "gssapi")]
+mod gssapi;
 mod login;
 mod mechanism;
 mod oidc;
@@ -30,9 +33,13 @@ mod scram;
 
 #[cfg(all(feature = "aws-auth", feature = "internals"))]
 pub use conversation::AwaitingCredentials;
-pub use conversation::Step;
+#[cfg(feature = "gssapi")]
+pub use conversation::AwaitingSecurityContext;
+pub use conversation::{Awaiting, Step};
 #[cfg(feature = "internals")]
-pub use conversation::{Awaiting, AwaitingKeys, AwaitingToken};
+pub use conversation::{AwaitingKeys, AwaitingToken};
+#[cfg(feature = "gssapi")]
+pub use gssapi::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties};
 pub use login::{Identity, Login, Nonce};
 pub use mechanism::{Mechanism, ScramHash};
 pub use oidc::{IdpInfo, OidcFlow, Token, TokenRequest, TokenSource};

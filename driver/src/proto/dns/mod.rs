@@ -22,6 +22,8 @@ mod tests;
 pub use conversation::{Answer, Conversation, Exchange, ServerFailure, Transport};
 pub use lookup::{Lookup, LookupFailure, NameServers, PATIENCE, Step};
 pub use name::Name;
+#[cfg(feature = "gssapi")]
+pub use name::reverse_name;
 pub use query::{Query, Reply};
 pub use records::{Kind, Record};
 

@@ -1,5 +1,7 @@
 //! Domain names as text and in messages (RFC 1035, sections 3.1 and 4.1.4).
 
+#[cfg(feature = "gssapi")]
+use core::net::IpAddr;
 use std::fmt;
 
 /// Maximum length of a name in a message, with the lengths of its labels and the final zero.
@@ -132,5 +134,23 @@ impl fmt::Display for Name {
             rest = behind;
         }
         Ok(())
+    }
+}
+
+/// The name of the PTR record of an address (RFC 1035, section 3.5; RFC 3596, section 2.5).
+#[cfg(feature = "gssapi")]
+pub fn reverse_name(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, d] = address.octets();
+            format!("{d}.{c}.{b}.{a}.in-addr.arpa")
+        }
+        IpAddr::V6(address) => {
+            let bytes = address.octets().into_iter().rev();
+            let digits: String = bytes
+                .map(|byte| format!("{:x}.{:x}.", byte & 15, byte >> 4))
+                .collect();
+            format!("{digits}ip6.arpa")
+        }
     }
 }

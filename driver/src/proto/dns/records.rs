@@ -25,6 +25,12 @@ pub enum Kind {
     Srv,
     /// Texts.
     Txt,
+    /// The name that a name is an alias of.
+    #[cfg(feature = "gssapi")]
+    Cname,
+    /// The name of an address.
+    #[cfg(feature = "gssapi")]
+    Ptr,
 }
 
 impl Kind {
@@ -35,6 +41,10 @@ impl Kind {
             Self::Txt => 16,
             Self::Aaaa => 28,
             Self::Srv => 33,
+            #[cfg(feature = "gssapi")]
+            Self::Cname => CNAME,
+            #[cfg(feature = "gssapi")]
+            Self::Ptr => 12,
         }
     }
 
@@ -44,6 +54,8 @@ impl Kind {
             Self::A => Record::Address(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(data).ok()?))),
             Self::Aaaa => Record::Address(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(data).ok()?))),
             Self::Txt => Record::Txt(strings(data)?),
+            #[cfg(feature = "gssapi")]
+            Self::Cname | Self::Ptr => Record::Name(name_in(message, raw.data.clone())?.to_string()),
             Self::Srv => {
                 // After priority and weight.
                 let port = number(data, 4)?;
@@ -64,6 +76,10 @@ impl fmt::Display for Kind {
             Self::Aaaa => "AAAA",
             Self::Srv => "SRV",
             Self::Txt => "TXT",
+            #[cfg(feature = "gssapi")]
+            Self::Cname => "CNAME",
+            #[cfg(feature = "gssapi")]
+            Self::Ptr => "PTR",
         })
     }
 }
@@ -77,6 +93,9 @@ pub enum Record {
     Srv(SrvRecord),
     /// Of [`Kind::Txt`].
     Txt(TxtRecord),
+    /// Of [`Kind::Cname`] and [`Kind::Ptr`].
+    #[cfg(feature = "gssapi")]
+    Name(String),
 }
 
 /// The result of following CNAME records.

@@ -1,5 +1,8 @@
 //! Tests of the questions, the replies and the order of the servers.
 
+#[cfg(feature = "gssapi")]
+mod names;
+
 use core::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 

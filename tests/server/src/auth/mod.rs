@@ -1,6 +1,7 @@
 //! Authentication and authorization: users, conversations, and the privileges of the built-in roles.
 
 pub(crate) mod aws;
+pub(crate) mod gssapi;
 pub(crate) mod oidc;
 pub(crate) mod privileges;
 pub(crate) mod roles;
@@ -10,11 +11,12 @@ use crate::deployment::lock;
 use crate::error::{Error, Result, code};
 use aws::AwsUser;
 use bson::{Document, Uuid};
+use gssapi::GssapiAcceptor;
 use oidc::OidcIdentityProvider;
 use roles::RoleName;
 use scram::{Credentials, Hash};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The database of users whose credentials are not stored in the server.
 pub(crate) const EXTERNAL: &str = "$external";
@@ -68,6 +70,9 @@ pub(crate) struct AccessSettings {
     pub(crate) aws: Vec<AwsUser>,
     /// The host of the Security Token Service. Default: `sts.amazonaws.com`.
     pub(crate) aws_sts_host: Option<String>,
+    pub(crate) gssapi: Option<Arc<dyn GssapiAcceptor>>,
+    /// The principals that `GSSAPI` accepts.
+    pub(crate) gssapi_users: Vec<String>,
 }
 
 impl AccessSettings {
@@ -78,7 +83,8 @@ impl AccessSettings {
     /// Whether there are users.
     fn is_required(&self) -> bool {
         let has_user = self.user.is_some() || self.x509_user.is_some();
-        has_user || !self.plain.is_empty() || self.has_oidc() || !self.aws.is_empty()
+        let has_external = self.has_oidc() || !self.aws.is_empty() || self.gssapi.is_some();
+        has_user || has_external || !self.plain.is_empty()
     }
 
     /// The mechanisms that `authenticationMechanisms` contains because of these users.
@@ -86,6 +92,7 @@ impl AccessSettings {
         let enabled = [
             (self.has_oidc(), "MONGODB-OIDC"),
             (!self.aws.is_empty(), "MONGODB-AWS"),
+            (self.gssapi.is_some(), "GSSAPI"),
         ];
         let names = enabled.into_iter().filter(|(is_enabled, _)| *is_enabled);
         names.map(|(_, name)| name).collect()
@@ -145,6 +152,7 @@ impl Users {
         settings.x509_user.as_deref() == Some(user)
             || settings.plain.iter().any(|(name, _)| name == user)
             || settings.aws.iter().any(|known| known.access_key_id == user)
+            || settings.gssapi_users.iter().any(|known| known == user)
             || lock(&self.tokens).values().any(|name| name == user)
     }
 
@@ -248,13 +256,18 @@ pub(crate) enum Conversation {
         id: i32,
         state: aws::Conversation,
     },
+    /// A token, or the choice of a security layer is expected.
+    Gssapi {
+        id: i32,
+        state: gssapi::Conversation,
+    },
 }
 
 impl Conversation {
     pub(crate) fn id(&self) -> i32 {
         match self {
             Conversation::Scram(conversation) => conversation.id,
-            Conversation::Oidc { id } | Conversation::Aws { id, .. } => *id,
+            Conversation::Oidc { id } | Conversation::Aws { id, .. } | Conversation::Gssapi { id, .. } => *id,
         }
     }
 }

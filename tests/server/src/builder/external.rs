@@ -1,8 +1,10 @@
-//! Users that another system authenticates: `MONGODB-OIDC` and `MONGODB-AWS`.
+//! Users that another system authenticates: `MONGODB-OIDC`, `MONGODB-AWS` and `GSSAPI`.
 
 use super::TestServerBuilder;
 use crate::auth::aws::AwsUser;
+use crate::auth::gssapi::GssapiAcceptor;
 use crate::auth::oidc::OidcIdentityProvider;
+use std::sync::Arc;
 
 impl TestServerBuilder {
     /// Requires authentication, and accepts this access token of `MONGODB-OIDC` for a user of the
@@ -45,6 +47,21 @@ impl TestServerBuilder {
     /// (`awsSTSHost`). Default: `sts.amazonaws.com`.
     pub fn aws_sts_host(mut self, host: impl Into<String>) -> Self {
         self.access.aws_sts_host = Some(host.into());
+        self
+    }
+
+    /// Requires authentication, and accepts these principals by `GSSAPI` as users of the database
+    /// `$external`, e.g. `ada@EXAMPLE.COM`. The acceptor has the keys of the service, and the Kerberos
+    /// library. The users may run every command.
+    pub fn gssapi(
+        mut self,
+        acceptor: Arc<dyn GssapiAcceptor>,
+        principals: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.access.gssapi = Some(acceptor);
+        self.access
+            .gssapi_users
+            .extend(principals.into_iter().map(Into::into));
         self
     }
 }

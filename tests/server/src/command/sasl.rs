@@ -5,7 +5,7 @@ use super::Call;
 use crate::auth::privileges::{self, Request, Rights};
 use crate::auth::roles::RoleName;
 use crate::auth::scram::{self, ClientFirst, Hash};
-use crate::auth::{Conversation, EXTERNAL, Session, UserName, aws, oidc};
+use crate::auth::{Conversation, EXTERNAL, Session, UserName, aws, gssapi, oidc};
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
 use crate::value::truthy;
@@ -136,6 +136,7 @@ impl Authentication<'_> {
         match mechanism {
             "MONGODB-OIDC" if is_enabled => return self.oidc(id, &payload),
             "MONGODB-AWS" if is_enabled => return self.aws(id, &payload),
+            "GSSAPI" if is_enabled => return self.start_gssapi(id, &payload),
             _ => {}
         }
         let hash = Hash::of_mechanism(mechanism).filter(|_| is_enabled);
@@ -190,6 +191,31 @@ impl Authentication<'_> {
         Ok(doc! { "conversationId": id, "done": false, "payload": binary(message) })
     }
 
+    fn start_gssapi(self, id: i32, payload: &[u8]) -> Result<Document> {
+        let acceptor = self.deployment.users.settings.gssapi.as_deref();
+        let acceptor = acceptor.filter(|_| self.db == EXTERNAL).ok_or_else(failed)?;
+        let conversation = gssapi::Conversation::new(acceptor).map_err(|_| failed())?;
+        self.gssapi(id, conversation, payload)
+    }
+
+    fn gssapi(mut self, id: i32, conversation: gssapi::Conversation, payload: &[u8]) -> Result<Document> {
+        match conversation.step(payload).map_err(|_| failed())? {
+            gssapi::Outcome::Continue(state, message) => {
+                self.session.conversation = Some(Conversation::Gssapi { id, state });
+                Ok(doc! { "conversationId": id, "done": false, "payload": binary(message) })
+            }
+            gssapi::Outcome::Done(user) => {
+                let users = &self.deployment.users.settings.gssapi_users;
+                if !users.contains(&user) {
+                    return Err(failed());
+                }
+                self.session.user = Some(UserName::new(EXTERNAL, &user));
+                self.session.token = None;
+                Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
+            }
+        }
+    }
+
     fn is_enabled(&self, mechanism: &str) -> bool {
         let parameters = self.deployment.parameters();
         let enabled = parameters.get_array("authenticationMechanisms");
@@ -233,6 +259,7 @@ impl Authentication<'_> {
                 self.session.token = None;
                 Ok(doc! { "conversationId": id, "done": true, "payload": binary("") })
             }
+            Conversation::Gssapi { id, state } => self.gssapi(id, state, &payload),
         }
     }
 

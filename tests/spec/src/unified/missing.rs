@@ -3,13 +3,6 @@
 //! A test that requires an unsupported feature is pending, with the name given here. An operation
 //! or argument that is neither listed here nor implemented by the runner is a failure.
 
-use marula_driver::{Error, ErrorKind};
-
-/// Returns whether an authentication mechanism is not supported.
-pub(crate) fn mechanism(name: &str) -> bool {
-    name.eq_ignore_ascii_case("GSSAPI")
-}
-
 /// The reason why an operation is omitted deliberately.
 pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -21,16 +14,6 @@ pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
         "listCollectionObjects" => "collections are listed as specifications or names, not as handles",
         _ => return None,
     })
-}
-
-/// The unsupported option in an error of client creation.
-pub(crate) fn client_option(error: &Error) -> Option<String> {
-    match error.kind() {
-        ErrorKind::Unsupported(message) => message
-            .split_once(" is not available in this version")
-            .map(|(what, _)| what.to_owned()),
-        _ => None,
-    }
 }
 
 /// The reason why a connection string option is omitted deliberately.

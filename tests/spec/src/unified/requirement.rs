@@ -6,7 +6,6 @@ use marula_mongocrypt::Library;
 use super::{
     deployment::Topology,
     matcher::identical,
-    missing,
     stop::{Step, Stop},
     version::Version,
 };
@@ -179,9 +178,6 @@ fn unmet(requirement: &Document, target: Target, facts: &Facts) -> Option<Stop> 
                     .any(|name| name.eq_ignore_ascii_case(mechanism))
             });
         if !known {
-            if missing::mechanism(mechanism) {
-                return Some(Stop::Pending(mechanism.to_owned()));
-            }
             return not(&format!("authMechanism: {mechanism}"));
         }
     }
@@ -307,10 +303,6 @@ mod tests {
         assert!(matches!(
             satisfies(&[doc! { "auth": true }]),
             Err(Stop::Skipped(_))
-        ));
-        assert!(matches!(
-            satisfies(&[doc! { "authMechanism": "GSSAPI" }]),
-            Err(Stop::Pending(_))
         ));
         assert!(matches!(
             satisfies(&[doc! { "authMechanism": "PLAIN" }]),

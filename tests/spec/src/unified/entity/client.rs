@@ -99,12 +99,9 @@ pub(super) async fn client(run: &TestRun, entity: &Document) -> Step<ClientEntit
     })
 }
 
-/// Creates a client. Options that the driver does not support make the test pending.
+/// Creates a client.
 pub(crate) fn connect(options: ClientOptions) -> Step<Client> {
-    Client::with_options(options).map_err(|error| match missing::client_option(&error) {
-        Some(what) => Stop::Pending(what),
-        None => Stop::Failed(format!("cannot create a client: {error}")),
-    })
+    Client::with_options(options).map_err(|error| Stop::Failed(format!("cannot create a client: {error}")))
 }
 
 /// A number of milliseconds; `None` also for a value of another type.
