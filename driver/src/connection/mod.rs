@@ -60,6 +60,7 @@ use crate::{
     error::NetworkPhase,
     proto::{
         auth::Mechanism,
+        command::OpenCursor,
         description::HelloReply,
         wire::{
             Compression, DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer,
@@ -126,6 +127,8 @@ pub struct Connection {
     /// The user has logged in, so an outstanding reply is one to a command of the application.
     is_established: bool,
     state: State,
+    /// In [`State::HoldsCursor`]: the cursor.
+    unused_cursor: Option<Box<OpenCursor>>,
     /// Where the body of the last reply to hello lies in the read buffer, until the next reply.
     hello_body: Range<usize>,
     /// What broke it.
@@ -140,6 +143,8 @@ enum State {
     Writing,
     /// A request was sent, and its reply has not been read in full.
     Reading,
+    /// The reply was read. It opened a cursor that must be closed if the connection is not used further.
+    HoldsCursor,
     /// The socket failed, or the server's bytes made no sense.
     Broken,
 }
@@ -149,7 +154,8 @@ enum State {
 pub enum Condition {
     /// It can be used again.
     Reusable,
-    /// It can be used again after its outstanding reply was read with `Connection::drain`.
+    /// It can be used again after its outstanding reply was read, or the cursor that its last reply opened was closed,
+    /// with `Connection::drain_unused`.
     OwesReply,
     /// It must be closed.
     Broken,
@@ -185,6 +191,7 @@ impl Connection {
             _ if self.is_interrupted() || !self.is_established => Condition::Broken,
             State::Idle => Condition::Reusable,
             State::Reading if !self.exhaust => Condition::OwesReply,
+            State::HoldsCursor => Condition::OwesReply,
             State::Reading | State::Writing | State::Broken => Condition::Broken,
         }
     }

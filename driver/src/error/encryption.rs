@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Error, ErrorKind};
 use crate::bson::Document;
 
-/// In-use encryption failed ([Client Side Encryption]). A command whose reply could not be decrypted was performed.
+/// In-use encryption failed ([Client Side Encryption]). A command whose encryption failed was not sent. One whose reply could
+/// not be decrypted was performed ([`Reply`](Self::Reply)).
 ///
 /// [Client Side Encryption]:
 /// https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
@@ -55,6 +56,13 @@ pub enum EncryptionError {
     KeyVault(Error),
     /// The schema of a collection could not be read (`listCollections`). The predicates and codes of the error are
     /// those of the cause.
+    /// The server performed the command, and its reply could not be decrypted, e.g. because its key could not be read. A
+    /// cursor that the reply opened is closed.
+    ///
+    /// The driver does not retry the command. The predicates and codes of the error are not those of the cause, except for
+    /// [`is_timeout`](Error::is_timeout), and it has no labels: a cause that is temporary does not mean that the command
+    /// can be repeated.
+    Reply(Error),
     CollectionInfo(Error),
     /// [`create_encrypted_collection`](crate::encryption::ClientEncryption::create_encrypted_collection) failed after it may
     /// have created data keys. The predicates and codes of the error are those of the cause.
@@ -75,6 +83,7 @@ impl EncryptionError {
             Self::KeyVault(cause)
             | Self::CollectionInfo(cause)
             | Self::KmsConnection { cause, .. }
+            | Self::Reply(cause)
             | Self::CreateCollection { cause, .. } => Some(cause),
             Self::QueryAnalysis { cause, .. } => cause.as_ref(),
             Self::Library(_) | Self::Rejected { .. } | Self::Kms { .. } | Self::Credentials { .. } => None,
@@ -111,11 +120,14 @@ impl fmt::Display for EncryptionError {
 }
 
 impl From<EncryptionError> for Error {
-    /// With the labels, the server and the reply of the cause.
+    /// With the labels, the server and the reply of the cause, if those of this error are the same.
     fn from(error: EncryptionError) -> Self {
-        match error.cause() {
+        match error.reported() {
             Some(cause) => cause.clone().with_kind(ErrorKind::Encryption(error)),
             None => Self::new(ErrorKind::Encryption(error)),
         }
+            Self::Reply(_) => {
+                f.write_str("the server performed the command, but its reply could not be decrypted")
+            }
     }
 }

@@ -4,7 +4,9 @@ use std::{ops::Range, time::Instant};
 
 use super::{
     Executor, ExplicitSession, OperationState,
-    encryption::{CommandEncryption, encrypt_request, limited},
+    encryption::{
+        CHECKED_LEVELS, CommandEncryption, decrypt_reply, encrypt_request, has_encrypted_value, limited,
+    },
     is_reauthentication_required,
     kind::Kind,
     monitoring::CommandMonitor,
@@ -29,21 +31,18 @@ use crate::{
     types::{read_preference::PRIMARY_PREFERRED, timeout::Timeout},
 };
 
-/// The maximum nesting depth of documents that the server accepts.
-const CHECKED_LEVELS: usize = 200;
-
 /// What is decided before the command is written.
 pub(super) struct Attempt<'a> {
     pub(super) executor: &'a Executor,
     pub(super) server: &'a SelectedServer,
     pub(super) scope: &'a OperationScope,
-    explicit: Option<&'a ExplicitSession>,
+    pub(super) explicit: Option<&'a ExplicitSession>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
-    timeout: Timeout,
+    pub(super) timeout: Timeout,
     /// What the command is to the transaction that it is part of.
-    transaction: Option<TransactionCommand>,
+    pub(super) transaction: Option<TransactionCommand>,
 }
 
 impl<'a> Attempt<'a> {
@@ -160,7 +159,7 @@ impl<'a> Attempt<'a> {
                 }
             }
             self.begin_sending(connection);
-            let monitor = CommandMonitor::start(self, operation, connection);
+            let mut monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
                 Ok(Some(body)) => body,
                 Ok(None) => {
@@ -178,14 +177,12 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             };
-            let (mut monitor, mut decrypted) = (monitor, None);
-            if let Some(encryption) = self.executor.encryption() {
-                let reply = connection.reply(body.clone()).to_vec();
-                if Reply::scan(&reply).is_ok_and(|reply| reply.command_error().is_none()) {
-                    // The event has the reply as it was received.
-                    CommandMonitor::succeeded(monitor.take(), Some(&reply));
-                    decrypted = Some(Box::pin(encryption.decrypt(&reply, self.timeout)).await?);
-                }
+            let mut decrypted = None;
+            if let Some(encryption) = self.executor.encryption()
+                && has_encrypted_value(connection.reply(body.clone()))
+            {
+                let reply = decrypt_reply(self, encryption, connection, body.clone(), &mut monitor);
+                decrypted = Box::pin(reply).await?;
             }
             let bytes = decrypted
                 .as_deref()
@@ -409,17 +406,22 @@ impl<'a> Attempt<'a> {
 
     /// Whether the server accepted the command, and what comes of its reply.
     fn read<O: Operation>(
-        &self,
-        operation: &mut O,
-        hello: &HelloReply,
-        reply: &Reply<'_>,
-    ) -> (bool, Result<O::Output>) {
+    /// Takes the times of a reply, failed or not, into the client and the session.
+    pub(super) fn note_times(&self, reply: &Reply<'_>) {
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);
         }
         if let Some(explicit) = self.explicit {
             remember(explicit, reply);
         }
+    }
+
+        &self,
+        operation: &mut O,
+        hello: &HelloReply,
+        reply: &Reply<'_>,
+    ) -> (bool, Result<O::Output>) {
+        self.note_times(reply);
         let context = ReplyContext {
             address: self.server.address(),
         };
@@ -456,7 +458,6 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Takes the times of a reply, failed or not, into the session.
 fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     let mut session = session.lock();
     if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {

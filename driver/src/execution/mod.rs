@@ -51,7 +51,7 @@ use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use encryption::CommandEncryption;
 #[cfg(feature = "encryption")]
-pub(crate) use encryption::Computing;
+pub(crate) use encryption::{Computing, Decrypting};
 pub(crate) use explicit::ExplicitSession;
 pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;

@@ -13,11 +13,14 @@ use crate::{
     bson::{RawDocument, RawDocumentBuf, rawdoc},
     connection::MetadataServices,
     error::EncryptionError,
-    execution::{CommandEncryption, Computing},
+    execution::{CommandEncryption, Computing, Decrypting},
     options::ClientOptions,
     proto::encryption::{EncryptionMachine, Step},
     types::timeout::Timeout,
 };
+
+/// The length of an empty document.
+const EMPTY_DOCUMENT: usize = 5;
 
 /// The encryption of a client.
 #[derive(Debug)]
@@ -182,7 +185,7 @@ impl AutoEncryption {
                     machine.feed(&reply)?;
                     machine.fed()?;
                 }
-                Step::Result => return Ok(compute(machine, work).await?.to_vec()),
+                Step::Result => return Ok(std::mem::take(&mut *compute(machine, work).await?)),
                 // Never sent without the library's result.
                 Step::End => {
                     return Err(EncryptionError::Rejected {
@@ -234,17 +237,14 @@ impl CommandEncryption for AutoEncryption {
         Box::pin(self.encrypt_command(database, command, timeout))
     }
 
-    fn decrypt<'a>(&'a self, reply: &'a [u8], timeout: Timeout) -> Computing<'a> {
+    fn decrypt<'a>(&'a self, reply: &[u8], timeout: Timeout) -> Decrypting<'a> {
+        // libmongocrypt copies the reply.
+        let context = self.engine.crypt().decrypt(reply);
+        let work = Work::of_size(reply.len());
         Box::pin(async move {
-            let context = self.engine.crypt().decrypt(reply)?;
-            let work = Work::of_size(reply.len());
-            let result = self.engine.run(context.into(), timeout, work).await?;
-            // There is no result if the reply has no encrypted value.
-            Ok(if result.len() > 5 {
-                result.to_vec()
-            } else {
-                reply.to_vec()
-            })
+            let mut result = self.engine.run(context?.into(), timeout, work).await?;
+            // There is no result if the reply has no value that can be decrypted.
+            Ok((result.len() > EMPTY_DOCUMENT).then(|| std::mem::take(&mut *result)))
         })
     }
 

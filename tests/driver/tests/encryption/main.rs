@@ -16,6 +16,7 @@ mod ranges;
 mod services;
 mod strings;
 mod support;
+mod replies;
 mod timeouts;
 mod vault;
 
@@ -130,6 +131,19 @@ fn main() {
             aws_credentials_come_from_ec2,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
             client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
+        replies::{
+            a_reply_that_cannot_be_decrypted_has_times,
+            a_reply_that_cannot_be_decrypted_has_a_recovery_token,
+            the_cursor_of_a_reply_that_cannot_be_decrypted_is_closed,
+            the_cursor_of_a_batch_that_cannot_be_decrypted_is_closed,
+            the_cursor_of_a_dropped_decryption_is_closed,
+            a_command_that_was_performed_is_not_unavailable,
+        }
+        unsent::{
+            a_dropped_encryption_leaves_the_transaction_in_progress,
+            a_silent_mongocryptd_is_an_error,
+            reads_of_schemas_are_retried,
+        }
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
