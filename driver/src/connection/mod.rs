@@ -47,6 +47,8 @@ mod tls;
 #[cfg(not(feature = "rustls"))]
 #[path = "tls_off.rs"]
 mod tls;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod web_identity;
 
 use std::{
     ops::Range,
@@ -90,8 +92,12 @@ pub use metadata_service::MetadataServices;
 pub(crate) use metadata_service::{METADATA_TIME_LIMIT, fetch};
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
+#[cfg(feature = "encryption")]
+pub(crate) use source_error::SourceError;
 use stream::Stream;
 pub use tls::TlsConfig;
+#[cfg(feature = "encryption")]
+pub(crate) use web_identity::WebIdentity;
 
 /// A write buffer above this capacity is freed after a request that did not need it, so that one
 /// large insert does not keep its memory.

@@ -113,6 +113,11 @@ impl AutoEncryptionOptions {
     /// | `mongocryptdSpawnArgs` | its arguments | `["--idleShutdownTimeoutSecs=60"]` |
     /// | `cryptSharedLibPath` | the path of `crypt_shared` | where the system's loader looks |
     /// | `cryptSharedLibRequired` | fail without `crypt_shared`, and do not use mongocryptd | `false` |
+    ///
+    /// `crypt_shared` is loaded only if commands are analyzed, so `cryptSharedLibRequired` is an error together with
+    /// [`bypass_query_analysis`](Self::bypass_query_analysis) or [`bypass_auto_encryption`](Self::bypass_auto_encryption).
+    ///
+    /// Without `timeoutMS`, mongocryptd must reply within 30 s, or within `socketTimeoutMS` of `mongocryptdURI`.
     pub fn extra_options(mut self, options: impl IntoDocument) -> Self {
         self.extra_options = Some(self.deferred.document("extra_options", options));
         self

@@ -156,6 +156,8 @@ fn main() {
     let is_ignored = missing.is_some() && std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_none();
     let trials = tests
         .into_iter()
+            aws_credentials_come_from_a_web_identity,
+            credentials_of_several_providers_are_obtained_at_the_same_time,
         .map(|(name, test)| Trial::test(name, test).with_ignored_flag(is_ignored));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit()
 }
