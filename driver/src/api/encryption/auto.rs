@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Client, Error, Namespace, Result,
     api::Environment,
-    bson::{RawDocument, RawDocumentBuf, rawdoc},
+    bson::{RawDocument, RawDocumentBuf},
     connection::MetadataServices,
     error::EncryptionError,
     execution::{CommandEncryption, Computing, Decrypting},
@@ -219,12 +219,11 @@ impl AutoEncryption {
             return Ok(Vec::new());
         };
         let database = client.database(database);
-        let command = rawdoc! { "listCollections": 1, "filter": filter.clone() };
-        let mut list = database.run_cursor_command(command).with_type::<RawDocumentBuf>();
-        if let Some(left) = time_left(timeout)? {
+        let mut list = database.list_collections().filter(filter);
+        if let Some(left) = time_left(timeout, "before the schema of the collection was read")? {
             list = list.timeout(left);
         }
-        list.await?.try_collect().await
+        list.await?.with_type::<RawDocumentBuf>().try_collect().await
     }
 }
 
