@@ -121,7 +121,7 @@ impl<'a> Attempt<'a> {
         self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
 
-    /// Sends the command and reads its reply.
+    /// Sends the command and reads its reply. `in_flight` is set when the sending begins.
     #[expect(
         clippy::manual_async_fn,
         reason = "the future of an `async fn` contains its arguments twice"
@@ -130,6 +130,7 @@ impl<'a> Attempt<'a> {
         &self,
         operation: &mut O,
         connection: &mut PooledConnection,
+        in_flight: &mut bool,
     ) -> impl Future<Output = Result<O::Output>> {
         async move {
             let expects_reply = match self.write(operation, connection) {
@@ -158,6 +159,7 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             }
+            *in_flight = true;
             self.begin_sending(connection);
             let mut monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
@@ -404,8 +406,6 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether the server accepted the command, and what comes of its reply.
-    fn read<O: Operation>(
     /// Takes the times of a reply, failed or not, into the client and the session.
     pub(super) fn note_times(&self, reply: &Reply<'_>) {
         if let Some(time) = reply.cluster_time() {
@@ -416,6 +416,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// Whether the server accepted the command, and what comes of its reply.
+    fn read<O: Operation>(
         &self,
         operation: &mut O,
         hello: &HelloReply,

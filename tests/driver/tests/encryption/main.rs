@@ -21,6 +21,7 @@ mod timeouts;
 mod vault;
 
 use libtest_mimic::{Arguments, Trial};
+mod unsent;
 use marula_mongocrypt::Library;
 
 /// A test in its own runtime.
@@ -130,7 +131,6 @@ fn main() {
             aws_credentials_come_from_ecs,
             aws_credentials_come_from_ec2,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
-            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
         replies::{
             a_reply_that_cannot_be_decrypted_has_times,
             a_reply_that_cannot_be_decrypted_has_a_recovery_token,
@@ -144,6 +144,7 @@ fn main() {
             a_silent_mongocryptd_is_an_error,
             reads_of_schemas_are_retried,
         }
+            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
