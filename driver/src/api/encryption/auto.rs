@@ -131,10 +131,13 @@ impl AutoEncryption {
         };
         let engine = Engine::new(key_vault, &options.settings, environment, services, complete)?;
         let has_crypt_shared = engine.crypt().crypt_shared_version().is_some();
-        if is_analyzed && extra.crypt_shared_required && !has_crypt_shared {
-            return Err(Error::invalid_argument(
-                "cryptSharedLibRequired is set, but the library crypt_shared was not found; set cryptSharedLibPath",
-            ));
+        if extra.crypt_shared_required && !has_crypt_shared {
+            return Err(Error::invalid_argument(if is_analyzed {
+                "cryptSharedLibRequired is set, but the library crypt_shared was not found; set cryptSharedLibPath"
+            } else {
+                "cryptSharedLibRequired is set, but the library crypt_shared is not loaded, because commands are not \
+                 analyzed; remove cryptSharedLibRequired, or bypass_query_analysis and bypass_auto_encryption"
+            }));
         }
         let mongocryptd = if is_analyzed && !has_crypt_shared {
             Some(Mongocryptd::new(extra)?)
