@@ -11,8 +11,7 @@ use crate::{
     bson::{RawDocument, RawDocumentBuf},
 };
 
-/// What [`EncryptionMachine`] needs next.
-#[derive(Debug)]
+/// What [`EncryptionMachine`] needs next. Not printable: a command can contain values that are not encrypted.
 pub(crate) enum Step {
     /// The result of `listCollections` with a filter. The database is that of the command if it is `None`.
     CollectionInfo {

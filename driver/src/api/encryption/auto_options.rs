@@ -157,7 +157,7 @@ pub(super) fn document_of(map: &Map) -> Result<Option<Vec<u8>>> {
 }
 
 /// `extraOptions`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct ExtraOptions {
     pub(super) mongocryptd_uri: Option<String>,
     pub(super) bypass_spawn: bool,
@@ -165,6 +165,18 @@ pub(super) struct ExtraOptions {
     pub(super) spawn_args: Vec<String>,
     pub(super) crypt_shared_path: Option<String>,
     pub(super) crypt_shared_required: bool,
+}
+
+impl fmt::Debug for ExtraOptions {
+    /// Without the connection string, which can contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtraOptions")
+            .field("bypass_spawn", &self.bypass_spawn)
+            .field("spawn_path", &self.spawn_path)
+            .field("crypt_shared_path", &self.crypt_shared_path)
+            .field("crypt_shared_required", &self.crypt_shared_required)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ExtraOptions {
