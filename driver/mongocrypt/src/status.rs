@@ -10,6 +10,10 @@ use crate::{
 /// `MONGOCRYPT_STATUS_ERROR_CLIENT`
 pub(crate) const STATUS_CLIENT: c_uint = 1;
 const STATUS_KMS: c_uint = 2;
+/// The code of a failed hook.
+pub(crate) const HOOK_FAILED: u32 = 1;
+/// The code of a hook that panicked: one that the library does not use.
+pub(crate) const HOOK_PANICKED: u32 = 0x5AFE_0001;
 const STATUS_CRYPT_SHARED: c_uint = 3;
 
 /// A `mongocrypt_status_t`, destroyed when dropped.
@@ -34,13 +38,15 @@ impl Status {
     fn error(&self) -> Error {
         let pointer = self.pointer.as_ptr();
         // SAFETY: the status is alive.
-        let kind = match unsafe { (self.functions.status_type)(pointer) } {
+        let source = unsafe { (self.functions.status_type)(pointer) };
+        // SAFETY: the status is alive.
+        let code = unsafe { (self.functions.status_code)(pointer) };
+        let kind = match source {
+            _ if code == HOOK_PANICKED => ErrorKind::Internal,
             STATUS_KMS => ErrorKind::Kms,
             STATUS_CRYPT_SHARED => ErrorKind::CryptShared,
             _ => ErrorKind::Client,
         };
-        // SAFETY: the status is alive.
-        let code = unsafe { (self.functions.status_code)(pointer) };
         let mut length = 0;
         // SAFETY: the status is alive, and `length` may be written to.
         let message = unsafe { (self.functions.status_message)(pointer, ptr::from_mut(&mut length)) };

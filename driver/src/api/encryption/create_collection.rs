@@ -108,14 +108,14 @@ impl<'a> CreateEncryptedCollection<'a> {
                 if let Some(key) = &self.master_key {
                     create = create.master_key(key);
                 }
-                if let Some(left) = time_left(timeout)? {
+                if let Some(left) = time_left(timeout, "before a data key was created")? {
                     create = create.timeout(left);
                 }
                 *id = create.await?.into();
             }
         }
         let mut options = std::mem::take(&mut self.options).encrypted_fields(&*encrypted_fields);
-        if let Some(left) = time_left(timeout)? {
+        if let Some(left) = time_left(timeout, "before the collection was created")? {
             options = options.timeout(left);
         }
         self.database

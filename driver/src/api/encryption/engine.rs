@@ -7,7 +7,7 @@ use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::credentials::OnDemandCredentials;
 use crate::{
-    Client, Collection, Error, Result,
+    Client, Collection, Error, ErrorKind, Result,
     api::Environment,
     bson::RawDocumentBuf,
     connection::{KmsTransport, MetadataServices},
@@ -183,10 +183,7 @@ impl Engine {
 /// Computes the result, on a thread for blocking work if it takes long.
 pub(super) async fn compute(mut machine: EncryptionMachine, work: Work) -> Result<Zeroizing<Vec<u8>>> {
     if work == Work::Large && Handle::try_current().is_ok() {
-        let computing = spawn_blocking(move || machine.result());
-        return computing
-            .await
-            .unwrap_or_else(|_| Err(Error::new(crate::ErrorKind::Shutdown)));
+        return on_blocking_thread(move || machine.result()).await;
     }
     machine.result()
 }
@@ -234,6 +231,7 @@ impl fmt::Debug for Engine {
 /// An engine that several values share.
 
 #[cfg(test)]
+pub(super) type SharedEngine = Arc<Engine>;
 mod tests {
     use super::*;
 
@@ -264,4 +262,3 @@ mod tests {
         );
     }
 }
-pub(super) type SharedEngine = Arc<Engine>;
