@@ -27,3 +27,4 @@ pub use error::{Error, ErrorKind, LoadError};
 pub use kms::{Fed, KmsContext};
 pub use library::{Library, MINIMUM_VERSION, PATH_VARIABLE, Version};
 pub use zeroize::Zeroizing;
+pub use log::{LogHandler, LogLevel};

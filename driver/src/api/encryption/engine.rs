@@ -14,6 +14,7 @@ use crate::{
     error::EncryptionError,
     options::encryption::EncryptionSettings,
     proto::encryption::{EncryptionMachine, Step},
+    telemetry::log_mongocrypt,
     types::{
         concern::{ReadConcern, WriteConcern},
         timeout::Timeout,
@@ -65,6 +66,7 @@ impl Engine {
         let mut options = CryptOptions {
             kms_providers: settings.providers.document()?,
             key_expiration: settings.key_expiration,
+            log_handler: Some(log_mongocrypt),
             ..CryptOptions::default()
         };
         complete(&mut options);
@@ -229,9 +231,9 @@ impl fmt::Debug for Engine {
 }
 
 /// An engine that several values share.
+pub(super) type SharedEngine = Arc<Engine>;
 
 #[cfg(test)]
-pub(super) type SharedEngine = Arc<Engine>;
 mod tests {
     use super::*;
 

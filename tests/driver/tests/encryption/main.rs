@@ -27,6 +27,16 @@ use marula_mongocrypt::Library;
 /// A test in its own runtime.
 type Test = fn() -> Result<(), libtest_mimic::Failed>;
 
+/// A test in its own runtime of one thread, whose log messages it records.
+macro_rules! logged {
+    ($($module:ident::{ $($name:ident),* $(,)? })*) => {
+        [$($((
+            concat!(stringify!($module), "::", stringify!($name)),
+            (|| support::run_on_one_thread($module::$name())) as Test,
+        ),)*)*]
+    };
+}
+
 /// The tests of a module with their names.
 macro_rules! tests {
     ($($module:ident::{ $($name:ident),* $(,)? })*) => {
@@ -118,19 +128,6 @@ fn main() {
             client_side_encryption_prose_25_encrypted_collections_are_joined,
             client_side_encryption_prose_25_an_old_analysis_is_an_error,
         }
-        timeouts::{
-            client_side_operations_timeout_prose_3a,
-            client_side_operations_timeout_prose_3b,
-            client_side_operations_timeout_prose_3c,
-            client_side_operations_timeout_prose_unit_6,
-            client_side_operations_timeout_prose_unit_7,
-        }
-        credentials::{
-            aws_credentials_come_from_environment_variables,
-            half_of_an_access_key_is_an_error,
-            aws_credentials_come_from_ecs,
-            aws_credentials_come_from_ec2,
-            client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
         replies::{
             a_reply_that_cannot_be_decrypted_has_times,
             a_reply_that_cannot_be_decrypted_has_a_recovery_token,
@@ -147,6 +144,21 @@ fn main() {
             client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
+        timeouts::{
+            client_side_operations_timeout_prose_3a,
+            client_side_operations_timeout_prose_3b,
+            client_side_operations_timeout_prose_3c,
+            client_side_operations_timeout_prose_unit_6,
+            client_side_operations_timeout_prose_unit_7,
+        }
+        credentials::{
+            aws_credentials_come_from_environment_variables,
+            half_of_an_access_key_is_an_error,
+            aws_credentials_come_from_ecs,
+            aws_credentials_come_from_ec2,
+            aws_credentials_come_from_a_web_identity,
+            credentials_of_several_providers_are_obtained_at_the_same_time,
+            client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
         }
     };
@@ -157,8 +169,7 @@ fn main() {
     let is_ignored = missing.is_some() && std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_none();
     let trials = tests
         .into_iter()
-            aws_credentials_come_from_a_web_identity,
-            credentials_of_several_providers_are_obtained_at_the_same_time,
+        .chain(logged)
         .map(|(name, test)| Trial::test(name, test).with_ignored_flag(is_ignored));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit()
 }
