@@ -5,15 +5,16 @@ use std::{ffi::c_uint, ptr, ptr::NonNull, slice};
 use crate::{
     error::{Error, ErrorKind},
     functions::{Functions, RawStatus},
+    redact::redacted,
 };
 
 /// `MONGOCRYPT_STATUS_ERROR_CLIENT`
 pub(crate) const STATUS_CLIENT: c_uint = 1;
-const STATUS_KMS: c_uint = 2;
 /// The code of a failed hook.
 pub(crate) const HOOK_FAILED: u32 = 1;
 /// The code of a hook that panicked: one that the library does not use.
 pub(crate) const HOOK_PANICKED: u32 = 0x5AFE_0001;
+const STATUS_KMS: c_uint = 2;
 const STATUS_CRYPT_SHARED: c_uint = 3;
 
 /// A `mongocrypt_status_t`, destroyed when dropped.
@@ -55,7 +56,7 @@ impl Status {
         } else {
             // SAFETY: the library returns a pointer to this number of bytes, which belong to the status.
             let bytes = unsafe { slice::from_raw_parts(message.cast::<u8>(), length as usize) };
-            String::from_utf8_lossy(bytes).into_owned()
+            redacted(String::from_utf8_lossy(bytes).into_owned())
         };
         Error { kind, code, message }
     }

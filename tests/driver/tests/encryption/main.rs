@@ -11,21 +11,21 @@ mod explicit;
 mod keys;
 mod limits;
 mod lookup;
+mod marks;
+mod messages;
+mod plaintext;
 mod queryable;
 mod ranges;
+mod replies;
 mod services;
 mod strings;
 mod support;
-mod replies;
 mod timeouts;
+mod unsent;
 mod vault;
 
 use libtest_mimic::{Arguments, Trial};
-mod unsent;
 use marula_mongocrypt::Library;
-
-/// A test in its own runtime.
-type Test = fn() -> Result<(), libtest_mimic::Failed>;
 
 /// A test in its own runtime of one thread, whose log messages it records.
 macro_rules! logged {
@@ -36,6 +36,9 @@ macro_rules! logged {
         ),)*)*]
     };
 }
+
+/// A test in its own runtime.
+type Test = fn() -> Result<(), libtest_mimic::Failed>;
 
 /// The tests of a module with their names.
 macro_rules! tests {
@@ -141,9 +144,6 @@ fn main() {
             a_silent_mongocryptd_is_an_error,
             reads_of_schemas_are_retried,
         }
-            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
-            client_side_encryption_prose_17_gcp_tokens_are_obtained,
-            client_side_encryption_prose_15_missing_credentials_are_errors,
         timeouts::{
             client_side_operations_timeout_prose_3a,
             client_side_operations_timeout_prose_3b,
@@ -159,7 +159,18 @@ fn main() {
             aws_credentials_come_from_a_web_identity,
             credentials_of_several_providers_are_obtained_at_the_same_time,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
+            client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
+            client_side_encryption_prose_17_gcp_tokens_are_obtained,
+            client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
+        }
+    };
+    let logged = logged! {
+        messages::{
+            messages_of_libmongocrypt_are_logged,
+        }
+        plaintext::{
+            no_value_leaves_the_client_unencrypted,
         }
     };
     let missing = Library::load(None).err();
