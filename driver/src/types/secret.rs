@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A password or token. `Debug` prints `<redacted>`.
+/// A password or token. `Debug` prints `<redacted>`. The text is zeroed when it is dropped, if a feature that depends on
+/// `zeroize` is enabled.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) String);
 
@@ -14,6 +15,13 @@ impl Secret {
     /// The text. It must not be logged or included in an error.
     pub(crate) fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+impl Drop for Secret {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
     }
 }
 
