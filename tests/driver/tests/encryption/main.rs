@@ -8,7 +8,9 @@ mod credentials;
 mod deadlocks;
 mod events;
 mod explicit;
+mod faults;
 mod keys;
+mod lies;
 mod limits;
 mod lookup;
 mod marks;
@@ -130,6 +132,18 @@ fn main() {
         lookup::{
             client_side_encryption_prose_25_encrypted_collections_are_joined,
             client_side_encryption_prose_25_an_old_analysis_is_an_error,
+        }
+        faults::{
+            answers_of_services_that_are_cut_are_repeated,
+            altered_and_truncated_values_are_errors,
+            altered_values_with_an_index_are_not_confused,
+            malformed_markings_are_errors,
+            a_mongocryptd_that_fails_within_a_reply_is_an_error,
+            unusable_libraries_are_errors,
+        }
+        lies::{
+            responses_of_services_that_make_no_sense_are_errors,
+            wrong_keys_of_services_are_errors,
         }
         replies::{
             a_reply_that_cannot_be_decrypted_has_times,
