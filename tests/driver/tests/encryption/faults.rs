@@ -221,18 +221,20 @@ pub(crate) async fn a_mongocryptd_that_fails_within_a_reply_is_an_error() {
         .trim_start_matches("mongodb://")
         .parse()
         .expect("an address");
-    let proxy = Proxy::start(target).await;
-    let options = automatic
-        .encryption()
-        .extra_options(doc! { "mongocryptdURI": proxy.uri(""), "mongocryptdBypassSpawn": true });
-    let (client, sent) = automatic.client_with("", options);
-    let insert = async |id: i32| {
-        patients(&client)
-            .insert_one(&doc! { "_id": id, "ssn": "457-55-5462" })
-            .await
+    let start = async || {
+        let proxy = Proxy::start(target).await;
+        let options = automatic
+            .encryption()
+            .extra_options(doc! { "mongocryptdURI": proxy.uri(""), "mongocryptdBypassSpawn": true });
+        let (client, sent) = automatic.client_with("", options);
+        (proxy, client, sent)
     };
-    insert(0).await.expect("an insert");
-    take(&sent);
+    let insert = async |client: &Client, id: i32| {
+        let document = doc! { "_id": id, "ssn": "457-55-5462" };
+        patients(client).insert_one(&document).await
+    };
+    let (proxy, client, _sent) = start().await;
+    insert(&client, 0).await.expect("an insert");
     let length = proxy.length_of_reply("insert");
     assert!(length > 100, "{length}");
     let mut actions: Vec<Action> = [0, 1, 4, 15, 16, 20, 21, 25, 60, length / 2, length - 1]
@@ -251,7 +253,9 @@ pub(crate) async fn a_mongocryptd_that_fails_within_a_reply_is_an_error() {
         corrupt(Place::FromStart(24), 0xff),
         corrupt(Place::Last, 0xff),
     ]);
-    for action in actions {
+    let fail = async |(id, action): (usize, Action)| {
+        let id = i32::try_from(id).expect("a small number") + 1;
+        let (proxy, client, sent) = start().await;
         let acting = action.clone();
         proxy.set_rule(move |exchange| {
             if exchange.is_hello() {
@@ -260,7 +264,7 @@ pub(crate) async fn a_mongocryptd_that_fails_within_a_reply_is_an_error() {
                 acting.clone()
             }
         });
-        let error = insert(1).await.expect_err("a failing mongocryptd");
+        let error = insert(&client, id).await.expect_err("a failing mongocryptd");
         let ErrorKind::Encryption(EncryptionError::QueryAnalysis { .. }) = error.kind() else {
             panic!("{action:?}: {error:?}");
         };
@@ -270,9 +274,10 @@ pub(crate) async fn a_mongocryptd_that_fails_within_a_reply_is_an_error() {
             sent.iter().all(|(name, _)| name != "insert"),
             "{action:?}: {sent:?}"
         );
-    }
-    proxy.pass_everything();
-    insert(1).await.expect("an insert");
+        proxy.pass_everything();
+        insert(&client, id).await.expect("an insert");
+    };
+    futures_util::future::join_all(actions.into_iter().enumerate().map(fail)).await;
 }
 
 /// Compiles a library with one function, which reports this version.
