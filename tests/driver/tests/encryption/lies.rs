@@ -73,7 +73,7 @@ pub(crate) async fn responses_of_services_that_make_no_sense_are_errors() {
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n{}".to_vec(),
         ),
         (
-            "a length that is no number",
+            "a length that is not a number",
             b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}".to_vec(),
         ),
         (
