@@ -10,7 +10,8 @@ use marula_driver::{
     bson::{Document, doc},
     encryption::AutoEncryptionOptions,
 };
-use marula_driver_tests::{Answer, Request, ScriptedServer, replica_set};
+use marula_driver_tests::{Answer, Deployment, Request, ScriptedServer, replica_set};
+use marula_test_server::TestServer;
 
 use super::{
     automatic::{Automatic, listening, local, patients, take},
@@ -75,6 +76,40 @@ pub(crate) async fn a_dropped_encryption_leaves_the_transaction_in_progress() {
     let sent = take(&sent);
     let (_, insert) = sent.last().expect("commands");
     assert_eq!(insert.get_document("lsid").ok(), id.as_ref(), "{insert}");
+}
+
+/// Behind a load balancer, the connection that the transaction is pinned to returns to its pool with the dropped future.
+pub(crate) async fn a_dropped_encryption_loses_the_pinned_connection() {
+    let server = TestServer::builder().load_balanced().start();
+    let deployment = Deployment::of(server.await.expect("a server"), "").await;
+    let automatic = Automatic::on(Setup::on(deployment).await).await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    let (client, _sent) = automatic.client_with("", with(&mongocryptd, ""));
+    let patients = patients(&client);
+    let mut session = client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("a transaction");
+    let [first, second, third] = [1, 2, 3].map(|id| doc! { "_id": id });
+    let insert = patients.insert_one(&first).session(&mut session);
+    insert.await.expect("an insert");
+    mute.store(true, Ordering::SeqCst);
+    tokio::select! {
+        biased;
+        inserted = patients.insert_one(&second).session(&mut session).into_future() => panic!("{inserted:?}"),
+        _ = mongocryptd.wait_for("insert", 2) => {}
+    }
+    mute.store(false, Ordering::SeqCst);
+    let insert = patients.insert_one(&third).session(&mut session);
+    let error = insert
+        .await
+        .expect_err("another connection may lead to another server");
+    assert!(
+        error.contains_label(marula_driver::TRANSIENT_TRANSACTION_ERROR),
+        "{error:?}"
+    );
+    session.abort_transaction().await.expect("an abort");
+    assert!(error.to_string().contains("run it again"), "{error}");
+    let count = automatic.stored().count_documents(doc! {}).await;
+    assert_eq!(count.expect("a count"), 0);
 }
 
 pub(crate) async fn a_silent_mongocryptd_is_an_error() {
