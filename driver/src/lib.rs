@@ -280,6 +280,9 @@ pub mod action {
 /// | topology | `marula_driver::topology` | debug |
 /// | serverSelection | `marula_driver::server_selection` | debug, info |
 ///
+/// With the feature `encryption`, the messages of libmongocrypt have the target `marula_driver::encryption`, at levels error,
+/// warn and info. Its trace messages, which contain commands before they are encrypted, are not logged.
+///
 /// Messages and the names of their fields (`commandName`, `serverHost`, `durationMS` …) are those
 /// of the specifications. The message `SRV record problem` is an addition: an SRV record found by
 /// polling that cannot be used. The subscriber of the application selects what is logged. A message

@@ -16,6 +16,7 @@ use crate::{
     functions::{Functions, RawBinary, RawCrypt},
     hooks,
     library::Library,
+    log::{self, LogHandler},
     status::error_of,
 };
 
@@ -34,6 +35,8 @@ pub struct CryptOptions {
     pub bypass_query_analysis: bool,
     /// How long keys are cached. Zero means indefinitely. Default: 60 s.
     pub key_expiration: Option<Duration>,
+    /// Receives the library's log messages, except for trace messages. Default: they are discarded.
+    pub log_handler: Option<LogHandler>,
 }
 
 /// Where the library looks for `crypt_shared`.
@@ -70,6 +73,8 @@ pub struct Crypt {
 pub(crate) struct Handle {
     library: Library,
     pointer: NonNull<RawCrypt>,
+    /// The library has a pointer to it. Never changed.
+    log_handler: Box<Option<LogHandler>>,
 }
 
 // SAFETY: "Functions on a mongocrypt_t are thread safe" (mongocrypt.h). The hooks have no state.
@@ -89,7 +94,11 @@ impl Crypt {
         let pointer = unsafe { (functions.new)() };
         let pointer =
             NonNull::new(pointer).ok_or_else(|| Error::client("libmongocrypt could not allocate memory"))?;
-        let handle = Handle { library, pointer };
+        let handle = Handle {
+            library,
+            pointer,
+            log_handler: Box::new(options.log_handler),
+        };
         handle.configure(options)?;
         // SAFETY: the handle is alive and not initialized.
         let done = unsafe { (functions.init)(handle.as_ptr()) };
@@ -147,6 +156,9 @@ impl Handle {
     fn configure(&self, options: &CryptOptions) -> Result<(), Error> {
         let functions = self.functions();
         let crypt = self.as_ptr();
+        // SAFETY: the handle is alive and not initialized. It owns the log handler, which is dropped after it is destroyed.
+        let done = unsafe { log::install(functions, crypt, &self.log_handler) };
+        self.check(done)?;
         if !self.library.has_crypto() {
             // SAFETY: the handle is alive and not initialized.
             let done = unsafe { hooks::install(functions, crypt) };

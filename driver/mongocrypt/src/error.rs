@@ -88,6 +88,8 @@ pub enum ErrorKind {
     Kms,
     /// The library `crypt_shared` rejected a command.
     CryptShared,
+    /// A defect: an operation of this package's cryptography panicked.
+    Internal,
 }
 
 /// An error of libmongocrypt.

@@ -88,6 +88,9 @@ macro_rules! functions {
     };
 }
 
+/// `mongocrypt_log_fn_t`
+pub(crate) type LogHook = unsafe extern "C" fn(c_uint, *const c_char, u32, *mut c_void);
+
 functions! {
     is_crypto_available = "mongocrypt_is_crypto_available": fn() -> bool;
 
@@ -105,6 +108,7 @@ functions! {
     status_destroy = "mongocrypt_status_destroy": fn(*mut RawStatus);
 
     new = "mongocrypt_new": fn() -> *mut RawCrypt;
+    log_handler = "mongocrypt_setopt_log_handler": fn(*mut RawCrypt, LogHook, *mut c_void) -> bool;
     crypto_hooks = "mongocrypt_setopt_crypto_hooks": fn(
         *mut RawCrypt, CryptoHook, CryptoHook, RandomHook, HmacHook, HmacHook, HashHook, *mut c_void
     ) -> bool;

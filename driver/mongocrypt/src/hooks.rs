@@ -15,7 +15,7 @@ use crate::{
     binary::{copy_of, write_to},
     crypto::{self, Failure},
     functions::{Functions, RawBinary, RawCrypt, RawStatus},
-    status::STATUS_CLIENT,
+    status::{HOOK_FAILED, HOOK_PANICKED, STATUS_CLIENT},
 };
 
 /// Makes the library use this package's cryptography. `false` if it refuses.
@@ -69,7 +69,13 @@ impl Call {
         written: *mut u32,
         operation: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, Failure>,
     ) -> bool {
-        let result = catch_unwind(AssertUnwindSafe(operation))
+        let caught = catch_unwind(AssertUnwindSafe(operation));
+        let code = if caught.is_ok() {
+            HOOK_FAILED
+        } else {
+            HOOK_PANICKED
+        };
+        let result = caught
             .unwrap_or(Err("an operation of the cryptography panicked"))
             .and_then(|bytes| {
                 let length = u32::try_from(bytes.len()).map_err(|_| "the output is too long")?;
@@ -92,7 +98,7 @@ impl Call {
             (self.functions.status_set)(
                 self.status,
                 STATUS_CLIENT,
-                1,
+                code,
                 message.as_ptr().cast::<c_char>(),
                 length + 1,
             );
@@ -188,4 +194,39 @@ unsafe extern "C" fn random(
     let call = unsafe { Call::new(context, status) };
     // SAFETY: the same.
     unsafe { call.finish(output, ptr::null_mut(), || crypto::random(count as usize)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use super::*;
+    use crate::{ErrorKind, Library, status::error_of};
+
+    /// Does nothing without the library.
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        let library = match Library::load(None) {
+            Ok(library) => library,
+            Err(error) if env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_some() => panic!("{error}"),
+            Err(_) => return,
+        };
+        let functions = library.functions();
+        let fail = |operation: fn() -> Result<Zeroizing<Vec<u8>>, Failure>| {
+            error_of(functions, |status| {
+                let call = Call { functions, status };
+                // SAFETY: the operation fails before the output is used.
+                let done = unsafe { call.finish(ptr::null_mut(), ptr::null_mut(), operation) };
+                assert!(!done);
+            })
+        };
+        let error = fail(|| panic!("a panic"));
+        assert_eq!(error.kind, ErrorKind::Internal, "{error:?}");
+        assert!(error.message.contains("panicked"), "{error}");
+        let error = fail(|| Err("the key must have 32 bytes"));
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (ErrorKind::Client, "the key must have 32 bytes")
+        );
+    }
 }

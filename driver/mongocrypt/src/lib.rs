@@ -18,6 +18,8 @@ mod functions;
 mod hooks;
 mod kms;
 mod library;
+mod log;
+mod redact;
 mod status;
 mod wrapper;
 
@@ -26,4 +28,5 @@ pub use crypt::{Crypt, CryptOptions, CryptShared};
 pub use error::{Error, ErrorKind, LoadError};
 pub use kms::{Fed, KmsContext};
 pub use library::{Library, MINIMUM_VERSION, PATH_VARIABLE, Version};
+pub use log::{LogHandler, LogLevel};
 pub use zeroize::Zeroizing;

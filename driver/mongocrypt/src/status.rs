@@ -5,10 +5,15 @@ use std::{ffi::c_uint, ptr, ptr::NonNull, slice};
 use crate::{
     error::{Error, ErrorKind},
     functions::{Functions, RawStatus},
+    redact::redacted,
 };
 
 /// `MONGOCRYPT_STATUS_ERROR_CLIENT`
 pub(crate) const STATUS_CLIENT: c_uint = 1;
+/// The code of a failed hook.
+pub(crate) const HOOK_FAILED: u32 = 1;
+/// The code of a hook that panicked: one that the library does not use.
+pub(crate) const HOOK_PANICKED: u32 = 0x5AFE_0001;
 const STATUS_KMS: c_uint = 2;
 const STATUS_CRYPT_SHARED: c_uint = 3;
 
@@ -34,13 +39,15 @@ impl Status {
     fn error(&self) -> Error {
         let pointer = self.pointer.as_ptr();
         // SAFETY: the status is alive.
-        let kind = match unsafe { (self.functions.status_type)(pointer) } {
+        let source = unsafe { (self.functions.status_type)(pointer) };
+        // SAFETY: the status is alive.
+        let code = unsafe { (self.functions.status_code)(pointer) };
+        let kind = match source {
+            _ if code == HOOK_PANICKED => ErrorKind::Internal,
             STATUS_KMS => ErrorKind::Kms,
             STATUS_CRYPT_SHARED => ErrorKind::CryptShared,
             _ => ErrorKind::Client,
         };
-        // SAFETY: the status is alive.
-        let code = unsafe { (self.functions.status_code)(pointer) };
         let mut length = 0;
         // SAFETY: the status is alive, and `length` may be written to.
         let message = unsafe { (self.functions.status_message)(pointer, ptr::from_mut(&mut length)) };
@@ -49,7 +56,7 @@ impl Status {
         } else {
             // SAFETY: the library returns a pointer to this number of bytes, which belong to the status.
             let bytes = unsafe { slice::from_raw_parts(message.cast::<u8>(), length as usize) };
-            String::from_utf8_lossy(bytes).into_owned()
+            redacted(String::from_utf8_lossy(bytes).into_owned())
         };
         Error { kind, code, message }
     }

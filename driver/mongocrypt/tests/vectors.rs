@@ -220,6 +220,44 @@ fn kms_requests_are_described() {
     assert!(!context.next_kms().unwrap().delay().is_zero());
 }
 
+/// A network failure within the reply: the whole reply to the repeated request is accepted.
+fn a_reply_that_is_cut_at_any_byte_is_repeated() {
+    let provider =
+        document(doc! { "provider": "aws", "region": "us-east-1", "key": "arn:aws:kms:us-east-1:1:key/x" });
+    let options = DataKeyOptions {
+        key_encryption_key: &provider,
+        ..DataKeyOptions::default()
+    };
+    // 129 bytes of zeros.
+    let body = format!(r#"{{"CiphertextBlob":"{}","KeyId":"key"}}"#, "AAAA".repeat(43));
+    let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let feed = |context: &mut Context, bytes: &[u8]| {
+        let mut kms = context.next_kms().unwrap();
+        for chunk in bytes.chunks(7) {
+            assert!(kms.bytes_needed() >= chunk.len());
+            kms.feed(chunk).unwrap();
+        }
+        kms.bytes_needed()
+    };
+    let crypt = crypt();
+    for cut in 0..reply.len() {
+        let mut context = crypt.create_data_key(&options).unwrap();
+        let (first, _) = reply.as_bytes().split_at(cut);
+        {
+            let mut kms = context.next_kms().unwrap();
+            for byte in first {
+                kms.feed(&[*byte]).unwrap();
+            }
+            assert!(kms.bytes_needed() > 0 && kms.fail(), "{cut}");
+        }
+        assert_eq!(feed(&mut context, reply.as_bytes()), 0, "{cut}");
+        assert!(context.next_kms().is_none(), "{cut}");
+        context.kms_done().unwrap();
+        let key = Document::from_reader(context.finalize().unwrap().as_slice()).unwrap();
+        assert_eq!(key.get_binary_generic("keyMaterial").unwrap(), &[0; 129], "{cut}");
+    }
+}
+
 fn credentials_are_asked_for() {
     let options = CryptOptions {
         kms_providers: Zeroizing::new(document(doc! { "aws": {} })),
@@ -389,6 +427,10 @@ fn main() {
         ("keys_are_rewrapped", keys_are_rewrapped),
         ("the_states_ask_for_their_inputs", the_states_ask_for_their_inputs),
         ("kms_requests_are_described", kms_requests_are_described),
+        (
+            "a_reply_that_is_cut_at_any_byte_is_repeated",
+            a_reply_that_is_cut_at_any_byte_is_repeated,
+        ),
         ("credentials_are_asked_for", credentials_are_asked_for),
         (
             "requests_to_google_cloud_are_signed",

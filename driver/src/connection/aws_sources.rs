@@ -1,4 +1,4 @@
-//! AWS credentials of the environment variables, of ECS and of EC2 ([Authentication], "Obtaining
+//! AWS credentials of the environment variables, of ECS and of EC2, and how responses are read ([Authentication], "Obtaining
 //! Credentials").
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md

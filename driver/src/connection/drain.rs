@@ -85,6 +85,24 @@ impl Connection {
         })
     }
 
+    /// Marks the cursor that the last reply opened as one that must be closed, until
+    /// [`release_cursor`](Self::release_cursor): if the operation fails or its future is dropped, the pool closes the
+    /// cursor. Not to be called for a command of a transaction, at whose end the server closes the cursor.
+    pub(crate) fn hold_cursor(&mut self, cursor: OpenCursor) {
+        if self.state == State::Idle {
+            self.state = State::HoldsCursor;
+            self.unused_cursor = Some(Box::new(cursor));
+        }
+    }
+
+    /// The operation uses the cursor.
+    pub(crate) fn release_cursor(&mut self) -> Option<Box<OpenCursor>> {
+        if self.state == State::HoldsCursor {
+            self.state = State::Idle;
+        }
+        self.unused_cursor.take()
+    }
+
     /// As [`drain`](Self::drain), for a connection that no operation uses. Then closes the cursor in
     /// the reply, unless the server closes it with its transaction: `killCursors` would be a command
     /// beside those of the transaction, without its session. Returns the "not writable primary" or
@@ -93,6 +111,11 @@ impl Connection {
     /// # Errors
     /// The connection is broken.
     pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Option<Error>> {
+        if let Some(cursor) = self.release_cursor() {
+            let ended = self.kill(&cursor).await;
+            self.read.discard_message();
+            return ended.map(|()| None);
+        }
         let body = self.drain(Deadline::NEVER).await?;
         let reply = self.reply(body);
         let state_change = state_change_in(reply).map(|error| error.with_address(&self.address));

@@ -160,6 +160,7 @@ impl Connection {
             exhaust: false,
             is_established: false,
             state: State::Idle,
+            unused_cursor: None,
             hello_body: 0..0,
             failure: None,
         };

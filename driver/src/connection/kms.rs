@@ -20,10 +20,10 @@ use crate::{
         TlsOptions,
         encryption::{EncryptionSettings, KmsConnect, KmsStream},
     },
-    types::deadline::Deadline,
+    types::deadline::{Deadline, Elapsed},
 };
 
-/// The time limit of one request without `timeoutMS`.
+/// The time limit of one attempt of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// The most bytes that are read at once.
 const CHUNK: usize = 16 * 1024;
@@ -63,18 +63,14 @@ impl KmsTransport {
         })
     }
 
-    /// Sends the request and reads the reply. After a transient error, libmongocrypt returns the request again.
+    /// Sends the request and reads the reply, in at most 10 s. After a transient error, libmongocrypt returns the request
+    /// again, up to three times.
     ///
     /// Dropping the future closes the socket.
     ///
     /// # Errors
-    /// The service replied with an error, could not be reached, or did not reply in time.
+    /// The service replied with an error, could not be reached, or did not reply in time. `deadline` has passed.
     pub(crate) async fn exchange(&self, request: &mut KmsContext<'_>, deadline: Deadline) -> Result<()> {
-        let own = Deadline::after(Some(TIME_LIMIT));
-        let deadline = match deadline.remaining() {
-            Some(_) => deadline,
-            None => own,
-        };
         let endpoint = request.endpoint()?;
         let failure = match deadline.run(self.attempt(request, &endpoint, deadline)).await {
             Ok(Ok(())) => return Ok(()),
@@ -85,10 +81,8 @@ impl KmsTransport {
                 }
                 error
             }
-            Err(_) => {
-                let error = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
-                Error::network(NetworkPhase::Read, error)
-            }
+            // The time limit of the operation.
+            Err(Elapsed) => timed_out(),
         };
         Err(EncryptionError::KmsConnection {
             provider: request.provider(),
@@ -98,6 +92,7 @@ impl KmsTransport {
         .into())
     }
 
+    /// Waits as long as libmongocrypt asks for before a retry, then makes one attempt.
     async fn attempt(
         &self,
         request: &mut KmsContext<'_>,
@@ -105,6 +100,19 @@ impl KmsTransport {
         deadline: Deadline,
     ) -> Result<(), Failure> {
         tokio::time::sleep(request.delay()).await;
+        let own = Deadline::after(Some(TIME_LIMIT));
+        match own.run(self.send(request, endpoint, own.min(deadline))).await {
+            Ok(result) => result,
+            Err(Elapsed) => Err(Failure::Network(timed_out())),
+        }
+    }
+
+    async fn send(
+        &self,
+        request: &mut KmsContext<'_>,
+        endpoint: &str,
+        deadline: Deadline,
+    ) -> Result<(), Failure> {
         let message = request.message().map_err(Error::from)?;
         let tls = self.tls(&request.provider())?;
         let (host, port) = split(endpoint).ok_or_else(|| {
@@ -190,6 +198,11 @@ impl From<Error> for Failure {
     }
 }
 
+fn timed_out() -> Error {
+    let error = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
+    Error::network(NetworkPhase::Read, error)
+}
+
 fn failed(phase: NetworkPhase) -> impl FnOnce(io::Error) -> Failure {
     move |error| Failure::Network(Error::network(phase, error))
 }
@@ -205,15 +218,4 @@ fn split(endpoint: &str) -> Option<(&str, u16)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn endpoints_are_split() {
-        assert_eq!(split("kms.example.com:443"), Some(("kms.example.com", 443)));
-        assert_eq!(split("[::1]:5696"), Some(("::1", 5696)));
-        for text in ["", "a", ":1", "a:", "a:x", "a:70000"] {
-            assert_eq!(split(text), None, "{text}");
-        }
-    }
-}
+mod tests;

@@ -49,6 +49,8 @@ mod tls;
 #[cfg(not(feature = "rustls"))]
 #[path = "tls_off.rs"]
 mod tls;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod web_identity;
 
 use std::{
     fmt,
@@ -63,6 +65,7 @@ use crate::{
     error::NetworkPhase,
     proto::{
         auth::Mechanism,
+        command::OpenCursor,
         description::HelloReply,
         wire::{
             Compression, DEFAULT_MAX_MESSAGE_SIZE, HEADER_LENGTH, Header, MessageWriter, ReplyBuffer,
@@ -92,8 +95,12 @@ pub use metadata_service::MetadataServices;
 pub(crate) use metadata_service::{METADATA_TIME_LIMIT, fetch};
 use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
+#[cfg(feature = "encryption")]
+pub(crate) use source_error::SourceError;
 use stream::Stream;
 pub use tls::TlsConfig;
+#[cfg(feature = "encryption")]
+pub(crate) use web_identity::WebIdentity;
 
 /// A write buffer above this capacity is freed after a request that did not need it, so that one
 /// large insert does not keep its memory.
@@ -128,6 +135,8 @@ pub struct Connection {
     /// The user has logged in, so an outstanding reply is one to a command of the application.
     is_established: bool,
     state: State,
+    /// In [`State::HoldsCursor`]: the cursor.
+    unused_cursor: Option<Box<OpenCursor>>,
     /// Where the body of the last reply to hello lies in the read buffer, until the next reply.
     hello_body: Range<usize>,
     /// What broke it.
@@ -153,6 +162,8 @@ enum State {
     Writing,
     /// A request was sent, and its reply has not been read in full.
     Reading,
+    /// The reply was read. It opened a cursor that must be closed if the connection is not used further.
+    HoldsCursor,
     /// The socket failed, or the server's bytes made no sense.
     Broken,
 }
@@ -162,7 +173,8 @@ enum State {
 pub enum Condition {
     /// It can be used again.
     Reusable,
-    /// It can be used again after its outstanding reply was read with `Connection::drain`.
+    /// It can be used again after its outstanding reply was read, or the cursor that its last reply opened was closed,
+    /// with `Connection::drain_unused`.
     OwesReply,
     /// It must be closed.
     Broken,
@@ -198,6 +210,7 @@ impl Connection {
             _ if self.is_interrupted() || !self.is_established => Condition::Broken,
             State::Idle => Condition::Reusable,
             State::Reading if !self.exhaust => Condition::OwesReply,
+            State::HoldsCursor => Condition::OwesReply,
             State::Reading | State::Writing | State::Broken => Condition::Broken,
         }
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Error, ErrorKind};
 use crate::bson::Document;
 
-/// In-use encryption failed ([Client Side Encryption]). A command whose reply could not be decrypted was performed.
+/// In-use encryption failed ([Client Side Encryption]). A command whose encryption failed was not sent. One whose reply could
+/// not be decrypted was performed ([`Reply`](Self::Reply)).
 ///
 /// [Client Side Encryption]:
 /// https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
@@ -21,6 +22,8 @@ pub enum EncryptionError {
         /// Its code.
         code: u32,
     },
+    /// A defect: a computation of the driver or of libmongocrypt panicked. Please report it.
+    Internal(String),
     /// A key management service replied with an error, or with an invalid message.
     Kms {
         /// The message of libmongocrypt, with that of the service.
@@ -53,6 +56,13 @@ pub enum EncryptionError {
     },
     /// The keys could not be read from the key vault. The predicates and codes of the error are those of the cause.
     KeyVault(Error),
+    /// The server performed the command, and its reply could not be decrypted, e.g. because its key could not be read. A
+    /// cursor that the reply opened is closed.
+    ///
+    /// The driver does not retry the command. The predicates and codes of the error are not those of the cause, except for
+    /// [`is_timeout`](Error::is_timeout), and it has no labels: a cause that is temporary does not mean that the command
+    /// can be repeated.
+    Reply(Error),
     /// The schema of a collection could not be read (`listCollections`). The predicates and codes of the error are
     /// those of the cause.
     CollectionInfo(Error),
@@ -73,11 +83,24 @@ impl EncryptionError {
     pub fn cause(&self) -> Option<&Error> {
         match self {
             Self::KeyVault(cause)
+            | Self::Reply(cause)
             | Self::CollectionInfo(cause)
             | Self::KmsConnection { cause, .. }
             | Self::CreateCollection { cause, .. } => Some(cause),
             Self::QueryAnalysis { cause, .. } => cause.as_ref(),
-            Self::Library(_) | Self::Rejected { .. } | Self::Kms { .. } | Self::Credentials { .. } => None,
+            Self::Library(_)
+            | Self::Internal(_)
+            | Self::Rejected { .. }
+            | Self::Kms { .. }
+            | Self::Credentials { .. } => None,
+        }
+    }
+
+    /// The cause, if the predicates, codes and labels of this error are those of it.
+    pub(super) fn reported(&self) -> Option<&Error> {
+        match self {
+            Self::Reply(_) => None,
+            other => other.cause(),
         }
     }
 }
@@ -88,6 +111,7 @@ impl fmt::Display for EncryptionError {
         match self {
             Self::Library(message) => f.write_str(message),
             Self::Rejected { message, .. } => write!(f, "encryption failed: {message}"),
+            Self::Internal(message) => write!(f, "encryption failed because of a defect: {message}"),
             Self::Kms { message, .. } => write!(f, "the key management service failed: {message}"),
             Self::KmsConnection {
                 provider, endpoint, ..
@@ -102,6 +126,9 @@ impl fmt::Display for EncryptionError {
                 write!(f, "the command could not be analyzed for encryption: {message}")
             }
             Self::KeyVault(_) => f.write_str("the keys could not be read from the key vault"),
+            Self::Reply(_) => {
+                f.write_str("the server performed the command, but its reply could not be decrypted")
+            }
             Self::CollectionInfo(_) => {
                 f.write_str("the schema of the collection could not be read for encryption")
             }
@@ -111,9 +138,9 @@ impl fmt::Display for EncryptionError {
 }
 
 impl From<EncryptionError> for Error {
-    /// With the labels, the server and the reply of the cause.
+    /// With the labels, the server and the reply of the cause, if those of this error are the same.
     fn from(error: EncryptionError) -> Self {
-        match error.cause() {
+        match error.reported() {
             Some(cause) => cause.clone().with_kind(ErrorKind::Encryption(error)),
             None => Self::new(ErrorKind::Encryption(error)),
         }

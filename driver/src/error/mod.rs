@@ -148,7 +148,8 @@ pub enum ErrorKind {
     /// A GridFS file does not exist, or its documents are invalid.
     GridFs(GridFsError),
     /// In-use encryption failed. The predicates and codes of the error are those of its
-    /// [cause](EncryptionError::cause), if it has one.
+    /// [cause](EncryptionError::cause), if it has one and unless the command was performed
+    /// ([`EncryptionError::Reply`]).
     Encryption(EncryptionError),
     /// The server or this driver does not support the operation or an option, or the server's
     /// versions are incompatible with the driver.

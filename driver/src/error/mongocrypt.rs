@@ -9,6 +9,7 @@ impl From<CryptError> for Error {
         let CryptError { kind, code, message } = error;
         match kind {
             CryptErrorKind::Kms => EncryptionError::Kms { message, code },
+            CryptErrorKind::Internal => EncryptionError::Internal(message),
             CryptErrorKind::CryptShared => EncryptionError::QueryAnalysis { message, cause: None },
             _ => EncryptionError::Rejected { message, code },
         }

@@ -50,6 +50,28 @@ fn temporary_errors_are_unavailable() {
     }
 }
 
+#[test]
+fn the_error_of_a_performed_command_is_not_temporary() {
+    let network = Error::network(NetworkPhase::Read, std::io::ErrorKind::TimedOut.into()).with_labels([
+        RETRYABLE_WRITE_ERROR.to_owned(),
+        TRANSIENT_TRANSACTION_ERROR.to_owned(),
+    ]);
+    let vault = Error::from(EncryptionError::KeyVault(network));
+    assert!(vault.is_unavailable() && vault.is_network() && !vault.labels().is_empty());
+    let reply = Error::from(EncryptionError::Reply(vault));
+    for error in [reply.clone(), reply.into_timeout()] {
+        assert!(!error.is_unavailable() && !error.is_network(), "{error:?}");
+        assert!(
+            error.labels().is_empty() && error.is_encryption() && error.is_timeout(),
+            "{error:?}"
+        );
+        let text = format!("{error:#}");
+        for part in ["performed the command", "key vault"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}
+
 fn login(code: i32) -> Error {
     let refusal = CommandError {
         code,

@@ -199,7 +199,7 @@ impl Error {
     pub(crate) fn reported(&self) -> &Self {
         match self.kind() {
             ErrorKind::Timeout(timeout) => timeout.cause().map_or(self, Self::reported),
-            ErrorKind::Encryption(error) => error.cause().map_or(self, Self::reported),
+            ErrorKind::Encryption(error) => error.reported().map_or(self, Self::reported),
             _ => self,
         }
     }

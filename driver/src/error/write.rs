@@ -6,7 +6,10 @@ use super::command::is_state_change;
 use crate::bson::{Bson, Document};
 
 /// The error of one statement of a write.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// `Debug` prints neither `details` nor `key_value`: they contain values of documents, which a client with automatic
+/// encryption has decrypted.
+#[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WriteError {
     /// The index of the statement in the call, from 0; 0 for a write of one statement.
@@ -23,6 +26,17 @@ pub struct WriteError {
     /// For a duplicate key (11000): the value that already exists. `None` if the server did not
     /// send it.
     pub key_value: Option<Document>,
+}
+
+impl fmt::Debug for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteError")
+            .field("index", &self.index)
+            .field("code", &self.code)
+            .field("message", &self.message)
+            .field("key_pattern", &self.key_pattern)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The write was performed, but its write concern was not satisfied.

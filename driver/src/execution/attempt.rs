@@ -4,7 +4,9 @@ use std::{ops::Range, time::Instant};
 
 use super::{
     Executor, ExplicitSession, OperationState,
-    encryption::{CommandEncryption, encrypt_request, limited},
+    encryption::{
+        CHECKED_LEVELS, CommandEncryption, decrypt_reply, encrypt_request, has_encrypted_value, limited,
+    },
     is_reauthentication_required,
     kind::Kind,
     monitoring::CommandMonitor,
@@ -29,21 +31,18 @@ use crate::{
     types::{read_preference::PRIMARY_PREFERRED, timeout::Timeout},
 };
 
-/// The maximum nesting depth of documents that the server accepts.
-const CHECKED_LEVELS: usize = 200;
-
 /// What is decided before the command is written.
 pub(super) struct Attempt<'a> {
     pub(super) executor: &'a Executor,
     pub(super) server: &'a SelectedServer,
     pub(super) scope: &'a OperationScope,
-    explicit: Option<&'a ExplicitSession>,
+    pub(super) explicit: Option<&'a ExplicitSession>,
     lsid: Option<[u8; 16]>,
     transaction_number: Option<i64>,
     kind: Kind,
-    timeout: Timeout,
+    pub(super) timeout: Timeout,
     /// What the command is to the transaction that it is part of.
-    transaction: Option<TransactionCommand>,
+    pub(super) transaction: Option<TransactionCommand>,
 }
 
 impl<'a> Attempt<'a> {
@@ -122,7 +121,7 @@ impl<'a> Attempt<'a> {
         self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
 
-    /// Sends the command and reads its reply.
+    /// Sends the command and reads its reply. `in_flight` is set when the sending begins.
     #[expect(
         clippy::manual_async_fn,
         reason = "the future of an `async fn` contains its arguments twice"
@@ -131,6 +130,7 @@ impl<'a> Attempt<'a> {
         &self,
         operation: &mut O,
         connection: &mut PooledConnection,
+        in_flight: &mut bool,
     ) -> impl Future<Output = Result<O::Output>> {
         async move {
             let expects_reply = match self.write(operation, connection) {
@@ -159,8 +159,9 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             }
+            *in_flight = true;
             self.begin_sending(connection);
-            let monitor = CommandMonitor::start(self, operation, connection);
+            let mut monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
                 Ok(Some(body)) => body,
                 Ok(None) => {
@@ -178,14 +179,12 @@ impl<'a> Attempt<'a> {
                     return Err(error);
                 }
             };
-            let (mut monitor, mut decrypted) = (monitor, None);
-            if let Some(encryption) = self.executor.encryption() {
-                let reply = connection.reply(body.clone()).to_vec();
-                if Reply::scan(&reply).is_ok_and(|reply| reply.command_error().is_none()) {
-                    // The event has the reply as it was received.
-                    CommandMonitor::succeeded(monitor.take(), Some(&reply));
-                    decrypted = Some(Box::pin(encryption.decrypt(&reply, self.timeout)).await?);
-                }
+            let mut decrypted = None;
+            if let Some(encryption) = self.executor.encryption()
+                && has_encrypted_value(connection.reply(body.clone()))
+            {
+                let reply = decrypt_reply(self, encryption, connection, body.clone(), &mut monitor);
+                decrypted = Box::pin(reply).await?;
             }
             let bytes = decrypted
                 .as_deref()
@@ -407,6 +406,16 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// Takes the times of a reply, failed or not, into the client and the session.
+    pub(super) fn note_times(&self, reply: &Reply<'_>) {
+        if let Some(time) = reply.cluster_time() {
+            self.executor.clock.advance(time);
+        }
+        if let Some(explicit) = self.explicit {
+            remember(explicit, reply);
+        }
+    }
+
     /// Whether the server accepted the command, and what comes of its reply.
     fn read<O: Operation>(
         &self,
@@ -414,12 +423,7 @@ impl<'a> Attempt<'a> {
         hello: &HelloReply,
         reply: &Reply<'_>,
     ) -> (bool, Result<O::Output>) {
-        if let Some(time) = reply.cluster_time() {
-            self.executor.clock.advance(time);
-        }
-        if let Some(explicit) = self.explicit {
-            remember(explicit, reply);
-        }
+        self.note_times(reply);
         let context = ReplyContext {
             address: self.server.address(),
         };
@@ -456,7 +460,6 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Takes the times of a reply, failed or not, into the session.
 fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     let mut session = session.lock();
     if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {

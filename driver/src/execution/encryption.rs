@@ -4,21 +4,35 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
-use std::{borrow::Cow, fmt, pin::Pin};
+use std::{borrow::Cow, fmt, ops::Range, pin::Pin};
 
+use super::{attempt::Attempt, monitoring::CommandMonitor};
 use crate::{
     Error, Namespace, Result,
-    bson::{DocumentWriter, RawDocument, RawDocumentBuf, RawElement, RawElements, rawdoc},
+    bson::{
+        BinarySubtype, DocumentWriter, ElementType, RawDocument, RawDocumentBuf, RawElement, RawElements,
+        rawdoc,
+    },
+    error::EncryptionError,
     pool::PooledConnection,
-    proto::{description::HelloReply, wire::whole_command},
+    proto::{
+        command::{OpenCursor, Reply},
+        description::HelloReply,
+        wire::whole_command,
+    },
     types::timeout::Timeout,
 };
 
+/// The maximum nesting depth of documents that the server accepts.
+pub(super) const CHECKED_LEVELS: usize = 200;
 /// The most bytes of the statements of one command ("Size limits for Write Commands").
 const MOST_STATEMENTS: usize = 2_097_152;
 
 /// A document that is computed.
 pub(crate) type Computing<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>>> + Send + 'a>>;
+
+/// A reply that is decrypted.
+pub(crate) type Decrypting<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>>> + Send + 'a>>;
 
 /// Encrypts the commands of a client and decrypts their replies.
 pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
@@ -28,8 +42,8 @@ pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
     /// The command to send in place of `command`, which does not have the fields that the driver adds to all commands.
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a>;
 
-    /// The decrypted reply.
-    fn decrypt<'a>(&'a self, reply: &'a [u8], timeout: Timeout) -> Computing<'a>;
+    /// The reply with its values decrypted; `None` if nothing in it can be decrypted. The reply is copied at once.
+    fn decrypt<'a>(&'a self, reply: &[u8], timeout: Timeout) -> Decrypting<'a>;
 
     /// `encryptedFields` in the options of the client for a collection.
     fn encrypted_fields(&self, namespace: &Namespace) -> Option<&RawDocument>;
@@ -115,6 +129,74 @@ impl EncryptedRequest {
     }
 }
 
+/// Whether the document has an encrypted value (Binary subtype 6) at any depth. A malformed one counts as such, so that
+/// libmongocrypt rejects it.
+pub(super) fn has_encrypted_value(document: &[u8]) -> bool {
+    fn is_in(document: &[u8], levels: usize) -> bool {
+        let Ok(elements) = RawElements::new(document) else {
+            return true;
+        };
+        elements.into_iter().any(|element| match element {
+            Ok(RawElement { value, .. }) => match value.kind() {
+                ElementType::EmbeddedDocument | ElementType::Array => {
+                    levels == 0 || is_in(value.bytes(), levels - 1)
+                }
+                // The length, and then the subtype.
+                ElementType::Binary => value.bytes().get(4) == Some(&u8::from(BinarySubtype::Encrypted)),
+                _ => false,
+            },
+            Err(_) => true,
+        })
+    }
+    is_in(document, CHECKED_LEVELS)
+}
+
+/// Decrypts the values in the reply to a command, if it has succeeded; `None` if none can be decrypted. The times of the
+/// reply are noted first.
+///
+/// A cursor that the reply opened is closed if the decryption fails or the future is dropped.
+pub(super) async fn decrypt_reply<'a>(
+    attempt: &Attempt<'a>,
+    encryption: &dyn CommandEncryption,
+    connection: &mut PooledConnection,
+    body: Range<usize>,
+    monitor: &mut Option<Box<CommandMonitor<'a>>>,
+) -> Result<Option<Vec<u8>>> {
+    let bytes = connection.reply(body);
+    // A malformed reply is reported with that error.
+    let Ok(reply) = Reply::scan(bytes) else {
+        return Ok(None);
+    };
+    if reply.command_error().is_some() {
+        return Ok(None);
+    }
+    // The event has the reply as it was received.
+    CommandMonitor::succeeded(monitor.take(), Some(bytes));
+    attempt.note_times(&reply);
+    let state_change = reply.state_change();
+    let decrypting = encryption.decrypt(bytes, attempt.timeout);
+    // The server closes the cursors of a transaction at its end.
+    let cursor = OpenCursor::opened_by(bytes).filter(|_| attempt.transaction.is_none());
+    if let Some(cursor) = cursor {
+        connection.hold_cursor(cursor);
+    }
+    match decrypting.await {
+        Ok(decrypted) => {
+            connection.release_cursor();
+            Ok(decrypted)
+        }
+        Err(error) => {
+            if let Some(error) = state_change {
+                let error = error.with_address(attempt.server.address());
+                let topology = attempt.executor.topology();
+                topology.handle_error(attempt.server, connection.key(), &error);
+            }
+            let error = Error::from(EncryptionError::Reply(error));
+            Err(error.with_address(attempt.server.address()))
+        }
+    }
+}
+
 fn malformed(error: impl fmt::Display) -> Error {
     Error::invalid_argument(format!("the command cannot be encrypted: {error}"))
 }
@@ -180,6 +262,37 @@ mod tests {
     }
 
     #[test]
+    fn encrypted_values_are_found_at_any_depth() {
+        let value = |subtype| crate::bson::Binary {
+            subtype,
+            bytes: vec![6; 6],
+        };
+        let encrypted = || value(BinarySubtype::Encrypted);
+        let batch = |document: RawDocumentBuf| rawdoc! { "cursor": { "firstBatch": [{ "a": 1 }, document] }, "ok": 1 };
+        for (reply, is_found) in [
+            (
+                rawdoc! { "ok": 1.0, "value": { "a": [6, "\u{6}"], "b": value(BinarySubtype::Generic) } },
+                false,
+            ),
+            (rawdoc! { "a": encrypted() }, true),
+            (batch(rawdoc! { "a": { "b": [[encrypted()]] } }), true),
+            (
+                batch(rawdoc! { "a": { "b": [[value(BinarySubtype::Sensitive)]] } }),
+                false,
+            ),
+        ] {
+            assert_eq!(has_encrypted_value(reply.as_bytes()), is_found, "{reply:?}");
+        }
+        // Malformed: rejected by libmongocrypt.
+        assert!(has_encrypted_value(&[5, 0, 0, 0]) && has_encrypted_value(b"\x08\0\0\0\x10a\0\0"));
+        let mut deep = rawdoc! { "a": 1 };
+        for _ in 0..=CHECKED_LEVELS {
+            deep = rawdoc! { "a": deep };
+        }
+        assert!(has_encrypted_value(deep.as_bytes()));
+    }
+
+    #[test]
     fn the_limit_applies_to_commands_that_are_encrypted() {
         #[derive(Debug)]
         struct Encryption(bool);
@@ -192,8 +305,8 @@ mod tests {
                 Box::pin(async { Ok(command.as_bytes().to_vec()) })
             }
 
-            fn decrypt<'a>(&'a self, reply: &'a [u8], _: Timeout) -> Computing<'a> {
-                Box::pin(async { Ok(reply.to_vec()) })
+            fn decrypt<'a>(&'a self, _: &[u8], _: Timeout) -> Decrypting<'a> {
+                Box::pin(async { Ok(None) })
             }
 
             fn encrypted_fields(&self, _: &Namespace) -> Option<&RawDocument> {

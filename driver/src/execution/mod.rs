@@ -51,7 +51,7 @@ use attempt::Attempt;
 use cluster_clock::ClusterClock;
 pub(crate) use encryption::CommandEncryption;
 #[cfg(feature = "encryption")]
-pub(crate) use encryption::Computing;
+pub(crate) use encryption::{Computing, Decrypting};
 pub(crate) use explicit::ExplicitSession;
 pub(crate) use in_flight::{Running, admit};
 pub(crate) use jitter::Jitter;
@@ -327,9 +327,9 @@ impl Executor {
                     Ok(attempt) => attempt,
                     Err(error) => break 'done Err(error),
                 };
-                state.in_flight = true;
+                let in_flight = &mut state.in_flight;
                 // The output may be of a type that must not be held over an await.
-                match attempt.run(operation, &mut connection).await {
+                match attempt.run(operation, &mut connection, in_flight).await {
                     Err(error) if is_reauthentication_required(&error) => {}
                     outcome => break 'done outcome,
                 }
@@ -344,7 +344,9 @@ impl Executor {
                     };
                     break 'done Err(error);
                 }
-                attempt.run(operation, &mut connection).await
+                attempt
+                    .run(operation, &mut connection, &mut state.in_flight)
+                    .await
             };
             let is_encryption = matches!(&result, Err(error) if error.is_encryption());
             let is_network = !is_encryption && matches!(&result, Err(error) if error.is_network());

@@ -39,6 +39,8 @@ pub(super) struct OperationState<'a> {
     pub(super) transaction: Option<TransactionCommand>,
     /// Whether [`ExplicitSession::end_turn`] must be called.
     pub(super) has_turn: bool,
+    /// Whether the connection that the transaction is pinned to was taken from the session.
+    pub(super) has_pinned_connection: bool,
 }
 
 /// What a connection stays in use for after the operation.
@@ -66,6 +68,7 @@ impl<'a> OperationState<'a> {
             has_entered: false,
             transaction: None,
             has_turn: false,
+            has_pinned_connection: false,
         }
     }
 

@@ -182,15 +182,18 @@ impl OperationState<'_> {
     }
 
     /// The connection that the session is pinned to.
-    pub(super) fn take_pinned_connection(&self) -> Option<Box<PooledConnection>> {
+    pub(super) fn take_pinned_connection(&mut self) -> Option<Box<PooledConnection>> {
         self.transaction?;
-        self.explicit?.take_connection()
+        let connection = self.explicit?.take_connection();
+        self.has_pinned_connection = connection.is_some();
+        connection
     }
 
     /// Returns the connection to the session after an attempt, if the session is pinned to it.
     /// `is_network`: the attempt failed with a network error, which unpins the session.
-    pub(super) fn keep_connection(&self, mut connection: PooledConnection, is_network: bool) {
+    pub(super) fn keep_connection(&mut self, mut connection: PooledConnection, is_network: bool) {
         let Some(session) = self.explicit else { return };
+        self.has_pinned_connection = false;
         if connection.condition() == Condition::Broken {
             session.change_transaction(|transaction| {
                 if is_network {
@@ -248,7 +251,8 @@ impl OperationState<'_> {
     }
 
     /// The future of the operation ends. If a reply is outstanding, it is unknown what the
-    /// transaction contains.
+    /// transaction contains. If the future was dropped before the command was sent, the transaction is
+    /// as before, unless it was pinned to the connection, which returns to its pool.
     pub(super) fn leave_transaction(&mut self) {
         let (Some(session), true) = (self.explicit, self.has_turn || self.transaction.is_some()) else {
             return;
@@ -256,6 +260,8 @@ impl OperationState<'_> {
         if let (true, Some(command)) = (self.in_flight, self.transaction) {
             session.change_transaction(|transaction| transaction.lost(command));
             session.settle_pin();
+        } else if self.has_pinned_connection {
+            session.change_transaction(Transaction::connection_broke);
         }
         if std::mem::take(&mut self.has_turn) {
             session.end_turn();

@@ -23,6 +23,10 @@ pub(crate) fn attach(
 /// Logs nothing.
 pub(crate) fn connection_string_warnings(_warnings: &[String]) {}
 
+/// Logs nothing.
+#[cfg(feature = "encryption")]
+pub(crate) fn log_mongocrypt(_level: marula_mongocrypt::LogLevel, _message: &str) {}
+
 /// Returns the future unchanged.
 pub(super) fn in_current_span<F: Future>(future: F) -> F {
     future

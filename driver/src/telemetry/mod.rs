@@ -24,6 +24,8 @@ mod trace;
 use crate::proto::event::{CommandEvent, EventListener, PoolEvent, SdamEvent};
 pub(crate) use context::in_current_context;
 pub(crate) use event_queue::EventQueue;
+#[cfg(feature = "encryption")]
+pub(crate) use log::log_mongocrypt;
 pub(crate) use log::{LoggedSelection, SelectionLog, SrvPollingLog, attach, connection_string_warnings};
 pub(crate) use scope::{CommandScope, OperationScope};
 pub(crate) use trace::{CommandSpan, OperationSpan, TracedCommand, Tracing, TransactionSpan, untraced};

@@ -2,6 +2,7 @@
 //! protocol.
 
 mod answering;
+mod byte_recorder;
 mod deployment;
 pub mod dns;
 mod encrypted;
@@ -31,6 +32,7 @@ pub mod tls;
 mod wire;
 
 pub use answering::AnsweringServer;
+pub use byte_recorder::ByteRecorder;
 pub use deployment::{Deployment, replica_set, standalone};
 pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};

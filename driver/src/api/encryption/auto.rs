@@ -10,14 +10,17 @@ use super::{
 use crate::{
     Client, Error, Namespace, Result,
     api::Environment,
-    bson::{RawDocument, RawDocumentBuf, rawdoc},
+    bson::{RawDocument, RawDocumentBuf},
     connection::MetadataServices,
     error::EncryptionError,
-    execution::{CommandEncryption, Computing},
+    execution::{CommandEncryption, Computing, Decrypting},
     options::ClientOptions,
     proto::encryption::{EncryptionMachine, Step},
     types::timeout::Timeout,
 };
+
+/// The length of an empty document.
+const EMPTY_DOCUMENT: usize = 5;
 
 /// The encryption of a client.
 #[derive(Debug)]
@@ -128,10 +131,13 @@ impl AutoEncryption {
         };
         let engine = Engine::new(key_vault, &options.settings, environment, services, complete)?;
         let has_crypt_shared = engine.crypt().crypt_shared_version().is_some();
-        if is_analyzed && extra.crypt_shared_required && !has_crypt_shared {
-            return Err(Error::invalid_argument(
-                "cryptSharedLibRequired is set, but the library crypt_shared was not found; set cryptSharedLibPath",
-            ));
+        if extra.crypt_shared_required && !has_crypt_shared {
+            return Err(Error::invalid_argument(if is_analyzed {
+                "cryptSharedLibRequired is set, but the library crypt_shared was not found; set cryptSharedLibPath"
+            } else {
+                "cryptSharedLibRequired is set, but the library crypt_shared is not loaded, because commands are not \
+                 analyzed; remove cryptSharedLibRequired, or bypass_query_analysis and bypass_auto_encryption"
+            }));
         }
         let mongocryptd = if is_analyzed && !has_crypt_shared {
             Some(Mongocryptd::new(extra)?)
@@ -182,7 +188,7 @@ impl AutoEncryption {
                     machine.feed(&reply)?;
                     machine.fed()?;
                 }
-                Step::Result => return Ok(compute(machine, work).await?.to_vec()),
+                Step::Result => return Ok(std::mem::take(&mut *compute(machine, work).await?)),
                 // Never sent without the library's result.
                 Step::End => {
                     return Err(EncryptionError::Rejected {
@@ -216,12 +222,11 @@ impl AutoEncryption {
             return Ok(Vec::new());
         };
         let database = client.database(database);
-        let command = rawdoc! { "listCollections": 1, "filter": filter.clone() };
-        let mut list = database.run_cursor_command(command).with_type::<RawDocumentBuf>();
-        if let Some(left) = time_left(timeout)? {
+        let mut list = database.list_collections().filter(filter);
+        if let Some(left) = time_left(timeout, "before the schema of the collection was read")? {
             list = list.timeout(left);
         }
-        list.await?.try_collect().await
+        list.await?.with_type::<RawDocumentBuf>().try_collect().await
     }
 }
 
@@ -234,17 +239,14 @@ impl CommandEncryption for AutoEncryption {
         Box::pin(self.encrypt_command(database, command, timeout))
     }
 
-    fn decrypt<'a>(&'a self, reply: &'a [u8], timeout: Timeout) -> Computing<'a> {
+    fn decrypt<'a>(&'a self, reply: &[u8], timeout: Timeout) -> Decrypting<'a> {
+        // libmongocrypt copies the reply.
+        let context = self.engine.crypt().decrypt(reply);
+        let work = Work::of_size(reply.len());
         Box::pin(async move {
-            let context = self.engine.crypt().decrypt(reply)?;
-            let work = Work::of_size(reply.len());
-            let result = self.engine.run(context.into(), timeout, work).await?;
-            // There is no result if the reply has no encrypted value.
-            Ok(if result.len() > 5 {
-                result.to_vec()
-            } else {
-                reply.to_vec()
-            })
+            let mut result = self.engine.run(context?.into(), timeout, work).await?;
+            // There is no result if the reply has no value that can be decrypted.
+            Ok((result.len() > EMPTY_DOCUMENT).then(|| std::mem::take(&mut *result)))
         })
     }
 

@@ -113,6 +113,11 @@ impl AutoEncryptionOptions {
     /// | `mongocryptdSpawnArgs` | its arguments | `["--idleShutdownTimeoutSecs=60"]` |
     /// | `cryptSharedLibPath` | the path of `crypt_shared` | where the system's loader looks |
     /// | `cryptSharedLibRequired` | fail without `crypt_shared`, and do not use mongocryptd | `false` |
+    ///
+    /// `crypt_shared` is loaded only if commands are analyzed, so `cryptSharedLibRequired` is an error together with
+    /// [`bypass_query_analysis`](Self::bypass_query_analysis) or [`bypass_auto_encryption`](Self::bypass_auto_encryption).
+    ///
+    /// Without `timeoutMS`, mongocryptd must reply within 30 s, or within `socketTimeoutMS` of `mongocryptdURI`.
     pub fn extra_options(mut self, options: impl IntoDocument) -> Self {
         self.extra_options = Some(self.deferred.document("extra_options", options));
         self
@@ -152,7 +157,7 @@ pub(super) fn document_of(map: &Map) -> Result<Option<Vec<u8>>> {
 }
 
 /// `extraOptions`
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct ExtraOptions {
     pub(super) mongocryptd_uri: Option<String>,
     pub(super) bypass_spawn: bool,
@@ -160,6 +165,18 @@ pub(super) struct ExtraOptions {
     pub(super) spawn_args: Vec<String>,
     pub(super) crypt_shared_path: Option<String>,
     pub(super) crypt_shared_required: bool,
+}
+
+impl fmt::Debug for ExtraOptions {
+    /// Without the connection string, which can contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtraOptions")
+            .field("bypass_spawn", &self.bypass_spawn)
+            .field("spawn_path", &self.spawn_path)
+            .field("crypt_shared_path", &self.crypt_shared_path)
+            .field("crypt_shared_required", &self.crypt_shared_required)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ExtraOptions {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ClientEncryption, engine::time_left};
 use crate::{
-    Collection, Database, Result,
+    Collection, Database, Error, Result,
     api::command::{Deferred, awaitable, options::CreateCollectionOptions, timeout_setter},
     bson::{Bson, Document, IntoDocument, RawDocumentBuf, decode_document},
     error::EncryptionError,
@@ -20,6 +20,7 @@ impl ClientEncryption {
     /// # Errors
     /// [`EncryptionError::CreateCollection`](crate::EncryptionError::CreateCollection), with the fields whose keys were created
     /// before the failure. [`Encode`](crate::ErrorKind::Encode) if an argument cannot be serialized.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if `encrypted_fields` is empty; nothing is then sent.
     ///
     /// ```no_run
     /// # async fn run(encryption: marula_driver::encryption::ClientEncryption, hospital: marula_driver::Database)
@@ -85,6 +86,11 @@ impl<'a> CreateEncryptedCollection<'a> {
 
     async fn run(mut self) -> Result<(Collection<Document>, Document)> {
         self.deferred.take_result()?;
+        if self.encrypted_fields.is_empty() {
+            return Err(Error::invalid_argument(
+                "create_encrypted_collection requires `encryptedFields` with an array `fields`, found an empty document",
+            ));
+        }
         let timeout = self.encryption.engine.start_timeout(self.timeout)?;
         let mut fields = decode_document(self.encrypted_fields.as_bytes())?;
         match self.create(&mut fields, timeout).await {
@@ -108,14 +114,14 @@ impl<'a> CreateEncryptedCollection<'a> {
                 if let Some(key) = &self.master_key {
                     create = create.master_key(key);
                 }
-                if let Some(left) = time_left(timeout)? {
+                if let Some(left) = time_left(timeout, "before a data key was created")? {
                     create = create.timeout(left);
                 }
                 *id = create.await?.into();
             }
         }
         let mut options = std::mem::take(&mut self.options).encrypted_fields(&*encrypted_fields);
-        if let Some(left) = time_left(timeout)? {
+        if let Some(left) = time_left(timeout, "before the collection was created")? {
             options = options.timeout(left);
         }
         self.database

@@ -5,7 +5,10 @@
 
 use std::{
     fmt,
+    future::poll_fn,
+    pin::Pin,
     sync::{Mutex, PoisonError},
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -15,15 +18,22 @@ use crate::{
     Error, Result,
     api::Environment,
     bson::{Document, DocumentWriter, from_extended_json},
-    connection::{METADATA_TIME_LIMIT, MetadataServices, fetch, from_ec2, from_ecs, from_variables},
+    connection::{
+        METADATA_TIME_LIMIT, MetadataServices, SourceError, WebIdentity, fetch, from_ec2, from_ecs,
+        from_variables,
+    },
     error::EncryptionError,
-    options::encryption::EncryptionSettings,
+    options::{TlsOptions, encryption::EncryptionSettings},
     types::{
         aws_credentials::{AwsCredentialProvider, AwsCredentials},
-        deadline::Deadline,
+        deadline::{Deadline, Elapsed},
     },
 };
 
+/// The time limit of the provider of the application without `timeoutMS`.
+const PROVIDER_TIME_LIMIT: Duration = Duration::from_secs(60);
+/// More than the length of the names of all fields in the document for libmongocrypt, in bytes.
+const FIELDS: usize = 512;
 /// A token of Azure is used as long as it is valid for more than this time.
 const RENEWAL: Duration = Duration::from_secs(60);
 const AZURE: &str =
@@ -38,6 +48,7 @@ pub(super) struct OnDemandCredentials {
     aws_provider: Option<AwsCredentialProvider>,
     environment: Environment,
     services: MetadataServices,
+    web_identity: WebIdentity,
     azure_token: Mutex<Option<AzureToken>>,
 }
 
@@ -48,6 +59,28 @@ struct AzureToken {
 
 /// Why there are no credentials.
 type Missing = String;
+
+/// The credentials of one provider.
+enum Credentials {
+    Aws(AwsCredentials),
+    /// An access token of Azure or Google Cloud.
+    Token(Zeroizing<String>),
+}
+
+type Obtaining<'a> = Pin<Box<dyn Future<Output = Result<Credentials, Missing>> + Send + 'a>>;
+
+impl Credentials {
+    /// The length of the texts.
+    fn size(&self) -> usize {
+        match self {
+            Self::Aws(aws) => {
+                let token = aws.session_token.as_ref().map_or(0, |token| token.len());
+                aws.access_key_id.len() + aws.secret_access_key.len() + token
+            }
+            Self::Token(token) => token.len(),
+        }
+    }
+}
 
 impl OnDemandCredentials {
     pub(super) fn new(
@@ -63,76 +96,83 @@ impl OnDemandCredentials {
             aws_provider: settings.aws_credentials.clone(),
             environment,
             services,
+            web_identity: WebIdentity::new(TlsOptions::default()),
             azure_token: Mutex::default(),
         }
     }
 
-    /// The document for libmongocrypt with all credentials that could be obtained, and the first error.
+    /// The document for libmongocrypt with all credentials that could be obtained, and the first error. The sources of all
+    /// providers are used at the same time.
     pub(super) async fn obtain(&self, deadline: Deadline) -> Result<(Zeroizing<Vec<u8>>, Option<Error>)> {
-        let mut missing = None;
-        let mut note = |provider, message| {
-            missing.get_or_insert(Error::from(EncryptionError::Credentials { provider, message }));
-        };
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4096));
-        let mut writer = DocumentWriter::new(&mut bytes);
-        let document = writer.begin();
+        let mut obtaining: Vec<(&'static str, Obtaining<'_>)> = Vec::with_capacity(3);
         if self.aws {
-            match self.aws(deadline).await {
-                Ok(credentials) => write_aws(&mut writer, &credentials),
-                Err(message) => note("aws", message),
-            }
+            obtaining.push(("aws", Box::pin(self.aws(deadline))));
         }
         if self.gcp {
-            match self.gcp(deadline).await {
-                Ok(token) => write_token(&mut writer, "gcp", &token),
-                Err(message) => note("gcp", message),
-            }
+            obtaining.push(("gcp", Box::pin(self.gcp(deadline))));
         }
         if self.azure {
-            match self.azure(deadline).await {
-                Ok(token) => write_token(&mut writer, "azure", &token),
-                Err(message) => note("azure", message),
+            obtaining.push(("azure", Box::pin(self.azure(deadline))));
+        }
+        let (mut found, mut missing) = (Vec::new(), None);
+        for (provider, result) in all(obtaining).await {
+            match result {
+                Ok(credentials) => found.push((provider, credentials)),
+                Err(message) => {
+                    missing.get_or_insert(Error::from(EncryptionError::Credentials { provider, message }));
+                }
             }
         }
-        writer.end(document);
-        writer.finish()?;
-        Ok((bytes, missing))
+        Ok((document(&found)?, missing))
     }
 
-    /// Environment variables, then ECS, then EC2 (Authentication, "Obtaining Credentials").
-    async fn aws(&self, deadline: Deadline) -> Result<AwsCredentials, Missing> {
+    /// Environment variables, then a web identity, then ECS, then EC2 (Authentication, "Obtaining Credentials").
+    async fn aws(&self, deadline: Deadline) -> Result<Credentials, Missing> {
         if let Some(provider) = &self.aws_provider {
+            let deadline = match deadline.remaining() {
+                Some(_) => deadline,
+                None => Deadline::after(Some(PROVIDER_TIME_LIMIT)),
+            };
             return match deadline.run(provider.provide()).await {
-                Ok(Ok(credentials)) => Ok(credentials),
+                Ok(Ok(credentials)) => Ok(Credentials::Aws(credentials)),
                 Ok(Err(error)) => Err(format!("the provider of the application failed: {error}")),
-                Err(_) => Err("the provider of the application did not return in time".to_owned()),
+                Err(Elapsed) => Err(
+                    "the provider of the application did not return in time: within timeoutMS, or 60 s \
+                                     if it is not set"
+                        .to_owned(),
+                ),
             };
         }
+        let text = |error: SourceError| error.to_string();
         let variable = |name: &str| self.environment.variable(name);
-        if let Some(credentials) = from_variables(variable).map_err(|error| error.to_string())? {
-            return Ok(credentials);
+        if let Some(credentials) = from_variables(variable).map_err(text)? {
+            return Ok(Credentials::Aws(credentials));
         }
-        match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
+        let of_web_identity = self.web_identity.obtain(variable, &self.services, deadline);
+        if let Some(credentials) = of_web_identity.await.map_err(text)? {
+            return Ok(Credentials::Aws(credentials));
+        }
+        let credentials = match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
             Some(path) => from_ecs(&self.services, &path, deadline).await,
             None => from_ec2(&self.services, deadline).await,
-        }
-        .map_err(|error| error.to_string())
+        };
+        credentials.map(Credentials::Aws).map_err(text)
     }
 
     /// "Obtaining GCP Credentials"
-    async fn gcp(&self, deadline: Deadline) -> Result<Zeroizing<String>, Missing> {
+    async fn gcp(&self, deadline: Deadline) -> Result<Credentials, Missing> {
         let url = format!("{}{GCP}", self.services.gcp);
         let headers = [("Metadata-Flavor", "Google")];
         let body = self.get("the metadata server", &url, &headers, deadline).await?;
-        access_token(&parse(&body)?)
+        access_token(&parse(&body)?).map(Credentials::Token)
     }
 
     /// "Obtaining an Access Token for Azure Key Vault"
-    async fn azure(&self, deadline: Deadline) -> Result<Zeroizing<String>, Missing> {
+    async fn azure(&self, deadline: Deadline) -> Result<Credentials, Missing> {
         if let Some(token) = &*self.azure_token.lock().unwrap_or_else(PoisonError::into_inner)
             && token.expires.saturating_duration_since(Instant::now()) > RENEWAL
         {
-            return Ok(token.text.clone());
+            return Ok(Credentials::Token(token.text.clone()));
         }
         let began = Instant::now();
         let url = format!("{}{AZURE}", self.services.azure);
@@ -154,7 +194,7 @@ impl OnDemandCredentials {
             };
             *self.azure_token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
         }
-        Ok(text)
+        Ok(Credentials::Token(text))
     }
 
     async fn get(
@@ -184,24 +224,116 @@ fn access_token(response: &Document) -> Result<Zeroizing<String>, Missing> {
     }
 }
 
-fn write_aws(writer: &mut DocumentWriter<'_>, credentials: &AwsCredentials) {
-    let document = writer.begin_document("aws");
-    writer.str("accessKeyId", &credentials.access_key_id);
-    writer.str("secretAccessKey", &credentials.secret_access_key);
-    if let Some(token) = &credentials.session_token {
-        writer.str("sessionToken", token);
+/// The document for libmongocrypt.
+fn document(found: &[(&'static str, Credentials)]) -> Result<Zeroizing<Vec<u8>>> {
+    let size: usize = found.iter().map(|(_, credentials)| credentials.size()).sum();
+    // Not reallocated, which would leave a copy.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(size + FIELDS));
+    let mut writer = DocumentWriter::new(&mut bytes);
+    let document = writer.begin();
+    for (provider, credentials) in found {
+        let document = writer.begin_document(provider);
+        match credentials {
+            Credentials::Aws(aws) => {
+                writer.str("accessKeyId", &aws.access_key_id);
+                writer.str("secretAccessKey", &aws.secret_access_key);
+                if let Some(token) = &aws.session_token {
+                    writer.str("sessionToken", token);
+                }
+            }
+            Credentials::Token(token) => writer.str("accessToken", token),
+        }
+        writer.end(document);
     }
     writer.end(document);
+    writer.finish()?;
+    Ok(bytes)
 }
 
-fn write_token(writer: &mut DocumentWriter<'_>, provider: &str, token: &str) {
-    let document = writer.begin_document(provider);
-    writer.str("accessToken", token);
-    writer.end(document);
+/// Runs the futures at the same time. The results are in their order. Dropping the returned one drops all.
+async fn all<'a>(
+    mut running: Vec<(&'static str, Obtaining<'a>)>,
+) -> Vec<(&'static str, Result<Credentials, Missing>)> {
+    let mut results: Vec<_> = running.iter().map(|(provider, _)| (*provider, None)).collect();
+    poll_fn(|cx| {
+        for ((_, future), (_, result)) in running.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(ready) = future.as_mut().poll(cx)
+            {
+                *result = Some(ready);
+            }
+        }
+        if results.iter().all(|(_, result)| result.is_some()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+    let ended = results.into_iter();
+    ended
+        .filter_map(|(provider, result)| Some((provider, result?)))
+        .collect()
 }
 
 impl fmt::Debug for OnDemandCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OnDemandCredentials")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorKind, bson::doc, options::encryption::KmsProviders};
+
+    fn with_provider(provider: AwsCredentialProvider) -> OnDemandCredentials {
+        let providers = KmsProviders::new().with("aws", doc! {});
+        let mut settings = EncryptionSettings::new("encryption.keys".to_owned(), providers);
+        settings.aws_credentials = Some(provider);
+        OnDemandCredentials::new(&settings, Environment::default(), MetadataServices::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_of_the_application_has_a_time_limit() {
+        let credentials = with_provider(AwsCredentialProvider::new(std::future::pending));
+        for (of_operation, limit) in [
+            (None, PROVIDER_TIME_LIMIT),
+            (Some(2 * PROVIDER_TIME_LIMIT), 2 * PROVIDER_TIME_LIMIT),
+        ] {
+            let began = tokio::time::Instant::now();
+            let (_, missing) = credentials.obtain(Deadline::after(of_operation)).await.unwrap();
+            let error = missing.unwrap();
+            let ErrorKind::Encryption(EncryptionError::Credentials {
+                provider: "aws",
+                message,
+            }) = error.kind()
+            else {
+                panic!("{error:?}");
+            };
+            assert!(message.contains("did not return in time"), "{message}");
+            assert!(
+                began.elapsed() >= limit && began.elapsed() < 2 * limit,
+                "{:?}",
+                began.elapsed()
+            );
+        }
+    }
+
+    #[test]
+    fn the_document_is_not_reallocated() {
+        let text = "x".repeat(5_000);
+        let aws = AwsCredentials::new(text.clone(), text.clone()).with_session_token(text.clone());
+        let found = [
+            ("aws", Credentials::Aws(aws)),
+            ("gcp", Credentials::Token(Zeroizing::new(text.clone()))),
+            ("azure", Credentials::Token(Zeroizing::new(text))),
+        ];
+        let capacity = found.iter().map(|(_, one)| one.size()).sum::<usize>() + FIELDS;
+        let document = document(&found).unwrap();
+        assert_eq!(
+            (document.capacity(), document.len() <= capacity),
+            (capacity, true)
+        );
     }
 }

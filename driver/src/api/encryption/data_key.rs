@@ -114,7 +114,7 @@ impl<'a> CreateDataKey<'a> {
         };
         let id = id.ok_or_else(|| unexpected("the key has no _id"))?;
         let mut insert = engine.key_vault().insert_one(&key);
-        if let Some(left) = time_left(timeout)? {
+        if let Some(left) = time_left(timeout, "before the key was inserted into the key vault")? {
             insert = insert.timeout(left);
         }
         insert.await?;

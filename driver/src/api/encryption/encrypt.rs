@@ -9,7 +9,7 @@ use super::{ClientEncryption, document, engine::Work, raw, unexpected};
 use crate::{
     Error, Result,
     api::command::{Deferred, awaitable, timeout_setter},
-    bson::{Binary, Document, IntoDocument, RawDocumentBuf, decode_document, spec::BinarySubtype},
+    bson::{Binary, Document, IntoDocument, RawDocument, decode_document, spec::BinarySubtype},
     options::encryption::{DataKey, EncryptionAlgorithm, RangeOptions},
     types::timeout::Timeout,
 };
@@ -57,7 +57,7 @@ impl ClientEncryption {
         values.query_type = Some("range".to_owned());
         EncryptExpression {
             encryption: self,
-            expression: deferred.document("expression", expression),
+            expression: Secret::new(deferred.document("expression", expression).into_bytes()),
             options: values,
             deferred,
             timeout: None,
@@ -187,7 +187,7 @@ awaitable!(['a] Encrypt<'a> => Binary);
 #[derive(Debug)]
 pub struct EncryptExpression<'a> {
     encryption: &'a ClientEncryption,
-    expression: RawDocumentBuf,
+    expression: Secret,
     options: ValueOptions,
     deferred: Deferred,
     timeout: Option<Duration>,
@@ -206,10 +206,12 @@ impl<'a> EncryptExpression<'a> {
         self.deferred.take_result()?;
         let engine = &self.encryption.engine;
         let timeout: Timeout = engine.start_timeout(self.timeout)?;
-        let value = document(|writer| writer.document("v", &self.expression))?;
+        let expression =
+            RawDocument::from_bytes(&self.expression.0).map_err(|error| unexpected(&error.to_string()))?;
+        let value = Secret::new(document(|writer| writer.document("v", expression))?);
         let context = self
             .options
-            .with(|options| engine.crypt().encrypt_expression(&value, options))??;
+            .with(|options| engine.crypt().encrypt_expression(&value.0, options))??;
         let result = raw(engine.run(context.into(), timeout, Work::Large).await?.to_vec())?;
         match result.get_document("v") {
             Ok(expression) => decode_document(expression.as_bytes()).map_err(Error::from),

@@ -7,13 +7,14 @@ use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::credentials::OnDemandCredentials;
 use crate::{
-    Client, Collection, Error, Result,
+    Client, Collection, Error, ErrorKind, Result,
     api::Environment,
     bson::RawDocumentBuf,
     connection::{KmsTransport, MetadataServices},
     error::EncryptionError,
     options::encryption::EncryptionSettings,
     proto::encryption::{EncryptionMachine, Step},
+    telemetry::log_mongocrypt,
     types::{
         concern::{ReadConcern, WriteConcern},
         timeout::Timeout,
@@ -65,6 +66,7 @@ impl Engine {
         let mut options = CryptOptions {
             kms_providers: settings.providers.document()?,
             key_expiration: settings.key_expiration,
+            log_handler: Some(log_mongocrypt),
             ..CryptOptions::default()
         };
         complete(&mut options);
@@ -99,8 +101,8 @@ impl Engine {
         self.key_vault.inner().start_timeout(own, None)
     }
 
-    /// Runs the steps to the result, an empty document if there is none. Dropping the future ends them; a computation that has begun on another thread ends
-    /// later.
+    /// Runs the steps to the result, an empty document if there is none. Dropping the future ends them; a computation that
+    /// has begun on another thread ends later.
     ///
     /// # Errors
     /// Those of the steps; the step that failed is part of the error.
@@ -173,7 +175,7 @@ impl Engine {
 
     async fn find_keys(&self, filter: RawDocumentBuf, timeout: Timeout) -> Result<Vec<RawDocumentBuf>> {
         let mut find = self.key_vault.find(filter);
-        if let Some(left) = time_left(timeout)? {
+        if let Some(left) = time_left(timeout, "before the keys were read from the key vault")? {
             find = find.timeout(left);
         }
         find.await?.try_collect().await
@@ -183,25 +185,39 @@ impl Engine {
 /// Computes the result, on a thread for blocking work if it takes long.
 pub(super) async fn compute(mut machine: EncryptionMachine, work: Work) -> Result<Zeroizing<Vec<u8>>> {
     if work == Work::Large && Handle::try_current().is_ok() {
-        let computing = spawn_blocking(move || machine.result());
-        return computing
-            .await
-            .unwrap_or_else(|_| Err(Error::new(crate::ErrorKind::Shutdown)));
+        return on_blocking_thread(move || machine.result()).await;
     }
     machine.result()
 }
 
-/// The option `timeout` of a part of an operation: what is left of its time limit.
+/// Runs a computation on a thread for blocking work.
+///
+/// # Errors
+/// Those of the computation; [`EncryptionError::Internal`] if it panics, and `Shutdown` if the runtime ends.
+async fn on_blocking_thread<T: Send + 'static>(
+    computation: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    match spawn_blocking(computation).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => {
+            Err(EncryptionError::Internal("a computation of libmongocrypt panicked".to_owned()).into())
+        }
+        Err(_) => Err(Error::new(ErrorKind::Shutdown)),
+    }
+}
+
+/// The option `timeout` of a part of an operation: what is left of its time limit. `step` is what the error says, e.g.
+/// "before the key was inserted".
 ///
 /// # Errors
 /// The time is over.
-pub(super) fn time_left(timeout: Timeout) -> Result<Option<Duration>> {
+pub(super) fn time_left(timeout: Timeout, step: &'static str) -> Result<Option<Duration>> {
     if !timeout.is_set() {
         return Ok(None);
     }
     match timeout.remaining() {
         None => Ok(Some(Duration::ZERO)),
-        Some(Duration::ZERO) => Err(Error::timed_out("before the keys were read from the key vault")),
+        Some(Duration::ZERO) => Err(Error::timed_out_by(timeout.source(), step)),
         left => Ok(left),
     }
 }
@@ -216,3 +232,35 @@ impl fmt::Debug for Engine {
 
 /// An engine that several values share.
 pub(super) type SharedEngine = Arc<Engine>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_a_computation_is_an_internal_error() {
+        let error = on_blocking_thread(|| -> Result<()> { panic!("a panic") })
+            .await
+            .unwrap_err();
+        let ErrorKind::Encryption(EncryptionError::Internal(message)) = error.kind() else {
+            panic!("{error:?}");
+        };
+        assert!(message.contains("panicked"), "{message}");
+        assert_eq!(on_blocking_thread(|| Ok(7)).await.unwrap(), 7);
+    }
+
+    #[test]
+    fn the_error_of_an_expired_time_limit_names_the_step() {
+        assert_eq!(time_left(Timeout::UNSET, "x").unwrap(), None);
+        assert_eq!(time_left(Timeout::INFINITE, "x").unwrap(), Some(Duration::ZERO));
+        let expired = Timeout::start(Some(Duration::from_nanos(1)));
+        while !expired.has_expired() {
+            std::hint::spin_loop();
+        }
+        let error = time_left(expired, "before the key was inserted").unwrap_err();
+        assert!(
+            error.to_string().contains("before the key was inserted"),
+            "{error}"
+        );
+    }
+}

@@ -19,6 +19,9 @@ const DEFAULT_URI: &str = "mongodb://localhost:27020";
 const IDLE_SHUTDOWN: &str = "--idleShutdownTimeoutSecs";
 /// Without `serverSelectionTimeoutMS` in the connection string.
 const SERVER_SELECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Without `socketTimeoutMS` and `timeoutMS` in the connection string: mongocryptd only computes. It is the time limit of an
+/// analysis without `timeoutMS`.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The client of mongocryptd, and how it is started.
 #[derive(Debug)]
@@ -40,14 +43,7 @@ impl Mongocryptd {
     /// # Errors
     /// The connection string is invalid.
     pub(super) fn new(options: &ExtraOptions) -> Result<Self> {
-        let uri = options.mongocryptd_uri.as_deref().unwrap_or(DEFAULT_URI);
-        let mut client = ClientOptions::parse(uri)?;
-        if !uri.to_ascii_lowercase().contains("serverselectiontimeoutms") {
-            client.server_selection_timeout = SERVER_SELECTION_TIMEOUT;
-        }
-        // The commands to mongocryptd contain what is to be encrypted: neither logs nor spans have their text.
-        client.max_log_document_length = Some(0);
-        client.tracing.enabled = Some(false);
+        let client = client_options(options.mongocryptd_uri.as_deref().unwrap_or(DEFAULT_URI))?;
         let program = (!options.bypass_spawn).then(|| Program {
             path: options
                 .spawn_path
@@ -105,11 +101,29 @@ impl Mongocryptd {
     ) -> Result<RawDocumentBuf> {
         let database = self.client.database(database);
         let mut run = database.run_command(command).with_type();
-        if let Some(left) = time_left(timeout)? {
+        // Without a limit, that of the client applies.
+        if let Some(left) =
+            time_left(timeout, "before the command was analyzed")?.filter(|left| !left.is_zero())
+        {
             run = run.timeout(left);
         }
         run.await
     }
+}
+
+/// The options of the client of mongocryptd.
+fn client_options(uri: &str) -> Result<ClientOptions> {
+    let mut options = ClientOptions::parse(uri)?;
+    if !uri.to_ascii_lowercase().contains("serverselectiontimeoutms") {
+        options.server_selection_timeout = SERVER_SELECTION_TIMEOUT;
+    }
+    if options.timeout.is_none() {
+        options.socket_timeout.get_or_insert(REPLY_TIMEOUT);
+    }
+    // The commands to mongocryptd contain what is to be encrypted: neither logs nor spans have their text.
+    options.max_log_document_length = Some(0);
+    options.tracing.enabled = Some(false);
+    Ok(options)
 }
 
 /// mongocryptd was not reached and cannot be started.
@@ -149,6 +163,21 @@ fn arguments(given: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_analysis_always_has_a_time_limit() {
+        let options = client_options(DEFAULT_URI).unwrap();
+        assert_eq!(options.socket_timeout, Some(REPLY_TIMEOUT));
+        assert_eq!(options.server_selection_timeout, SERVER_SELECTION_TIMEOUT);
+        let options = client_options("mongodb://a/?socketTimeoutMS=7&serverSelectionTimeoutMS=9").unwrap();
+        assert_eq!(options.socket_timeout, Some(Duration::from_millis(7)));
+        assert_eq!(options.server_selection_timeout, Duration::from_millis(9));
+        let options = client_options("mongodb://a/?timeoutMS=7").unwrap();
+        assert_eq!(
+            (options.timeout, options.socket_timeout),
+            (Some(Duration::from_millis(7)), None)
+        );
+    }
 
     #[test]
     fn mongocryptd_always_ends_when_it_is_idle() {

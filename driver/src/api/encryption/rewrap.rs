@@ -92,7 +92,7 @@ impl<'a> RewrapManyDataKey<'a> {
             return Ok(RewrapManyDataKeyResult::default());
         }
         let mut write = engine.key_vault().bulk_write(updates);
-        if let Some(left) = time_left(timeout)? {
+        if let Some(left) = time_left(timeout, "before the keys were updated")? {
             write = write.timeout(left);
         }
         Ok(RewrapManyDataKeyResult {

@@ -41,6 +41,7 @@ async fn connected() -> (Connection, TcpStream) {
         exhaust: false,
         is_established: true,
         state: State::Idle,
+        unused_cursor: None,
         hello_body: 0..0,
         failure: None,
     };
@@ -311,6 +312,31 @@ async fn a_cursor_in_a_late_reply_is_killed() {
         }
         works(&mut connection, &mut peer).await;
     }
+}
+
+#[tokio::test]
+async fn a_cursor_that_no_operation_uses_is_killed() {
+    let (mut connection, mut peer) = connected().await;
+    send(&mut connection, &mut peer).await;
+    let body = rawdoc! { "ok": 1.0, "cursor": { "firstBatch": [], "id": 7_i64, "ns": "shop.orders" } };
+    let whole = reply(connection.request_id(), 0, &body);
+    peer.write_all(&whole).await.unwrap();
+    let body = connection.receive(Deadline::NEVER).await.unwrap();
+    let cursor = OpenCursor::opened_by(connection.reply(body)).unwrap();
+    connection.hold_cursor(cursor.clone());
+    assert_eq!(connection.condition(), Condition::OwesReply);
+    assert_eq!(connection.release_cursor().as_deref(), Some(&cursor));
+    assert_eq!(connection.condition(), Condition::Reusable);
+    connection.hold_cursor(cursor);
+    let answer = async {
+        let kill = request(&mut peer).await;
+        let expected = rawdoc! { "killCursors": "orders", "cursors": [7_i64], "$db": "shop" };
+        assert_eq!(kill, expected.as_bytes());
+        peer.write_all(&ok(2)).await.unwrap();
+    };
+    let (drained, ()) = tokio::join!(connection.drain_unused(KilledCursors::Opened), answer);
+    drained.unwrap();
+    works(&mut connection, &mut peer).await;
 }
 
 /// The server closes it with the transaction.

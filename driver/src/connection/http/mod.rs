@@ -11,7 +11,7 @@ use tokio::{
     net::TcpStream,
 };
 
-#[cfg(feature = "aws-auth")]
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
 use super::TlsConfig;
 use super::{Resolver, connect::connect, dialer::SystemDialer};
 use crate::{NetworkPhase, types::deadline::Deadline};
@@ -49,7 +49,7 @@ pub(super) async fn send(request: &Request<'_>, limit: usize) -> io::Result<Resp
 ///
 /// # Errors
 /// In addition to those of [`send`]: the handshake failed.
-#[cfg(feature = "aws-auth")]
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
 pub(super) async fn send_over_tls(
     request: &Request<'_>,
     tls: &TlsConfig,

@@ -1,5 +1,7 @@
 //! Data keys and algorithms of explicit encryption.
 
+use std::fmt;
+
 use crate::bson::{Bson, DocumentWriter, EncodeError, Uuid};
 
 /// The data key of an explicit encryption.
@@ -70,7 +72,9 @@ impl EncryptionAlgorithm {
 }
 
 /// The options of a field with a range index. They must be those in `encryptedFields` of the collection.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// `Debug` does not print the smallest and the largest value.
+#[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 #[must_use]
 pub struct RangeOptions {
@@ -127,6 +131,16 @@ impl RangeOptions {
                 writer.i32("precision", precision);
             }
         })
+    }
+}
+
+impl fmt::Debug for RangeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RangeOptions")
+            .field("trim_factor", &self.trim_factor)
+            .field("sparsity", &self.sparsity)
+            .field("precision", &self.precision)
+            .finish_non_exhaustive()
     }
 }
 

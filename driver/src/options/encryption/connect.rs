@@ -13,9 +13,9 @@ type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn KmsStream>>> + Sen
 
 /// Opens streams to key management services (`kmsConnectCallback`).
 ///
-/// The function receives the host and the port of the service, and the time that is left (`None`: no limit). The driver
-/// drops the future when the time is over. An error is handled as a transient network error: the function is called again
-/// as often as libmongocrypt allows.
+/// The function receives the host and the port of the service, and the time that is left of the attempt: 10 s, or less if the
+/// time limit of the operation ends earlier. The driver drops the future when the time is over. That and an error are handled
+/// as a transient network error: the function is called again, up to three times, after a delay that libmongocrypt determines.
 ///
 /// ```
 /// use marula_driver::encryption::KmsConnect;

@@ -49,6 +49,7 @@ impl ClientEncryptionOptions {
     settings_setters!();
 
     /// `timeoutMS`: the time limit of each operation, with its requests to key management services. Zero means no limit.
+    /// In any case, one attempt of such a request takes at most 10 s, and it is repeated up to three times.
     /// Default: that of the client of the key vault.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

@@ -120,7 +120,8 @@ macro_rules! settings_setters {
         }
 
         /// `credentialProviders.aws`: returns AWS credentials when they are needed, in place of the environment of the
-        /// process. Requires the KMS provider `aws` with an empty document. Default: the environment.
+        /// process. Requires the KMS provider `aws` with an empty document. It must return within the time limit of the
+        /// operation, or within 60 s if there is none. Default: the environment.
         pub fn aws_credentials(mut self, provider: AwsCredentialProvider) -> Self {
             self.settings.aws_credentials = Some(provider);
             self

@@ -70,6 +70,25 @@ pub(crate) fn connection_string_warnings(warnings: &[String]) {
     }
 }
 
+/// Logs a message of libmongocrypt with the target `marula_driver::encryption`. Its messages contain no values; its trace
+/// messages, which do, are not passed on.
+#[cfg(feature = "encryption")]
+pub(crate) fn log_mongocrypt(level: marula_mongocrypt::LogLevel, message: &str) {
+    use marula_mongocrypt::LogLevel;
+
+    /// Emits the message at a level.
+    macro_rules! message {
+        ($level:ident) => {
+            tracing::$level!(target: "marula_driver::encryption", "libmongocrypt: {message}")
+        };
+    }
+    match level {
+        LogLevel::Warning => message!(warn),
+        LogLevel::Info => message!(info),
+        _ => message!(error),
+    }
+}
+
 /// Runs the future in the current span.
 pub(super) fn in_current_span<F: Future>(future: F) -> impl Future<Output = F::Output> {
     tracing::Instrument::in_current_span(future)

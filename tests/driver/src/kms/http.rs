@@ -79,6 +79,11 @@ fn respond(request: &Request<'_>) -> (u16, Value) {
             400,
             json!({ "__type": "NotFoundException", "message": "the key does not exist" }),
         ),
+        // A key of another region than that of the endpoint.
+        ("TrentService.Encrypt", _) if is_elsewhere(&text("KeyId"), &request.host) => (
+            400,
+            json!({ "__type": "NotFoundException", "message": "Invalid arn: the key is in another region" }),
+        ),
         ("TrentService.Encrypt", _) => {
             let blob = wrap(&decode(&text("Plaintext")));
             (
@@ -129,6 +134,17 @@ fn respond(request: &Request<'_>) -> (u16, Value) {
             (200, json!({ "plaintext": BASE64_STANDARD.encode(plaintext) }))
         }
         (_, path) => (404, json!({ "message": format!("unknown path {path}") })),
+    }
+}
+
+/// Whether the region in an ARN, e.g. `arn:aws:kms:us-east-1:579766882180:key/…`, is not that of a host of AWS.
+fn is_elsewhere(arn: &str, host: &str) -> bool {
+    let region = host
+        .strip_prefix("kms.")
+        .and_then(|host| host.split_once(".amazonaws.com"));
+    match (arn.split(':').nth(3), region) {
+        (Some(of_key), Some((of_host, _))) => of_key != of_host,
+        _ => false,
     }
 }
 

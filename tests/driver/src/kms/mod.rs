@@ -8,6 +8,7 @@ mod kmip;
 mod ttlv;
 
 use std::{
+    collections::VecDeque,
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -73,7 +74,18 @@ struct State {
     network_failures: AtomicUsize,
     /// The number of requests that are answered with status 503.
     http_failures: AtomicUsize,
+    /// What is done with the next responses.
+    tampers: Mutex<VecDeque<Tamper>>,
     kmip: kmip::Objects,
+}
+
+/// What is done with a response.
+#[derive(Clone, Debug)]
+pub enum Tamper {
+    /// Sends this number of bytes, at most all but one, and closes the connection.
+    Cut(usize),
+    /// Sends these bytes instead, and closes the connection.
+    Replace(Vec<u8>),
 }
 
 /// A request that a service received.
@@ -172,6 +184,11 @@ impl KmsDouble {
             .clone()
     }
 
+    /// Tampers with the next responses, one for each entry. The entries before are removed.
+    pub fn tamper(&self, tampers: impl IntoIterator<Item = Tamper>) {
+        *self.state.tampers.lock().unwrap_or_else(PoisonError::into_inner) = tampers.into_iter().collect();
+    }
+
     /// Closes the next connections after the TLS handshake.
     pub fn fail_connections(&self, count: usize) {
         self.state.network_failures.store(count, Ordering::SeqCst);
@@ -212,6 +229,7 @@ async fn serve(socket: TcpStream, acceptor: TlsAcceptor, state: &State) {
     }
     let mut received = Vec::new();
     while let Some(response) = answer(&mut stream, &mut received, state).await {
+        let response = state.tampered(response);
         if stream.write_all(&response.bytes).await.is_err()
             || stream.flush().await.is_err()
             || response.is_last
@@ -253,6 +271,24 @@ async fn answer(
 }
 
 impl State {
+    fn tampered(&self, mut response: Response) -> Response {
+        let tamper = self
+            .tampers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
+        match tamper {
+            None => return response,
+            Some(Tamper::Cut(length)) => {
+                let most = response.bytes.len().saturating_sub(1);
+                response.bytes.truncate(length.min(most));
+            }
+            Some(Tamper::Replace(bytes)) => response.bytes = bytes,
+        }
+        response.is_last = true;
+        response
+    }
+
     fn record(&self, host: &str, operation: &str) {
         let request = KmsRequest {
             host: host.to_owned(),

@@ -160,6 +160,19 @@ pub(crate) async fn invalid_options_are_rejected() {
     let required = doc! { "cryptSharedLibRequired": true, "mongocryptdBypassSpawn": true };
     let error = create(automatic.encryption().extra_options(required)).expect_err("no crypt_shared");
     assert!(error.to_string().contains("crypt_shared"), "{error}");
+    // Nothing is analyzed, so it is not loaded.
+    let required = || {
+        automatic
+            .encryption()
+            .extra_options(doc! { "cryptSharedLibRequired": true })
+    };
+    for bypassing in [
+        required().bypass_query_analysis(true),
+        required().bypass_auto_encryption(true),
+    ] {
+        let error = create(bypassing).expect_err("no crypt_shared");
+        assert!(error.to_string().contains("not analyzed"), "{error}");
+    }
     let path = doc! { "cryptSharedLibPath": "/nonexistent/mongo_crypt_v1.so" };
     let error = create(automatic.encryption().extra_options(path)).expect_err("no file");
     assert!(

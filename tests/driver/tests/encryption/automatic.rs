@@ -32,7 +32,7 @@ impl Automatic {
         Self::on(Setup::new().await).await
     }
 
-    async fn on(setup: Setup) -> Self {
+    pub(crate) async fn on(setup: Setup) -> Self {
         let key = setup.encryption().create_data_key("local").await.expect("a key");
         Self {
             setup,

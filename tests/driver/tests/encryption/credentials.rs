@@ -120,6 +120,79 @@ pub(crate) async fn aws_credentials_come_from_ec2() {
     );
 }
 
+/// The token of a web identity is exchanged for the credentials of a role. ECS and EC2 are not asked.
+pub(crate) async fn aws_credentials_come_from_a_web_identity() {
+    let setup = Setup::new().await;
+    let metadata = MetadataService::start(|request| {
+        if request.starts_with("POST /?Action=AssumeRoleWithWebIdentity&") {
+            let body =
+                r#"{"Credentials":{"AccessKeyId":"id","SecretAccessKey":"secret","SessionToken":"session"}}"#;
+            (200, body)
+        } else {
+            (404, "")
+        }
+    })
+    .await;
+    let files = marula_driver_tests::tls::Files::new();
+    let token = files.write("token", "web.identity-token\n");
+    let variables = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", token.as_str()),
+        ("AWS_ROLE_ARN", "arn:aws:iam::1:role/r"),
+        ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/task/1"),
+    ];
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    let requests = metadata.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(
+        requests[0].contains("WebIdentityToken=web.identity-token&"),
+        "{}",
+        requests[0]
+    );
+    // Errors do not contain the token.
+    let refusing = MetadataService::start(|_| (403, "not allowed")).await;
+    let encryption = setup.encryption_in(&options, variables, refusing.services());
+    let refused = message(&create(&encryption, "aws").await.expect_err("refused"));
+    assert!(
+        refused.contains("not allowed") && !refused.contains("identity-token"),
+        "{refused}"
+    );
+    let missing = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent"),
+        ("AWS_ROLE_ARN", "arn"),
+    ];
+    let encryption = setup.encryption_in(&options, missing, metadata.services());
+    let missing = message(&create(&encryption, "aws").await.expect_err("no file"));
+    assert!(missing.contains("/nonexistent"), "{missing}");
+}
+
+/// The provider of AWS credentials returns after the metadata service of Azure was asked.
+pub(crate) async fn credentials_of_several_providers_are_obtained_at_the_same_time() {
+    let setup = Setup::new().await;
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let azure = Arc::clone(&asked);
+    let metadata = MetadataService::start(move |request| {
+        if request.contains("/metadata/identity") {
+            azure.notify_one();
+            return (200, r#"{"access_token":"token","expires_in":"70"}"#);
+        }
+        (404, "")
+    })
+    .await;
+    let provider = AwsCredentialProvider::new(move || {
+        let asked = Arc::clone(&asked);
+        async move {
+            asked.notified().await;
+            Ok(AwsCredentials::new("id", "secret"))
+        }
+    });
+    let providers = on_demand("aws").with("azure", doc! {}).with("gcp", doc! {});
+    let options = setup.options(providers).aws_credentials(provider);
+    let encryption = setup.encryption_in(&options, [], metadata.services());
+    create(&encryption, "azure").await.expect("a key");
+}
+
 /// Prose test 18 (Azure IMDS): the request, and the errors.
 pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached() {
     let setup = Setup::new().await;

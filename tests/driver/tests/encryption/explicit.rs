@@ -4,8 +4,9 @@ use marula_driver::{
     Client, EncryptionError, ErrorKind,
     bson::{Binary, BinarySubtype, Bson, DateTime, Uuid, doc},
     encryption::{
-        AwsCredentials, ClientEncryption, ClientEncryptionOptions, EncryptionAlgorithm, KmsProviders,
-        RangeOptions, StringOptions, StringQueryLength, SubstringQueryLength,
+        AutoEncryptionOptions, AwsCredentials, ClientEncryption, ClientEncryptionOptions,
+        EncryptionAlgorithm, KmsProviders, RangeOptions, StringOptions, StringQueryLength,
+        SubstringQueryLength,
     },
 };
 
@@ -243,10 +244,27 @@ pub(crate) async fn secrets_are_not_printed() {
             "{:?}",
             encryption.encrypt("value-secret", "name", EncryptionAlgorithm::Random)
         ),
+        format!(
+            "{:?}",
+            encryption.encrypt_expression(
+                doc! { "$and": [{ "age": { "$gt": "value-secret" } }, { "age": { "$lt": 109_109 } }] },
+                "name",
+                RangeOptions::new(109_109, "secret"),
+            )
+        ),
+        format!(
+            "{:?}",
+            EncryptionAlgorithm::Range(RangeOptions::new("secret", 109_109))
+        ),
+        format!(
+            "{:?}",
+            AutoEncryptionOptions::new(NAMESPACE, providers())
+                .extra_options(doc! { "mongocryptdURI": "mongodb://a:secret@b" })
+        ),
     ];
     for text in texts {
         assert!(!text.contains("secret"), "{text}");
-        assert!(!text.contains("109, 109"), "{text}");
+        assert!(!text.contains("109, 109") && !text.contains("109109"), "{text}");
         assert!(!text.contains(&LOCAL_KEY[0].to_string().repeat(3)), "{text}");
     }
 }

@@ -8,19 +8,36 @@ mod credentials;
 mod deadlocks;
 mod events;
 mod explicit;
+mod faults;
 mod keys;
+mod lies;
 mod limits;
 mod lookup;
+mod marks;
+mod messages;
+mod plaintext;
 mod queryable;
 mod ranges;
+mod replies;
 mod services;
 mod strings;
 mod support;
 mod timeouts;
+mod unsent;
 mod vault;
 
 use libtest_mimic::{Arguments, Trial};
 use marula_mongocrypt::Library;
+
+/// A test in its own runtime of one thread, whose log messages it records.
+macro_rules! logged {
+    ($($module:ident::{ $($name:ident),* $(,)? })*) => {
+        [$($((
+            concat!(stringify!($module), "::", stringify!($name)),
+            (|| support::run_on_one_thread($module::$name())) as Test,
+        ),)*)*]
+    };
+}
 
 /// A test in its own runtime.
 type Test = fn() -> Result<(), libtest_mimic::Failed>;
@@ -116,6 +133,32 @@ fn main() {
             client_side_encryption_prose_25_encrypted_collections_are_joined,
             client_side_encryption_prose_25_an_old_analysis_is_an_error,
         }
+        faults::{
+            answers_of_services_that_are_cut_are_repeated,
+            altered_and_truncated_values_are_errors,
+            altered_values_with_an_index_are_not_confused,
+            malformed_markings_are_errors,
+            a_mongocryptd_that_fails_within_a_reply_is_an_error,
+            unusable_libraries_are_errors,
+        }
+        lies::{
+            responses_of_services_that_make_no_sense_are_errors,
+            wrong_keys_of_services_are_errors,
+        }
+        replies::{
+            a_reply_that_cannot_be_decrypted_has_times,
+            a_reply_that_cannot_be_decrypted_has_a_recovery_token,
+            the_cursor_of_a_reply_that_cannot_be_decrypted_is_closed,
+            the_cursor_of_a_batch_that_cannot_be_decrypted_is_closed,
+            the_cursor_of_a_dropped_decryption_is_closed,
+            a_command_that_was_performed_is_not_unavailable,
+        }
+        unsent::{
+            a_dropped_encryption_leaves_the_transaction_in_progress,
+            a_dropped_encryption_loses_the_pinned_connection,
+            a_silent_mongocryptd_is_an_error,
+            reads_of_schemas_are_retried,
+        }
         timeouts::{
             client_side_operations_timeout_prose_3a,
             client_side_operations_timeout_prose_3b,
@@ -128,11 +171,21 @@ fn main() {
             half_of_an_access_key_is_an_error,
             aws_credentials_come_from_ecs,
             aws_credentials_come_from_ec2,
+            aws_credentials_come_from_a_web_identity,
+            credentials_of_several_providers_are_obtained_at_the_same_time,
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
             client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
+        }
+    };
+    let logged = logged! {
+        messages::{
+            messages_of_libmongocrypt_are_logged,
+        }
+        plaintext::{
+            no_value_leaves_the_client_unencrypted,
         }
     };
     let missing = Library::load(None).err();
@@ -142,6 +195,7 @@ fn main() {
     let is_ignored = missing.is_some() && std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_none();
     let trials = tests
         .into_iter()
+        .chain(logged)
         .map(|(name, test)| Trial::test(name, test).with_ignored_flag(is_ignored));
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit()
 }

@@ -190,6 +190,12 @@ pub(crate) async fn client_side_encryption_prose_21_data_keys_are_created_with_t
                 None => create,
             }
         };
+        // Case 2: `encryptedFields` are a required argument, which can be empty.
+        let create_empty = encryption.create_encrypted_collection(&database, "testing1", doc! {}, provider);
+        let error = create_empty.await.expect_err("no encryptedFields");
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error:?}");
+        assert!(error.to_string().contains("encryptedFields"), "{error}");
+        assert!(database.list_collection_names().await.expect("names").is_empty());
         // Case 3, first because it leaves only state collections.
         let error = create(Bson::Boolean(false)).await.expect_err("no UUID");
         let message = format!("{error:#}");

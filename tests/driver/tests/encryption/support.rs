@@ -9,16 +9,23 @@ use marula_driver::{
     internals::{Environment, MetadataServices, Variables, encryption::client_encryption},
 };
 use marula_driver_tests::{Deployment, kms::KmsDouble, standalone};
+use tokio::runtime::Builder;
 
 /// The time limit of a test.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs a test in its own runtime.
 pub(crate) fn run(test: impl Future<Output = ()>) -> Result<(), libtest_mimic::Failed> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    run_on(Builder::new_multi_thread().worker_threads(2), test)
+}
+
+/// As [`run`], in a runtime of one thread.
+pub(crate) fn run_on_one_thread(test: impl Future<Output = ()>) -> Result<(), libtest_mimic::Failed> {
+    run_on(&mut Builder::new_current_thread(), test)
+}
+
+fn run_on(builder: &mut Builder, test: impl Future<Output = ()>) -> Result<(), libtest_mimic::Failed> {
+    let runtime = builder.enable_all().build()?;
     let result = runtime.block_on(async { tokio::time::timeout(LIMIT, test).await });
     runtime.shutdown_background();
     result.map_err(|_| format!("did not end within {LIMIT:?}").into())

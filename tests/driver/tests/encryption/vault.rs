@@ -182,8 +182,7 @@ fn with_endpoints(azure: &str, gcp: &str, kmip: &str) -> KmsProviders {
         .with("kmip", doc! { "endpoint": kmip })
 }
 
-/// Prose test 7, except for case 5: the double does not check the region of a key. A name that cannot be resolved is one that
-/// the double does not know.
+/// Prose test 7. A name that cannot be resolved is one that the double does not know.
 pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_master_key() {
     const UNKNOWN: &str = "doesnotexist.invalid";
     let setup = Setup::new().await;
@@ -262,6 +261,17 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
         };
         assert!(endpoint.starts_with(UNKNOWN), "case {number}: {endpoint}");
     }
+    // Case 5: the key is in another region.
+    let key = with(of("aws"), "endpoint", "kms.us-east-2.amazonaws.com");
+    let error = create(valid(), "aws", &key).await.expect_err("another region");
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Encryption(EncryptionError::Kms { .. } | EncryptionError::Rejected { .. })
+        ),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("another region"), "{error}");
     // Case 4: no service listens on the port. The connection is opened by the driver.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())

@@ -1,0 +1,197 @@
+//! Replies that cannot be decrypted: the command was performed, and what else the reply says is not lost.
+
+use std::{sync::Arc, time::Duration};
+
+use marula_driver::{
+    Client, Collection, EncryptionError, Error, ErrorKind,
+    bson::{Binary, Bson, Document, doc},
+    encryption::{AutoEncryptionOptions, EncryptionAlgorithm, KmsConnect},
+    options::ClientOptions,
+};
+use marula_driver_tests::{Deployment, replica_set};
+use marula_test_server::TestServer;
+use tokio::{io::DuplexStream, sync::Notify};
+
+use super::{
+    automatic::{Automatic, local, patients, take},
+    support::{NAMESPACE, Setup, master_key, providers},
+};
+
+/// A value whose authentication fails.
+async fn malformed(automatic: &Automatic) -> Binary {
+    let encryption = automatic.setup.encryption();
+    let mut value = encryption
+        .encrypt("hello", automatic.key, EncryptionAlgorithm::Deterministic)
+        .await
+        .expect("a value");
+    *value.bytes.last_mut().expect("bytes") ^= 1;
+    value
+}
+
+/// Stores documents with a value that cannot be decrypted, with the identifiers 0, 1, ….
+async fn store(automatic: &Automatic, count: i32) {
+    let value = malformed(automatic).await;
+    let documents: Vec<Document> = (0..count)
+        .map(|id| doc! { "_id": id, "ssn": value.clone() })
+        .collect();
+    let stored = automatic.stored();
+    stored.insert_many(&documents).await.expect("inserts");
+}
+
+/// The cause of the error of a command that was performed.
+fn cause_of(error: &Error) -> &Error {
+    let ErrorKind::Encryption(EncryptionError::Reply(cause)) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert!(error.to_string().contains("performed the command"), "{error}");
+    cause
+}
+
+pub(crate) async fn a_reply_that_cannot_be_decrypted_has_times() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    store(&automatic, 1).await;
+    let (client, _sent) = automatic.client("");
+    let mut session = client.start_session().await.expect("a session");
+    let patients = patients(&client);
+    let found = patients.find_one(doc! { "_id": 0 }).session(&mut session);
+    let error = found.await.expect_err("a malformed value");
+    assert!(cause_of(&error).to_string().contains("HMAC"), "{error:#}");
+    assert!(error.address().is_some(), "{error}");
+    assert!(session.operation_time().is_some() && session.cluster_time().is_some());
+}
+
+pub(crate) async fn a_reply_that_cannot_be_decrypted_has_a_recovery_token() {
+    let server = TestServer::builder().sharded().start().await.expect("a cluster");
+    let automatic = Automatic::on(Setup::on(Deployment::of(server, "").await).await).await;
+    store(&automatic, 1).await;
+    let (client, sent) = automatic.client("");
+    let mut session = client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("a transaction");
+    let patients = patients(&client);
+    let found = patients.find_one(doc! { "_id": 0 }).session(&mut session);
+    let error = found.await.expect_err("a malformed value");
+    assert!(error.labels().is_empty(), "{error}");
+    session.abort_transaction().await.expect("an abort");
+    let sent = take(&sent);
+    let (name, abort) = sent.last().expect("commands");
+    assert_eq!(name, "abortTransaction");
+    assert!(abort.contains_key("recoveryToken"), "{abort}");
+}
+
+/// Waits until the server has closed all cursors of the only connection of the client.
+async fn no_cursor_is_open(automatic: &Automatic, client: &Client) {
+    let server = &automatic.setup.deployment.server;
+    server.wait_for_command("killCursors", 1).await;
+    // The connection is in use until the reply to killCursors.
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.expect("a ping");
+    assert_eq!(server.open_cursors(), Vec::<i64>::new());
+}
+
+pub(crate) async fn the_cursor_of_a_reply_that_cannot_be_decrypted_is_closed() {
+    for builder in [
+        TestServer::builder().standalone(),
+        TestServer::builder().load_balanced(),
+    ] {
+        let deployment = Deployment::of(builder.start().await.expect("a server"), "").await;
+        let automatic = Automatic::on(Setup::on(deployment).await).await;
+        store(&automatic, 3).await;
+        let (client, _sent) = automatic.client("maxPoolSize=1");
+        let found = patients(&client).find(doc! {}).batch_size(1).await;
+        cause_of(&found.expect_err("a malformed value"));
+        no_cursor_is_open(&automatic, &client).await;
+    }
+}
+
+pub(crate) async fn the_cursor_of_a_batch_that_cannot_be_decrypted_is_closed() {
+    let automatic = Automatic::new().await;
+    let (client, _sent) = automatic.client("maxPoolSize=1");
+    let document = doc! { "_id": -1, "ssn": "valid" };
+    patients(&client).insert_one(&document).await.expect("an insert");
+    store(&automatic, 3).await;
+    let mut found = patients(&client)
+        .find(doc! {})
+        .sort(doc! { "_id": 1 })
+        .batch_size(1)
+        .await
+        .expect("a cursor");
+    assert_eq!(found.try_next().await.expect("the first batch"), Some(document));
+    cause_of(&found.try_next().await.expect_err("a malformed value"));
+    assert_eq!(found.try_next().await.expect("the end"), None);
+    drop(found);
+    no_cursor_is_open(&automatic, &client).await;
+}
+
+/// A service that accepts connections and does not answer, and what is notified of each connection.
+fn silent_service() -> (KmsConnect, Arc<Notify>) {
+    let connected = Arc::new(Notify::new());
+    let notified = Arc::clone(&connected);
+    let connect = KmsConnect::new(move |_, _, _| {
+        let (stream, other): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
+        // Kept open.
+        std::mem::forget(other);
+        notified.notify_one();
+        async { Ok(stream) }
+    });
+    (connect, connected)
+}
+
+pub(crate) async fn the_cursor_of_a_dropped_decryption_is_closed() {
+    let automatic = Automatic::new().await;
+    let encryption = automatic.setup.encryption();
+    let create = encryption.create_data_key("aws");
+    let key = create.master_key(master_key("aws").expect("a master key")).await;
+    let value = encryption
+        .encrypt("hello", key.expect("a key"), EncryptionAlgorithm::Random)
+        .await
+        .expect("a value");
+    let documents = [1, 2, 3].map(|id| doc! { "_id": id, "ssn": value.clone() });
+    automatic.stored().insert_many(&documents).await.expect("inserts");
+    let (connect, connected) = silent_service();
+    let options = AutoEncryptionOptions::new(NAMESPACE, providers())
+        .bypass_auto_encryption(true)
+        .kms_tls("aws", automatic.setup.kms.tls())
+        .kms_connect(connect);
+    let (client, _sent) = automatic.client_with("maxPoolSize=1", options);
+    let patients = patients(&client);
+    tokio::select! {
+        biased;
+        found = patients.find(doc! {}).batch_size(1).into_future() => panic!("{:?}", found.map(drop)),
+        () = connected.notified() => {}
+    }
+    no_cursor_is_open(&automatic, &client).await;
+}
+
+/// The key vault cannot be reached: that is temporary, but the command was performed.
+pub(crate) async fn a_command_that_was_performed_is_not_unavailable() {
+    let automatic = Automatic::new().await;
+    let (client, _sent) = automatic.client("");
+    let document = doc! { "_id": 1, "ssn": "457-55-5462", "visits": 0 };
+    patients(&client).insert_one(&document).await.expect("an insert");
+    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50";
+    let vault = Client::with_options(ClientOptions::parse(nowhere).expect("a connection string"));
+    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
+        .bypass_auto_encryption(true)
+        .key_vault_client(vault.expect("a client"));
+    let (client, _sent) = automatic.client_with("", encryption);
+    let patients: Collection<Document> = patients(&client);
+    let visit = || patients.find_one_and_update(doc! { "_id": 1 }, doc! { "$inc": { "visits": 1 } });
+    let error = visit().await.expect_err("no key vault");
+    let cause = cause_of(&error);
+    assert!(cause.is_unavailable(), "{cause:?}");
+    assert!(
+        !error.is_unavailable() && !error.is_network() && error.labels().is_empty(),
+        "{error:?}"
+    );
+    let error = visit()
+        .timeout(Duration::from_secs(20))
+        .await
+        .expect_err("no key vault");
+    assert!(error.is_timeout() && !error.is_unavailable(), "{error:?}");
+    assert!(
+        format!("{error:#}").contains("performed the command"),
+        "{error:#}"
+    );
+    let stored = automatic.stored().find_one(doc! {}).await.expect("a find");
+    assert_eq!(stored.expect("a document").get("visits"), Some(&Bson::Int32(2)));
+}

@@ -1,0 +1,167 @@
+//! Commands that were not sent, because their encryption did not end.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use marula_driver::{
+    EncryptionError, ErrorKind,
+    bson::{Document, doc},
+    encryption::AutoEncryptionOptions,
+};
+use marula_driver_tests::{Answer, Deployment, Request, ScriptedServer, replica_set};
+use marula_test_server::TestServer;
+
+use super::{
+    automatic::{Automatic, listening, local, patients, take},
+    support::{NAMESPACE, Setup},
+};
+
+/// mongocryptd for collections without encrypted fields, which does not answer while it is mute.
+async fn mongocryptd() -> (ScriptedServer, Arc<AtomicBool>) {
+    let mute = Arc::new(AtomicBool::new(false));
+    let is_mute = Arc::clone(&mute);
+    let server = ScriptedServer::start(doc! { "iscryptd": true }, move |request: &Request| {
+        if request.is_hello() {
+            return Answer::Success;
+        }
+        if is_mute.load(Ordering::SeqCst) {
+            return Answer::Silence;
+        }
+        Answer::Reply(doc! {
+            "ok": 1, "hasEncryptionPlaceholders": false, "schemaRequiresEncryption": false,
+            "result": request.command.clone(),
+        })
+    })
+    .await;
+    (server, mute)
+}
+
+fn with(mongocryptd: &ScriptedServer, options: &str) -> AutoEncryptionOptions {
+    AutoEncryptionOptions::new(NAMESPACE, local())
+        .extra_options(doc! { "mongocryptdURI": mongocryptd.uri(options), "mongocryptdBypassSpawn": true })
+}
+
+/// The command is not sent before it is encrypted, so the transaction is as before.
+pub(crate) async fn a_dropped_encryption_leaves_the_transaction_in_progress() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    let (client, sent) = automatic.client_with("", with(&mongocryptd, ""));
+    let patients = patients(&client);
+    patients.insert_one(&doc! { "_id": 0 }).await.expect("an insert");
+    let mut session = client.start_session().await.expect("a session");
+    let id = session.id();
+    session.start_transaction().await.expect("a transaction");
+    let (first, second, third) = (doc! { "_id": 1 }, doc! { "_id": 2 }, doc! { "_id": 3 });
+    let insert = patients.insert_one(&first).session(&mut session);
+    insert.await.expect("an insert");
+    mute.store(true, Ordering::SeqCst);
+    tokio::select! {
+        biased;
+        inserted = patients.insert_one(&second).session(&mut session).into_future() => panic!("{inserted:?}"),
+        _ = mongocryptd.wait_for("insert", 3) => {}
+    }
+    mute.store(false, Ordering::SeqCst);
+    let insert = patients.insert_one(&third).session(&mut session);
+    insert.await.expect("the transaction is not lost");
+    session.commit_transaction().await.expect("a commit");
+    let stored = automatic.stored().find(doc! {}).sort(doc! { "_id": 1 }).await;
+    let stored = stored.expect("a cursor").try_collect().await.expect("documents");
+    assert_eq!(stored, [doc! { "_id": 0 }, first, third]);
+    // The session is not marked as dirty: it is used again.
+    drop(session);
+    take(&sent);
+    patients.insert_one(&doc! { "_id": 4 }).await.expect("an insert");
+    let sent = take(&sent);
+    let (_, insert) = sent.last().expect("commands");
+    assert_eq!(insert.get_document("lsid").ok(), id.as_ref(), "{insert}");
+}
+
+/// Behind a load balancer, the connection that the transaction is pinned to returns to its pool with the dropped future.
+pub(crate) async fn a_dropped_encryption_loses_the_pinned_connection() {
+    let server = TestServer::builder().load_balanced().start();
+    let deployment = Deployment::of(server.await.expect("a server"), "").await;
+    let automatic = Automatic::on(Setup::on(deployment).await).await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    let (client, _sent) = automatic.client_with("", with(&mongocryptd, ""));
+    let patients = patients(&client);
+    let mut session = client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("a transaction");
+    let [first, second, third] = [1, 2, 3].map(|id| doc! { "_id": id });
+    let insert = patients.insert_one(&first).session(&mut session);
+    insert.await.expect("an insert");
+    mute.store(true, Ordering::SeqCst);
+    tokio::select! {
+        biased;
+        inserted = patients.insert_one(&second).session(&mut session).into_future() => panic!("{inserted:?}"),
+        _ = mongocryptd.wait_for("insert", 2) => {}
+    }
+    mute.store(false, Ordering::SeqCst);
+    let insert = patients.insert_one(&third).session(&mut session);
+    let error = insert
+        .await
+        .expect_err("another connection may lead to another server");
+    assert!(
+        error.contains_label(marula_driver::TRANSIENT_TRANSACTION_ERROR),
+        "{error:?}"
+    );
+    session.abort_transaction().await.expect("an abort");
+    assert!(error.to_string().contains("run it again"), "{error}");
+    let count = automatic.stored().count_documents(doc! {}).await;
+    assert_eq!(count.expect("a count"), 0);
+}
+
+pub(crate) async fn a_silent_mongocryptd_is_an_error() {
+    let automatic = Automatic::new().await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    mute.store(true, Ordering::SeqCst);
+    for options in ["", "timeoutMS=0"] {
+        let encryption = with(&mongocryptd, "socketTimeoutMS=100");
+        let (client, sent) = automatic.client_with(options, encryption);
+        let document = doc! { "_id": 1 };
+        let error = patients(&client)
+            .insert_one(&document)
+            .await
+            .expect_err("no answer");
+        assert!(error.is_timeout(), "{error:?}");
+        assert!(
+            format!("{error:#}").contains("could not be analyzed"),
+            "{error:#}"
+        );
+        let sent = take(&sent);
+        assert!(sent.iter().all(|(name, _)| name != "insert"), "{sent:?}");
+    }
+}
+
+/// The schema of a collection is read by a retryable operation.
+pub(crate) async fn reads_of_schemas_are_retried() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
+        .extra_options(doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true });
+    let (options, sent) = listening(automatic.options(""));
+    let client = marula_driver::Client::with_auto_encryption(options, encryption).expect("a client");
+    let fail = async |times: i32| {
+        let data = doc! { "failCommands": ["listCollections"], "errorCode": 91 };
+        let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": times }, "data": data };
+        let admin = automatic.setup.client().database("admin");
+        admin.run_command(point).await.expect("a fail point");
+    };
+    fail(1).await;
+    patients(&client)
+        .insert_one(&doc! { "_id": 1 })
+        .await
+        .expect("an insert");
+    let names: Vec<String> = take(&sent).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["listCollections", "listCollections", "insert"]);
+    fail(2).await;
+    let other = client.database("hospital").collection::<Document>("doctors");
+    let error = other
+        .insert_one(&doc! { "_id": 1 })
+        .await
+        .expect_err("two failures");
+    let ErrorKind::Encryption(EncryptionError::CollectionInfo(cause)) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!((cause.code(), error.code()), (Some(91), Some(91)));
+}
