@@ -411,8 +411,6 @@ fn is_retryable_overload(error: &Error) -> bool {
 fn leaves_result_unknown(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Command(_) | ErrorKind::Write(_) => is_retryable_overload(error),
-        // Calling the commit again would not help.
-        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. }) => false,
         _ => true,
     }
 }
