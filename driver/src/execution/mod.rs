@@ -187,7 +187,7 @@ impl Executor {
                         }
                         Err(failure) => failure,
                     };
-                    match running.decide(operation, &mut state, failure) {
+                    match running.0.decide(operation, &mut state, failure) {
                         Next::Again { pause: None } => {}
                         // Boxed, so that the future contains a pointer instead of a timer: most
                         // operations do not pause.
@@ -207,10 +207,10 @@ impl Executor {
 
     /// Decides about the next attempt after a failed one.
     #[cold]
-    fn decide<O: Operation>(
-        &self,
+    fn decide<'a, O: Operation>(
+        &'a self,
         operation: &O,
-        state: &mut OperationState<'_>,
+        state: &mut OperationState<'a>,
         Failure { error, origin }: Failure,
     ) -> Next {
         let error = state.attempt_failed(error);
@@ -222,8 +222,9 @@ impl Executor {
             let (options, repeatable) = state.retry_options(self.settings.retry, properties.retry);
             let policy = RetryPolicy::new(options, properties.intent, repeatable);
             Box::new(Retries {
-                policy: policy.with_limit(timeout.retries()),
+                executor: self,
                 avoid: Vec::new(),
+                policy: policy.with_limit(timeout.retries()),
             })
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
