@@ -50,7 +50,7 @@ use crate::{
     },
     telemetry::EventQueue,
 };
-pub(crate) use pooled::CheckOutReason;
+pub(crate) use pooled::PinnedConnection;
 use pooled::PinnedCounters;
 pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
