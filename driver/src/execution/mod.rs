@@ -410,6 +410,7 @@ impl Executor {
             Some(command) => command != TransactionCommand::Operation,
         };
         server.check_out(deadline).await.map_err(|error| {
+            let error = self.topology.closed_error(error);
             let error = if is_retryable {
                 retry::label_check_out_failure(error)
             } else {

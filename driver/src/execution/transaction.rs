@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Error, ErrorKind, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
     operation::{Operation, Retry},
     pool::PooledConnection,
@@ -373,6 +373,8 @@ impl Executor {
             let result = self.run_in(Some(session), timeout, operation).await;
             ending.is_cancelable = false;
             result
+        } else if command == TransactionCommand::Commit && self.topology.is_closed() {
+            Err(Error::new(ErrorKind::Shutdown))
         } else {
             Ok(())
         };
