@@ -7,10 +7,13 @@ use std::{
 };
 
 use marula_driver::{
-    ErrorKind, Result, TransactionState,
+    Client, ErrorKind, Result, TransactionState,
     bson::{Document, doc},
     options::WriteConcern,
 };
+
+use marula_driver_tests::{Proxy, proxy::Action};
+use marula_test_server::TestServer;
 
 use super::Bank;
 
@@ -143,15 +146,30 @@ async fn an_abort_is_sent_before_the_deadline_of_a_shutdown() {
     assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
 }
 
-/// Each call is given up before it has waited for long enough, and the transaction stays in progress.
+/// Each call is given up before it has waited for long enough. The late reply arrives byte by byte, so that its
+/// connection stays open.
 #[tokio::test]
 async fn repeated_aborts_wait_for_a_late_reply_together() {
-    let bank = with_delayed_update(NEVER_MS).await;
-    let mut session = bank.client.start_session().await.unwrap();
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let proxy = Proxy::start(server.primary().unwrap()).await;
+    let client = Client::connect(proxy.uri("")).await.unwrap();
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
+    proxy.set_rule(|exchange| match exchange.command {
+        "update" => Action::Stepwise((1..60).collect()),
+        _ => Action::Pass,
+    });
+    let mut session = client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
-    drop_update(&bank, 1, increment(&bank, &mut session)).await;
+    let update = accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
+    tokio::select! {
+        biased;
+        _ = update.session(&mut session).into_future() => panic!("the reply is held back"),
+        () = proxy.wait_for_held() => {}
+    }
     let began = Instant::now();
     loop {
+        proxy.release().await;
         let abort = session.abort_transaction().into_future();
         match tokio::time::timeout(Duration::from_millis(500), abort).await {
             Ok(aborted) => break aborted.unwrap(),
@@ -159,8 +177,10 @@ async fn repeated_aborts_wait_for_a_late_reply_together() {
         }
         assert!(began.elapsed() < LONG, "the abort is never sent");
     }
+    assert!(began.elapsed() >= Duration::from_secs(3), "{:?}", began.elapsed());
     assert_eq!(session.transaction_state(), TransactionState::Aborted);
-    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
+    assert_eq!(server.commands_seen("abortTransaction"), 1);
+    assert_eq!(server.open_transactions(), []);
 }
 
 /// The rest of the time is for the command.
