@@ -78,7 +78,7 @@ impl PinnedCounters {
 
 /// A connection in use. Dropping it checks it in; the pool closes it if it failed or is stale, and
 /// awaits an outstanding reply in the background. A connection that is pinned to a transaction returns to the
-/// [`PinnedConnection`] instead, unless it is broken: all commands of the transaction must use it.
+/// `PinnedConnection` instead, unless it is broken: all commands of the transaction must use it.
 #[derive(Debug)]
 pub struct PooledConnection {
     pool: Arc<Pool>,
