@@ -234,6 +234,11 @@ pub use types::{
 /// completely. A cursor in such a reply is closed, unless it ends with its transaction, and an error in
 /// it of a server that is no longer the primary is handled as usual.
 ///
+/// The next command of a transaction waits for the late reply to the preceding one, because the server may
+/// not have run it yet: for up to 3 s, or up to half of the time limit (`timeoutMS`) of the next command. See
+/// [`commit_transaction`](crate::ClientSession::commit_transaction) and
+/// [`abort_transaction`](crate::ClientSession::abort_transaction).
+///
 /// # Timeouts
 ///
 /// [`timeoutMS`](crate::options::ClientOptions::timeout) limits the time of a whole operation, with

@@ -198,6 +198,9 @@ impl ClientSession {
     /// session fail with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Ending it again has
     /// no effect.
     ///
+    /// The abort waits for the late reply to an operation that was dropped or timed out, for up to 3 s; see
+    /// [`abort_transaction`](Self::abort_transaction).
+    ///
     /// # Cancel safety
     /// If the future is dropped, the session has not ended.
     pub async fn end(&mut self) {

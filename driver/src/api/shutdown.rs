@@ -33,12 +33,13 @@ impl Client {
     /// - transactions in progress: operations in their sessions, commit and abort;
     /// - open streams of GridFS;
     /// - the work of the driver for what was dropped: closing cursors, aborting transactions and
-    ///   uploads, awaiting late replies.
+    ///   uploads, awaiting late replies. The abort after an operation that was dropped waits for its late
+    ///   reply, for up to 3 s, but not longer than half of the deadline.
     ///
     /// A value that the caller holds itself counts as in flight: drop cursors, transactions and
     /// streams before awaiting the action. When the connections are closed, operations that wait
-    /// for a server or a connection fail with `Shutdown` or [`Pool`](crate::ErrorKind::Pool), and
-    /// operations whose command was sent can complete.
+    /// for a server or a connection fail with `Shutdown`, and operations whose command was sent can
+    /// complete.
     ///
     /// `endSessions` is limited to 2 s, in addition to the deadline. Another call, also on a clone,
     /// has a deadline of its own; all end when the first closes the connections. On a client that
@@ -85,9 +86,12 @@ impl Shutdown<'_> {
         let executor = self.client.executor();
         let closing = executor.begin_shutdown();
         if !self.deadline.is_zero() {
-            let end = Instant::now().checked_add(self.deadline);
-            let deadline = end.map_or(Deadline::NEVER, Deadline::at);
-            let _ = deadline.run(closing.wait()).await;
+            let began = Instant::now();
+            let after = |time| began.checked_add(time).map_or(Deadline::NEVER, Deadline::at);
+            if after(self.deadline / 2).run(closing.wait()).await.is_err() {
+                closing.hurry();
+                let _ = after(self.deadline).run(closing.wait()).await;
+            }
         }
         let rest = executor.in_flight();
         // A task, so that the sessions end also if this future is dropped. It fails with the runtime

@@ -153,6 +153,11 @@ impl Connection {
         received.map(drop).map_err(|error| self.fail(error))
     }
 
+    /// The error of an outstanding reply that is not awaited any longer.
+    pub(crate) fn overdue(&self) -> Error {
+        self.late(NetworkPhase::Read)
+    }
+
     /// Whether a reply is outstanding that can be awaited.
     pub(crate) fn owes_reply(&self) -> bool {
         self.state == State::Reading && self.condition() == Condition::OwesReply

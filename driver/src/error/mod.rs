@@ -155,7 +155,8 @@ pub enum ErrorKind {
     /// versions are incompatible with the driver.
     Unsupported(String),
     /// The client was shut down with [`Client::shutdown`](crate::Client::shutdown), or its tokio runtime
-    /// was.
+    /// was. If the runtime ends after the command of an operation was sent, the operation fails with
+    /// [`Network`](Self::Network) instead, because the server may have run the command.
     Shutdown,
     /// An operation with `timeoutMS` did not complete in time. Without `timeoutMS`, two actions fail with
     /// this kind: a transaction of the [convenient API](crate::Client::transaction) after 120 s, and

@@ -1,7 +1,7 @@
 //! Sessions that the application starts itself.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Instant,
 };
 
@@ -11,7 +11,7 @@ use super::Executor;
 use crate::{
     Error, Result,
     operation::Properties,
-    pool::PooledConnection,
+    pool::{PinnedConnection, PooledConnection},
     proto::{
         description::HelloReply,
         session::{SessionOptions, SessionState, TransactionCommand},
@@ -30,9 +30,9 @@ pub(crate) struct ExplicitSession {
     /// Whose session it is: no other client's servers know it.
     topology: Arc<Topology>,
     state: Mutex<SessionState>,
-    /// The connection that a transaction is pinned to behind a load balancer, while no command is
-    /// running.
-    connection: Mutex<Option<Box<PooledConnection>>>,
+    /// The connection that a transaction is pinned to. Set at the first transaction behind a load
+    /// balancer.
+    connection: OnceLock<Arc<PinnedConnection>>,
     /// One permit, for the command of a transaction that is running: a cursor can be read beside an
     /// action.
     pub(super) turn: Semaphore,
@@ -50,26 +50,25 @@ impl ExplicitSession {
         Arc::ptr_eq(&self.topology, topology)
     }
 
-    /// Takes the pinned connection, for a command or to give it back to its pool.
+    /// Takes the pinned connection for a command.
     pub(super) fn take_connection(&self) -> Option<Box<PooledConnection>> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.connection.get()?.take()
     }
 
     pub(super) fn holds_connection(&self) -> bool {
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.is_some()
+        self.connection.get().is_some_and(|place| place.is_held())
     }
 
-    pub(super) fn keep_connection(&self, connection: Box<PooledConnection>) {
-        let before = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(connection);
-        drop(before);
+    /// The session holds the connection whenever no command uses it.
+    pub(super) fn pin_connection(&self, connection: &mut PooledConnection) {
+        connection.pin_to_transaction(self.connection.get_or_init(Arc::default));
+    }
+
+    /// Gives the pinned connection back to its pool.
+    pub(super) fn release_connection(&self) {
+        if let Some(place) = self.connection.get() {
+            place.release();
+        }
     }
 
     /// Counts the transaction as in flight while it is in progress. To be called when it has started
@@ -148,7 +147,7 @@ impl Executor {
         Ok(Arc::new(ExplicitSession {
             topology: Arc::clone(&self.topology),
             state: Mutex::new(SessionState::new(options, server)),
-            connection: Mutex::default(),
+            connection: OnceLock::new(),
             turn: Semaphore::new(1),
             late_replies: Arc::default(),
             span: TransactionSpan::none(),

@@ -10,7 +10,7 @@ use crate::{
 
 /// A running operation.
 #[derive(Debug)]
-pub(crate) struct Running<'a>(&'a Executor);
+pub(crate) struct Running<'a>(pub(super) &'a Executor);
 
 impl Deref for Running<'_> {
     type Target = Executor;

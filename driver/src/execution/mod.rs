@@ -33,7 +33,7 @@ use crate::{
     Error, ErrorKind, Result,
     error::code,
     operation::{Operation, Retry, cursor::CursorReply},
-    pool::{CheckOutReason, PooledConnection},
+    pool::PooledConnection,
     proto::{
         event::{CommandEvent, EventListener},
         retry::{self, Next, RetryOptions, RetryPolicy},
@@ -167,7 +167,8 @@ impl Executor {
                 let mut state = OperationState::new(scope.borrow(), explicit, timeout);
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
-                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
+                    if let Err(error) = Box::pin(state.enter_transaction(operation, running.counters())).await
+                    {
                         break 'run Err(state.report(operation, error));
                     }
                 }
@@ -187,7 +188,7 @@ impl Executor {
                         }
                         Err(failure) => failure,
                     };
-                    match running.decide(operation, &mut state, failure) {
+                    match running.0.decide(operation, &mut state, failure) {
                         Next::Again { pause: None } => {}
                         // Boxed, so that the future contains a pointer instead of a timer: most
                         // operations do not pause.
@@ -207,10 +208,10 @@ impl Executor {
 
     /// Decides about the next attempt after a failed one.
     #[cold]
-    fn decide<O: Operation>(
-        &self,
+    fn decide<'a, O: Operation>(
+        &'a self,
         operation: &O,
-        state: &mut OperationState<'_>,
+        state: &mut OperationState<'a>,
         Failure { error, origin }: Failure,
     ) -> Next {
         let error = state.attempt_failed(error);
@@ -222,6 +223,7 @@ impl Executor {
             let (options, repeatable) = state.retry_options(self.settings.retry, properties.retry);
             let policy = RetryPolicy::new(options, properties.intent, repeatable);
             Box::new(Retries {
+                executor: self,
                 policy: policy.with_limit(timeout.retries()),
                 avoid: Vec::new(),
             })
@@ -296,25 +298,29 @@ impl Executor {
                 None => match state.take_pinned_connection() {
                     Some(connection) => (*connection, PinnedBy::Transaction),
                     None => match server.try_check_out(now) {
-                        Some(connection) => (connection, state.pin(&server)),
+                        Some(mut connection) => {
+                            let pinned_by = state.pin(&server, &mut connection);
+                            (connection, pinned_by)
+                        }
                         None => {
                             let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
                             // Boxed to keep the future of an operation that finds an available
                             // connection small.
                             let checking_out =
                                 self.check_out(operation, &server, state.transaction, deadline);
-                            let connection = Box::pin(checking_out).await?;
+                            let mut connection = Box::pin(checking_out).await?;
                             now = Instant::now();
-                            (connection, state.pin(&server))
+                            let pinned_by = state.pin(&server, &mut connection);
+                            (connection, pinned_by)
                         }
                     },
                 },
             };
             let result = 'done: {
                 if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
-                    let limit = state.timeout.deadline(self.settings.socket_timeout);
                     // Boxed, because it is rare.
-                    if let Err(error) = Box::pin(connection.drain(limit)).await {
+                    let draining = Box::pin(self.drain_pinned(&mut connection, pinned_by, state));
+                    if let Err(error) = draining.await {
                         break 'done Err(error);
                     }
                 }
@@ -380,7 +386,7 @@ impl Executor {
                 && operation.pin().is_none()
                 && let Some(cursor) = O::cursor(&mut output).and_then(CursorReply::if_open)
             {
-                connection.set_check_out_reason(CheckOutReason::Cursor);
+                connection.pin_to_cursor();
                 cursor.pin = Some(Box::new(connection));
             }
             Ok(output)
@@ -406,6 +412,7 @@ impl Executor {
             Some(command) => command != TransactionCommand::Operation,
         };
         server.check_out(deadline).await.map_err(|error| {
+            let error = self.topology.closed_error(error);
             let error = if is_retryable {
                 retry::label_check_out_failure(error)
             } else {

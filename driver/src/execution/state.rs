@@ -1,6 +1,6 @@
 //! The state of one operation between its attempts, and the error of an attempt.
 
-use super::ExplicitSession;
+use super::{Executor, ExplicitSession};
 use crate::{
     Error, ServerAddress,
     proto::{
@@ -13,7 +13,8 @@ use crate::{
 };
 
 /// The state of an operation after a failed attempt.
-pub(super) struct Retries {
+pub(super) struct Retries<'a> {
+    pub(super) executor: &'a Executor,
     pub(super) policy: RetryPolicy,
     /// Deprioritized servers.
     pub(super) avoid: Vec<ServerAddress>,
@@ -30,7 +31,7 @@ pub(super) struct OperationState<'a> {
     pub(super) number: Option<i64>,
     pub(super) timeout: Timeout,
     /// Created after the first failed attempt.
-    pub(super) retries: Option<Box<Retries>>,
+    pub(super) retries: Option<Box<Retries<'a>>>,
     /// Whether a command may have been sent whose reply has not been read.
     pub(super) in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
@@ -39,8 +40,6 @@ pub(super) struct OperationState<'a> {
     pub(super) transaction: Option<TransactionCommand>,
     /// Whether [`ExplicitSession::end_turn`] must be called.
     pub(super) has_turn: bool,
-    /// Whether the connection that the transaction is pinned to was taken from the session.
-    pub(super) has_pinned_connection: bool,
 }
 
 /// What a connection stays in use for after the operation.
@@ -68,7 +67,6 @@ impl<'a> OperationState<'a> {
             has_entered: false,
             transaction: None,
             has_turn: false,
-            has_pinned_connection: false,
         }
     }
 
@@ -109,8 +107,12 @@ impl Drop for OperationState<'_> {
     /// Marks the explicit session as dirty if the future of the operation is dropped while the
     /// server may still run its command, so that it does not return to the session pool (Driver
     /// Sessions specification: a session id "MUST NOT be used simultaneously by more than one
-    /// operation"). An implicit session is dropped with this value.
+    /// operation"). An implicit session is dropped with this value then, and returns to the session pool if
+    /// the future is dropped between two attempts.
     fn drop(&mut self) {
+        if let (Some(retries), false) = (&self.retries, self.in_flight) {
+            retries.executor.give_back_fresh(self.session.take());
+        }
         self.leave(self.in_flight);
         self.leave_transaction();
     }

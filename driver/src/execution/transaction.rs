@@ -5,22 +5,30 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::time::Instant;
+
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
-    Error, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Error, ErrorKind, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
     operation::{Operation, Retry},
-    pool::{CheckOutReason, PooledConnection},
+    pool::PooledConnection,
     proto::{
         retry::RetryOptions,
         server_selection::Criteria,
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
-    types::{deadline::Elapsed, timeout::Timeout, transaction_options::TransactionOptions},
+    types::{
+        cancellation::run_until_cancelled,
+        deadline::{Deadline, Elapsed},
+        in_flight::InFlight,
+        timeout::Timeout,
+        transaction_options::TransactionOptions,
+    },
 };
 
-/// The longest wait for replies that operations have given up.
+/// The longest wait of the commands of a transaction for replies that operations have given up.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 impl ExplicitSession {
@@ -28,7 +36,7 @@ impl ExplicitSession {
     pub(super) fn settle_pin(&self) {
         let is_pinned = |transaction: &Transaction| transaction.pin() == Some(&Pin::Connection);
         if !self.lock().transaction().is_some_and(is_pinned) {
-            drop(self.take_connection());
+            self.release_connection();
         }
     }
 
@@ -52,24 +60,35 @@ impl ExplicitSession {
         }
     }
 
-    /// Before a commit, an abort, and the first command of a transaction: waits for the replies that
-    /// operations have given up. An abort that the server performs before such a command has no effect: the
-    /// command then starts the transaction again, whose locks are held until it expires. And a session id
-    /// "MUST NOT be used simultaneously by more than one operation" (Driver Sessions).
+    /// Before each command of a transaction: waits for the replies that operations have given up. An abort
+    /// that the server performs before such a command has no effect: the command then starts the transaction
+    /// again, whose locks are held until it expires. And a session id "MUST NOT be used simultaneously by more
+    /// than one operation" (Driver Sessions).
     ///
-    /// At most half of the time limit is waited, so that the command can be sent, and at most 3 s: if the
-    /// transaction was started again, the next transaction of the session ends it.
-    async fn await_late_replies(&self, timeout: Timeout) {
+    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case.
+    async fn await_late_replies(&self, timeout: Timeout, in_flight: &InFlight) {
         // The next command awaits the reply on the pinned connection itself.
         if self.late_replies.is_empty() || self.holds_connection() {
             return;
         }
-        let limit = match timeout.remaining() {
-            Some(left) => LONGEST_WAIT.min(left / 2),
-            None => LONGEST_WAIT,
-        };
-        // The command is sent in any case.
-        let _ = tokio::time::timeout(limit, self.late_replies.settled()).await;
+        // After an error, the command can be sent to another mongos. It is not to wait for the one that did
+        // not reply.
+        if self.change_transaction(|transaction| transaction.is_unpinned()) == Some(true) {
+            return;
+        }
+        let limit = Deadline::at(Instant::now() + self.patience(timeout));
+        let settled = limit.run(self.late_replies.settled());
+        let _ = run_until_cancelled(in_flight.urgent(), settled).await;
+    }
+
+    /// How long the next command of the transaction waits for late replies: until 3 s after the first such
+    /// wait, which may have been dropped, and for at most half of the time limit, so that the command can be
+    /// sent. If the transaction is started again by the late command, the next transaction of the session
+    /// ends it, or else the server after `transactionLifetimeLimitSeconds`.
+    fn patience(&self, timeout: Timeout) -> Duration {
+        let waited = self.late_replies.awaited_since().elapsed();
+        let left = LONGEST_WAIT.saturating_sub(waited);
+        timeout.remaining().map_or(left, |limit| left.min(limit / 2))
     }
 
     pub(super) fn end_turn(&self) {
@@ -98,7 +117,11 @@ impl OperationState<'_> {
     ///
     /// # Errors
     /// The operation cannot be part of the transaction. Nothing was sent.
-    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
+    pub(super) async fn enter_transaction<O: Operation>(
+        &mut self,
+        operation: &O,
+        in_flight: &InFlight,
+    ) -> Result<()> {
         let Some(session) = self.explicit else {
             return Ok(());
         };
@@ -110,8 +133,8 @@ impl OperationState<'_> {
         if session.lock().open_transaction().is_some() {
             session.begin_turn(self.timeout).await?;
             self.has_turn = true;
-            if session.change_transaction(|open| open.is_first()) == Some(true) {
-                session.await_late_replies(self.timeout).await;
+            if session.change_transaction(|open| open.is_lost()) == Some(false) {
+                session.await_late_replies(self.timeout, in_flight).await;
             }
         }
         let mut state = session.lock();
@@ -182,19 +205,18 @@ impl OperationState<'_> {
     }
 
     /// The connection that the session is pinned to.
-    pub(super) fn take_pinned_connection(&mut self) -> Option<Box<PooledConnection>> {
+    pub(super) fn take_pinned_connection(&self) -> Option<Box<PooledConnection>> {
         self.transaction?;
-        let connection = self.explicit?.take_connection();
-        self.has_pinned_connection = connection.is_some();
-        connection
+        self.explicit?.take_connection()
     }
 
     /// Returns the connection to the session after an attempt, if the session is pinned to it.
     /// `is_network`: the attempt failed with a network error, which unpins the session.
-    pub(super) fn keep_connection(&mut self, mut connection: PooledConnection, is_network: bool) {
+    pub(super) fn keep_connection(&self, connection: PooledConnection, is_network: bool) {
         let Some(session) = self.explicit else { return };
-        self.has_pinned_connection = false;
-        if connection.condition() == Condition::Broken {
+        let is_broken = connection.condition() == Condition::Broken;
+        drop(connection);
+        if is_broken {
             session.change_transaction(|transaction| {
                 if is_network {
                     transaction.unpin();
@@ -204,14 +226,12 @@ impl OperationState<'_> {
             });
             return;
         }
-        connection.set_check_out_reason(CheckOutReason::Transaction);
-        session.keep_connection(Box::new(connection));
         session.settle_pin();
     }
 
     /// Pins the session to the server, or to the connection behind a load balancer, before the
     /// first command of the transaction.
-    pub(super) fn pin(&self, server: &SelectedServer) -> PinnedBy {
+    pub(super) fn pin(&self, server: &SelectedServer, connection: &mut PooledConnection) -> PinnedBy {
         let (Some(session), Some(TransactionCommand::Operation)) = (self.explicit, self.transaction) else {
             return PinnedBy::Nothing;
         };
@@ -230,11 +250,13 @@ impl OperationState<'_> {
             }
             is_first
         });
-        if is_first == Some(true) {
-            pinned_by
-        } else {
-            PinnedBy::Nothing
+        if is_first != Some(true) {
+            return PinnedBy::Nothing;
         }
+        if pinned_by == PinnedBy::Transaction {
+            session.pin_connection(connection);
+        }
+        pinned_by
     }
 
     /// Which option permits retries, and whether the operation is retryable. Commit and abort are
@@ -258,10 +280,15 @@ impl OperationState<'_> {
             return;
         };
         if let (true, Some(command)) = (self.in_flight, self.transaction) {
-            session.change_transaction(|transaction| transaction.lost(command));
+            let is_held = session.holds_connection();
+            session.change_transaction(|transaction| {
+                transaction.lost(command);
+                // Its command was not sent completely.
+                if !is_held {
+                    transaction.connection_closed();
+                }
+            });
             session.settle_pin();
-        } else if self.has_pinned_connection {
-            session.change_transaction(Transaction::connection_broke);
         }
         if std::mem::take(&mut self.has_turn) {
             session.end_turn();
@@ -270,6 +297,29 @@ impl OperationState<'_> {
 }
 
 impl Executor {
+    /// Reads the outstanding reply on a pinned connection, before its next command. The next command of a
+    /// transaction waits as long as for a reply on another connection.
+    ///
+    /// # Errors
+    /// The reply did not arrive in time, or the connection is broken.
+    pub(super) async fn drain_pinned(
+        &self,
+        connection: &mut PooledConnection,
+        pinned_by: PinnedBy,
+        state: &OperationState<'_>,
+    ) -> Result<()> {
+        let limit = state.timeout.deadline(self.settings.socket_timeout);
+        let (PinnedBy::Transaction, Some(session)) = (pinned_by, state.explicit) else {
+            return connection.drain(limit).await.map(drop);
+        };
+        let patience = Deadline::at(Instant::now() + session.patience(state.timeout));
+        let draining = connection.drain(limit.min(patience));
+        match run_until_cancelled(self.settings.in_flight.urgent(), draining).await {
+            Some(drained) => drained.map(drop),
+            None => Err(connection.overdue()),
+        }
+    }
+
     /// Starts a transaction in the session. Nothing is sent.
     pub(crate) fn start_transaction(
         &self,
@@ -318,10 +368,14 @@ impl Executor {
         };
         let result = if has_run {
             ending.is_cancelable = true;
-            session.await_late_replies(timeout).await;
+            session
+                .await_late_replies(timeout, &self.settings.in_flight)
+                .await;
             let result = self.run_in(Some(session), timeout, operation).await;
             ending.is_cancelable = false;
             result
+        } else if command == TransactionCommand::Commit && self.topology.is_closed() {
+            Err(Error::new(ErrorKind::Shutdown))
         } else {
             Ok(())
         };

@@ -114,7 +114,11 @@ impl Drop for Establishment {
             let error = Error::network(NetworkPhase::Connect, panicked);
             self.pool.establish_failed(self.key, error);
         } else {
-            // The runtime has ended, so no connection of the pool can work.
+            // The runtime has ended, so no connection of the pool can work. The requests learn that the
+            // deployment is closed.
+            if let Some(listener) = self.pool.listener.upgrade() {
+                listener.runtime_ended();
+            }
             self.pool.close();
         }
     }

@@ -50,7 +50,7 @@ use crate::{
     },
     telemetry::EventQueue,
 };
-pub(crate) use pooled::CheckOutReason;
+pub(crate) use pooled::PinnedConnection;
 use pooled::PinnedCounters;
 pub use pooled::PooledConnection;
 pub use settings::PoolSettings;
@@ -71,6 +71,9 @@ pub trait PoolListener: Send + Sync {
     fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         let _ = (address, key, error);
     }
+
+    /// The runtime has ended, so that no connection can work. The pools are to be closed.
+    fn runtime_ended(&self) {}
 }
 
 /// A waiting request. Its receiver may be dropped before the answer.

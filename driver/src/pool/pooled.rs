@@ -3,24 +3,61 @@
 use std::{
     ops::{Deref, DerefMut},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use super::Pool;
-use crate::{Result, connection::Connection, proto::cmap::ConnectionKey, types::deadline::Deadline};
+use crate::{
+    Result,
+    connection::{Condition, Connection},
+    proto::cmap::ConnectionKey,
+    types::deadline::Deadline,
+};
 
-/// Why a connection is checked out (Load Balancer specification, "Connection Pooling": wait queue
+/// What a connection is pinned to (Load Balancer specification, "Connection Pooling": wait queue
 /// timeout errors state the counts).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CheckOutReason {
-    /// For one operation.
-    Operation,
-    /// Pinned to a cursor.
+#[derive(Debug)]
+enum PinnedTo {
     Cursor,
-    /// Pinned to a transaction.
-    Transaction,
+    Transaction(Weak<PinnedConnection>),
+}
+
+/// The connection that a transaction is pinned to, while no command is running.
+#[derive(Debug, Default)]
+pub(crate) struct PinnedConnection(Mutex<Option<Box<PooledConnection>>>);
+
+impl PinnedConnection {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<PooledConnection>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the connection for a command. It returns when it is dropped, unless it is broken.
+    pub(crate) fn take(&self) -> Option<Box<PooledConnection>> {
+        self.lock().take()
+    }
+
+    /// Whether there is one.
+    pub(crate) fn is_held(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// Unpins the connection: it returns to its pool.
+    pub(crate) fn release(&self) {
+        // Dropped after the lock is released.
+        let connection = self.take();
+        if let Some(mut connection) = connection {
+            connection.unpin();
+        }
+    }
+
+    fn keep(&self, connection: Box<PooledConnection>) {
+        let before = self.lock().replace(connection);
+        if let Some(mut before) = before {
+            before.unpin();
+        }
+    }
 }
 
 /// The number of pinned connections. All others are in use by operations.
@@ -31,24 +68,25 @@ pub(super) struct PinnedCounters {
 }
 
 impl PinnedCounters {
-    fn of(&self, reason: CheckOutReason) -> Option<&AtomicUsize> {
-        match reason {
-            CheckOutReason::Operation => None,
-            CheckOutReason::Cursor => Some(&self.cursors),
-            CheckOutReason::Transaction => Some(&self.transactions),
+    fn of(&self, pinned_to: &PinnedTo) -> &AtomicUsize {
+        match pinned_to {
+            PinnedTo::Cursor => &self.cursors,
+            PinnedTo::Transaction(_) => &self.transactions,
         }
     }
 }
 
 /// A connection in use. Dropping it checks it in; the pool closes it if it failed or is stale, and
-/// awaits an outstanding reply in the background.
+/// awaits an outstanding reply in the background. A connection that is pinned to a transaction returns to the
+/// `PinnedConnection` instead, unless it is broken: all commands of the transaction must use it.
 #[derive(Debug)]
 pub struct PooledConnection {
     pool: Arc<Pool>,
     pub(super) key: ConnectionKey,
     /// `None` only during drop.
     pub(super) connection: Option<Box<Connection>>,
-    reason: CheckOutReason,
+    /// Boxed, so that the value is not larger: few connections are pinned.
+    pinned_to: Option<Box<PinnedTo>>,
 }
 
 impl PooledConnection {
@@ -57,18 +95,56 @@ impl PooledConnection {
             pool,
             key,
             connection: Some(connection),
-            reason: CheckOutReason::Operation,
+            pinned_to: None,
         }
     }
 
-    /// Sets why the connection is checked out, for the counts in wait queue timeout errors.
-    pub(crate) fn set_check_out_reason(&mut self, reason: CheckOutReason) {
-        let before = std::mem::replace(&mut self.reason, reason);
-        if let Some(count) = self.pool.pinned.of(before) {
-            count.fetch_sub(1, Ordering::Relaxed);
+    /// Counts the connection as pinned to a cursor, which holds it.
+    pub(crate) fn pin_to_cursor(&mut self) {
+        self.pin(PinnedTo::Cursor);
+    }
+
+    /// Pins the connection to the transaction with this place.
+    pub(crate) fn pin_to_transaction(&mut self, place: &Arc<PinnedConnection>) {
+        self.pin(PinnedTo::Transaction(Arc::downgrade(place)));
+    }
+
+    fn pin(&mut self, pinned_to: PinnedTo) {
+        self.unpin();
+        self.pool.pinned.of(&pinned_to).fetch_add(1, Ordering::Relaxed);
+        self.pinned_to = Some(Box::new(pinned_to));
+    }
+
+    /// Counts the connection as in use by an operation. It returns to its pool.
+    pub(crate) fn unpin(&mut self) {
+        if let Some(before) = self.pinned_to.take() {
+            self.pool.pinned.of(&before).fetch_sub(1, Ordering::Relaxed);
         }
-        if let Some(count) = self.pool.pinned.of(reason) {
-            count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns a pinned connection to its transaction. Returns whether it did: not if the connection
+    /// is broken, or pinned to a cursor.
+    #[cold]
+    fn return_to_transaction(&mut self) -> bool {
+        let place = match self.pinned_to.as_deref() {
+            Some(PinnedTo::Transaction(place)) => place.upgrade(),
+            Some(PinnedTo::Cursor) | None => None,
+        };
+        let is_usable = |connection: &Box<Connection>| connection.condition() != Condition::Broken;
+        match place {
+            Some(place) if self.connection.as_ref().is_some_and(is_usable) => {
+                place.keep(Box::new(Self {
+                    pool: Arc::clone(&self.pool),
+                    key: self.key,
+                    connection: self.connection.take(),
+                    pinned_to: self.pinned_to.take(),
+                }));
+                true
+            }
+            _ => {
+                self.unpin();
+                false
+            }
         }
     }
 
@@ -113,7 +189,9 @@ impl DerefMut for PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        self.set_check_out_reason(CheckOutReason::Operation);
+        if self.pinned_to.is_some() && self.return_to_transaction() {
+            return;
+        }
         if let Some(connection) = self.connection.take() {
             self.pool.check_in(self.key, connection);
         }

@@ -30,7 +30,7 @@ use std::{
 use tokio::runtime::Handle;
 
 use crate::{
-    Error, ErrorKind, Result, ServerAddress,
+    Error, ErrorKind, PoolError, Result, ServerAddress,
     error::{SelectionEnd, ServerSelectionError},
     proto::{
         cmap::ConnectionKey,
@@ -151,6 +151,20 @@ impl Topology {
             summary: description.with_outlines_of_causes().to_string(),
             end,
         }))
+    }
+
+    /// Whether the deployment is closed: no operation can succeed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// The error of a closed pool: [`Shutdown`](ErrorKind::Shutdown) if the whole deployment is closed, and
+    /// not only its server.
+    pub(crate) fn closed_error(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Pool(PoolError::Closed { .. }) if self.is_closed() => Error::new(ErrorKind::Shutdown),
+            _ => error,
+        }
     }
 
     /// The current description.

@@ -12,7 +12,7 @@ struct RuntimeEnd(Weak<Shared>);
 impl Drop for RuntimeEnd {
     fn drop(&mut self) {
         if let Some(topology) = self.0.upgrade() {
-            topology.close();
+            topology.end();
         }
     }
 }

@@ -374,6 +374,14 @@ impl Shared {
         Some(Server::new(address.clone(), pool, watch, monitor))
     }
 
+    /// Closes the deployment and its client after the end of the runtime.
+    pub(super) fn end(&self) {
+        if let Some(in_flight) = &self.settings.pool.in_flight {
+            in_flight.close();
+        }
+        self.close();
+    }
+
     /// Closes the deployment. Selected servers and checked out connections stay usable.
     pub(super) fn close(&self) {
         self.change(|change| {
@@ -404,6 +412,10 @@ impl PoolListener for Shared {
 
     fn state_changed(&self, address: &ServerAddress, key: ConnectionKey, error: &Error) {
         self.handle_error(address, key, error);
+    }
+
+    fn runtime_ended(&self) {
+        self.end();
     }
 
     /// The hello reply of a pooled connection updates the description as that of a monitor does, if

@@ -41,7 +41,7 @@ impl Topology {
                 let pools: Vec<_> = servers.iter().map(|server| server.pool.warm_up(count)).collect();
                 for warming in pools {
                     match deadline.run(warming).await {
-                        Ok(warmed) => warmed?,
+                        Ok(warmed) => warmed.map_err(|error| self.closed_error(error))?,
                         Err(_) => return Err(Error::timed_out("while connections were established")),
                     }
                 }

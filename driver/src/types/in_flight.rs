@@ -35,6 +35,8 @@ struct Shutdowns {
     running: usize,
     /// One of them has completed.
     is_closed: bool,
+    /// Half of the deadline of one of them has passed.
+    is_urgent: bool,
 }
 
 /// The numbers at one time.
@@ -177,6 +179,30 @@ impl InFlight {
         Closing(self)
     }
 
+    /// Closes the client without a shutdown: its runtime has ended.
+    pub fn close(&self) {
+        self.operations.fetch_or(CLOSING, Ordering::SeqCst);
+        self.shutdowns().is_closed = true;
+        self.notify();
+    }
+
+    /// Completes when the client closes soon: commands that must be sent before can wait no longer.
+    pub async fn urgent(&self) {
+        self.changes_until(|| self.shutdowns().is_urgent).await;
+    }
+
+    async fn changes_until(&self, is_reached: impl Fn() -> bool) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // Registered before the check, so that no change is missed.
+            changed.as_mut().enable();
+            if is_reached() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     fn shutdowns(&self) -> MutexGuard<'_, Shutdowns> {
         // No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
         self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
@@ -186,15 +212,14 @@ impl InFlight {
 impl Closing<'_> {
     /// Completes when nothing is in flight, or when another shutdown has completed.
     pub async fn wait(&self) {
-        loop {
-            let mut changed = pin!(self.0.changed.notified());
-            // Registered before the check, so that no change is missed.
-            changed.as_mut().enable();
-            if self.0.counts().is_zero() || self.0.shutdowns().is_closed {
-                return;
-            }
-            changed.await;
-        }
+        let has_ended = || self.0.counts().is_zero() || self.0.shutdowns().is_closed;
+        self.0.changes_until(has_ended).await;
+    }
+
+    /// The deadline is near. See [`InFlight::urgent`].
+    pub fn hurry(&self) {
+        self.0.shutdowns().is_urgent = true;
+        self.0.notify();
     }
 
     /// Ends the shutdown: the client is closed.
@@ -209,6 +234,7 @@ impl Drop for Closing<'_> {
         let mut shutdowns = self.0.shutdowns();
         shutdowns.running -= 1;
         if shutdowns.running == 0 && !shutdowns.is_closed {
+            shutdowns.is_urgent = false;
             self.0.operations.fetch_and(!CLOSING, Ordering::SeqCst);
         }
     }
@@ -270,6 +296,31 @@ mod tests {
         first.complete();
         assert!(is_ready(wait.as_mut()), "the other shutdown has completed");
         drop(in_flight.begin_shutdown());
+        assert!(in_flight.is_closing());
+        in_flight.leave();
+    }
+
+    #[test]
+    fn a_shutdown_is_urgent_until_it_is_dropped() {
+        let in_flight = Arc::<InFlight>::default();
+        let closing = in_flight.begin_shutdown();
+        let mut urgent = pin!(in_flight.urgent());
+        assert!(!is_ready(urgent.as_mut()));
+        closing.hurry();
+        assert!(is_ready(urgent.as_mut()));
+        drop(closing);
+        assert!(!is_ready(pin!(in_flight.urgent())));
+    }
+
+    #[test]
+    fn a_client_whose_runtime_has_ended_stays_closed() {
+        let in_flight = Arc::<InFlight>::default();
+        in_flight.close();
+        assert!(in_flight.is_closing());
+        in_flight.enter();
+        let closing = in_flight.begin_shutdown();
+        assert!(is_ready(pin!(closing.wait())), "there is nothing to wait for");
+        drop(closing);
         assert!(in_flight.is_closing());
         in_flight.leave();
     }

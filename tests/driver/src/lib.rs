@@ -28,6 +28,7 @@ pub mod spec_tests;
 pub mod tap;
 mod target;
 pub mod tasks;
+pub mod timeouts;
 pub mod tls;
 mod wire;
 

@@ -323,20 +323,16 @@ impl Sessions {
             .filter(|session| session.txn_number == number)
             .ok_or_else(|| no_such_transaction(number))?;
         match &session.transaction {
-            Some(State::InProgress(transaction)) => {
-                let same_member = transaction.member == member;
+            Some(State::InProgress(transaction)) if transaction.member == member => {
                 session.abort();
-                if same_member {
-                    Ok(())
-                } else {
-                    Err(no_such_transaction(number))
-                }
+                Ok(())
             }
             Some(State::Committed) => Err(Error::new(
                 code::TRANSACTION_COMMITTED,
                 format!("Transaction with {{ txnNumber: {number} }} has been committed."),
             )),
-            Some(State::Aborted) | None => Err(no_such_transaction(number)),
+            // A member that does not have the transaction cannot abort it.
+            Some(State::InProgress(_) | State::Aborted) | None => Err(no_such_transaction(number)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{borrow::Cow, marker::PhantomData};
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
-    explain::{Explain, Explained, explain_method},
+    explain::{Explain, Explained, ExplainedCursor, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -161,10 +161,17 @@ impl<'a, T> Aggregate<'a, T> {
             let writes = writes(&pipeline);
             let (concern, preference) = (options.read_concern.take(), options.read_preference.take());
             let explained = if writes {
-                Explained::AggregateWithWrite(preference)
+                Explained::AggregateWithWrite(concern, preference)
             } else {
                 Explained::Read(concern, preference)
             };
+            let cursor = ExplainedCursor {
+                timeout_mode: options.timeout_mode,
+                max_await_time: options.max_await_time,
+                ..ExplainedCursor::default()
+            };
+            let mut invalid = Deferred::default();
+            invalid.check(check_mode(writes, options.timeout_mode));
             Explain::new(collection, session, errors, explained, move |collection, command, server| {
                 let mut operation = AggregateOperation {
                     scope: collection.read_scope(None, None),
@@ -178,6 +185,8 @@ impl<'a, T> Aggregate<'a, T> {
                 operation.build(command, server)
             })
             .of_database(whole_database)
+            .with_error(invalid)
+            .with_cursor(cursor)
             .with_limits(max_time, timeout)
         }
     }
@@ -205,11 +214,7 @@ impl<'a, T> Aggregate<'a, T> {
         let options = &mut self.options;
         options.deferred.take_result()?;
         let writes = writes(&self.pipeline);
-        if writes && options.timeout_mode == Some(TimeoutMode::Iteration) {
-            return Err(Error::invalid_argument(
-                "the timeout mode of a pipeline with $out or $merge cannot be Iteration: its cursor is empty",
-            ));
-        }
+        check_mode(writes, options.timeout_mode)?;
         let timeout = CursorTimeoutOptions {
             mode: options.timeout_mode,
             max_await_time: options.max_await_time,
@@ -251,6 +256,15 @@ awaitable!(in place ['a, T: 'a] Aggregate<'a, T> => Cursor<T>);
 fn writes(pipeline: &[RawDocumentBuf]) -> bool {
     let last = pipeline.last().and_then(|stage| stage.iter().next());
     matches!(last, Some(Ok((key, _))) if key.as_str() == "$out" || key.as_str() == "$merge")
+}
+
+fn check_mode(writes: bool, mode: Option<TimeoutMode>) -> Result<()> {
+    if writes && mode == Some(TimeoutMode::Iteration) {
+        return Err(Error::invalid_argument(
+            "the timeout mode of a pipeline with $out or $merge cannot be Iteration: its cursor is empty",
+        ));
+    }
+    Ok(())
 }
 
 /// `aggregate` on a collection or a database.

@@ -2,7 +2,7 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    api::collection::CollectionInner,
+    api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     bson::{Document, RawDocument},
     operation::{
         Operation, OperationOverrides, Properties, ReadScope, ReplyContext, decode_owned,
@@ -22,7 +22,10 @@ use crate::{
         description::HelloReply,
         server_selection::Criteria,
     },
-    types::{concern::ReadConcern, read_preference::ReadPreference},
+    types::{
+        concern::ReadConcern, cursor_type::CursorType, read_preference::ReadPreference,
+        timeout_mode::TimeoutMode,
+    },
 };
 
 /// The options of `explain`. See `api/command/declare.rs`.
@@ -77,8 +80,16 @@ pub(super) enum Explained {
     Write,
     /// A read, with the concern and the read preference of the action.
     Read(Option<Box<ReadConcern>>, Option<Box<ReadPreference>>),
-    /// A pipeline with `$out` or `$merge`.
-    AggregateWithWrite(Option<Box<ReadPreference>>),
+    /// A pipeline with `$out` or `$merge`, as a read.
+    AggregateWithWrite(Option<Box<ReadConcern>>, Option<Box<ReadPreference>>),
+}
+
+/// Options of a cursor, which are checked as those of the explained action. An explanation has no cursor.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ExplainedCursor {
+    pub(super) timeout_mode: Option<TimeoutMode>,
+    pub(super) cursor_type: CursorType,
+    pub(super) max_await_time: Option<Duration>,
 }
 
 /// Explains a command. Await it for the reply of the server as a [`Document`], which contains
@@ -86,7 +97,8 @@ pub(super) enum Explained {
 /// aggregation may return `stages`, and a sharded cluster `shards`.
 ///
 /// An explanation runs in the session of the explained action. It cannot be part of a transaction. It
-/// has the read concern and the read preference of the action, but no write concern. It is
+/// has the read concern and the read preference of the action, but no write concern. The time limits of the
+/// action apply where the explanation sets none, also after [`with_options`](Self::with_options). It is
 /// [retryable](crate::action#retries), because it writes nothing.
 ///
 /// # Errors
@@ -119,6 +131,10 @@ pub struct Explain<'a> {
     explained: Explained,
     build: Build<'a>,
     deferred: Deferred,
+    /// The time limits of the explained action, which apply where the options set none.
+    max_time: Option<Duration>,
+    timeout: Option<Duration>,
+    cursor: ExplainedCursor,
     options: ExplainOptions,
     session: InSession<'a>,
 }
@@ -140,6 +156,9 @@ impl<'a> Explain<'a> {
             explained,
             build: Box::new(build),
             deferred: first.or(second),
+            max_time: None,
+            timeout: None,
+            cursor: ExplainedCursor::default(),
             options: ExplainOptions::default(),
             session,
         }
@@ -157,14 +176,16 @@ impl<'a> Explain<'a> {
         self
     }
 
-    /// The time limits of the explained action, which setters can replace.
-    pub(super) fn with_limits(
-        mut self,
-        max_time: Option<std::time::Duration>,
-        timeout: Option<std::time::Duration>,
-    ) -> Self {
-        self.options.max_time = max_time;
-        self.options.timeout = timeout;
+    /// The time limits of the explained action, which options can replace.
+    pub(super) fn with_limits(mut self, max_time: Option<Duration>, timeout: Option<Duration>) -> Self {
+        self.max_time = max_time;
+        self.timeout = timeout;
+        self
+    }
+
+    /// The options of the cursor of the explained action.
+    pub(super) fn with_cursor(mut self, cursor: ExplainedCursor) -> Self {
+        self.cursor = cursor;
         self
     }
 
@@ -183,13 +204,21 @@ impl<'a> Explain<'a> {
                  transaction",
             ));
         }
-        let timeout = self
-            .collection
-            .start_timeout(self.options.timeout, self.session)?;
+        self.options.max_time = self.options.max_time.or(self.max_time);
+        let own = self.options.timeout.or(self.timeout);
+        let timeout = CursorTimeoutOptions {
+            mode: self.cursor.timeout_mode,
+            cursor_type: self.cursor.cursor_type,
+            max_await_time: self.cursor.max_await_time,
+            ..self.collection.cursor_timeout(own)
+        }
+        .start(self.session)?
+        .of_operation();
         let (concern, preference) = match &self.explained {
             Explained::Write => (None, None),
-            Explained::Read(concern, preference) => (concern.as_deref(), preference.as_deref()),
-            Explained::AggregateWithWrite(preference) => (None, preference.as_deref()),
+            Explained::Read(concern, preference) | Explained::AggregateWithWrite(concern, preference) => {
+                (concern.as_deref(), preference.as_deref())
+            }
         };
         check_read_concern(self.session, concern)?;
         let mut operation = ExplainOperation {
@@ -262,7 +291,7 @@ impl Operation for ExplainOperation<'_> {
             criteria: match self.explained {
                 Explained::Write => Criteria::Writable,
                 Explained::Read(..) => Criteria::Read(self.scope.read_preference),
-                Explained::AggregateWithWrite(_) => Criteria::AggregateWithWrite(self.scope.read_preference),
+                Explained::AggregateWithWrite(..) => Criteria::AggregateWithWrite(self.scope.read_preference),
             },
             ..read
         }
@@ -282,8 +311,11 @@ impl Operation for ExplainOperation<'_> {
         })?;
         command.str("verbosity", self.options.verbosity.unwrap_or_default().as_str());
         self.options.write(command, server);
-        if let Explained::Read(..) = self.explained {
-            command.read_concern(self.scope.read_concern);
+        match self.explained {
+            Explained::Write => {}
+            Explained::Read(..) | Explained::AggregateWithWrite(..) => {
+                command.read_concern(self.scope.read_concern);
+            }
         }
         Ok(())
     }

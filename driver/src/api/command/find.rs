@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
-    explain::{Explain, Explained, explain_method},
+    explain::{Explain, Explained, ExplainedCursor, explain_method},
     session_setter,
     wire::WriteOptions,
 };
@@ -193,7 +193,12 @@ impl<'a, T> Find<'a, T> {
     explain_method! {
         pub fn explain(self) -> Explain<'a> {
             let Self { collection, filter, deferred, options, session } = self;
-            explain(collection.inner(), session, filter, deferred, options)
+            let cursor = ExplainedCursor {
+                timeout_mode: options.timeout_mode,
+                cursor_type: options.cursor_type.unwrap_or_default(),
+                max_await_time: options.max_await_time,
+            };
+            explain(collection.inner(), session, filter, deferred, options).with_cursor(cursor)
         }
     }
 

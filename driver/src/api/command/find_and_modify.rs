@@ -250,11 +250,12 @@ macro_rules! find_and_modify_action {
                     let Change(modification, deferred) = change;
                     let (max_time, timeout) = (options.max_time, options.timeout);
                     let errors = [deferred, std::mem::take(&mut options.deferred)];
+                    let mut invalid = Deferred::default();
+                    if let Some(modification) = &modification {
+                        invalid.check(modification.validate());
+                    }
                     let collection = Cow::Borrowed(collection.inner());
                     Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
-                        if let Some(modification) = &modification {
-                            modification.validate()?;
-                        }
                         let mut operation = FindAndModify {
                             namespace: collection.namespace(),
                             filter: &filter,
@@ -266,6 +267,7 @@ macro_rules! find_and_modify_action {
                         };
                         operation.build(command, server)
                     })
+                    .with_error(invalid)
                     .with_limits(max_time, timeout)
                 }
             }

@@ -63,9 +63,18 @@ impl ClientSession {
     /// transaction, if it was aborted, or if the future of an operation in it was dropped before
     /// the reply arrived.
     ///
+    /// [`Shutdown`](crate::ErrorKind::Shutdown), also if nothing is to be sent, if the client was shut
+    /// down or its runtime has ended.
+    ///
     /// If the time limit expires while another command of the transaction is running, of a cursor in
     /// another task, nothing is sent and the transaction remains in progress. After all other errors
     /// of a commit, it cannot be aborted.
+    ///
+    /// # Late replies
+    /// If the future of an operation or of a commit was dropped, or its time limit expired, the server may
+    /// still run its command. The commit waits for the late reply before it is sent: for up to 3 s from the
+    /// first wait, and for at most half of its own time limit. It does not wait if an error has unpinned the
+    /// session from its mongos.
     ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress.
@@ -87,8 +96,15 @@ impl ClientSession {
     /// while another command of the transaction is running, of a cursor in another task: the
     /// transaction remains in progress.
     ///
+    /// # Late replies
+    /// If the future of an operation was dropped, or its time limit expired, the server may still run its
+    /// command. The abort waits for the late reply before it is sent, since it would have no effect before the
+    /// command: for up to 3 s from the first wait, and for at most half of its own time limit. It does not
+    /// wait if an error has unpinned the session from its mongos.
+    ///
     /// # Cancel safety
-    /// If the future is dropped before the command is sent, the transaction remains in progress.
+    /// If the future is dropped before the command is sent, the transaction remains in progress. The time
+    /// that was waited for a late reply counts for the next call.
     pub fn abort_transaction(&mut self) -> AbortTransaction<'_> {
         AbortTransaction {
             session: self,

@@ -79,7 +79,10 @@ awaitable!(['a] StartTransactionScope<'a> => TransactionScope);
 /// TransactionScope`, and a function that takes a `&mut ClientSession` can be called with it.
 ///
 /// Dropping the scope aborts the transaction in a task on the runtime of the client, unless it was
-/// committed or aborted. The session is reused after the abort.
+/// committed or aborted. The session is reused after the abort. If an operation was dropped or timed out, the
+/// task first waits for its late reply, for up to 3 s; see
+/// [`abort_transaction`](ClientSession::abort_transaction). Until then, the server keeps the locks of the
+/// transaction.
 ///
 /// After [`commit`](Self::commit), the session has no transaction: operations with the scope are not
 /// part of one, and take effect at once.
@@ -114,7 +117,7 @@ impl TransactionScope {
     }
 
     /// Aborts the transaction and waits for the reply. Errors of the server and the connection are
-    /// ignored.
+    /// ignored. It waits for late replies as [`ClientSession::abort_transaction`] does.
     ///
     /// # Errors
     /// As [`ClientSession::abort_transaction`].

@@ -131,6 +131,10 @@ impl TransactionSettings {
     ///
     /// If nothing else says which error the body returns, its last value must: `Ok::<_, Error>(n)`.
     ///
+    /// If the body dropped the future of an operation, or an operation timed out, the server may still run its
+    /// command: the commit or abort, and the first operation of the next attempt, wait for the late reply, for
+    /// up to 3 s, or half of the [timeout](Self::timeout) that is left.
+    ///
     /// The driver cannot inspect errors of other types. Such an error causes another attempt if an
     /// operation of the transaction returned an error with the label, and is returned otherwise.
     ///

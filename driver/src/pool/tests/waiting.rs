@@ -255,12 +255,15 @@ async fn connections_are_counted_by_what_they_are_in_use_for() {
     let of_operation = check_out(&pool).await.unwrap();
     drop(check_out(&pool).await.unwrap());
     assert_eq!(in_use(), (0, 0, 3), "an idle connection is not in use");
-    of_cursor.set_check_out_reason(CheckOutReason::Cursor);
-    of_transaction.set_check_out_reason(CheckOutReason::Transaction);
+    of_cursor.pin_to_cursor();
+    let place = Arc::default();
+    of_transaction.pin_to_transaction(&place);
     assert_eq!(in_use(), (1, 1, 1));
-    of_cursor.set_check_out_reason(CheckOutReason::Operation);
+    of_cursor.unpin();
     assert_eq!(in_use(), (0, 1, 2));
     drop((of_cursor, of_transaction));
+    assert_eq!(in_use(), (0, 1, 1), "the transaction has its connection again");
+    place.release();
     assert_eq!(in_use(), (0, 0, 1));
     drop(of_operation);
     assert_eq!(in_use(), (0, 0, 0));

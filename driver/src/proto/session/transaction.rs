@@ -93,6 +93,8 @@ pub struct Transaction {
     number: i64,
     options: TransactionOptions,
     pin: Option<Pin>,
+    /// An error has unpinned the session.
+    is_unpinned: bool,
     recovery_token: Option<RawDocumentBuf>,
     /// The last error with the label `TransientTransactionError` that an operation returned.
     transient: Option<Error>,
@@ -118,6 +120,7 @@ impl Transaction {
             number,
             options,
             pin: None,
+            is_unpinned: false,
             recovery_token: None,
             transient: None,
             operation_error: None,
@@ -150,6 +153,11 @@ impl Transaction {
     /// What the commands must be sent to.
     pub fn pin(&self) -> Option<&Pin> {
         self.pin.as_ref()
+    }
+
+    /// Whether an error has unpinned the session, so that the next command can be sent to another mongos.
+    pub fn is_unpinned(&self) -> bool {
+        self.is_unpinned
     }
 
     /// `recoveryToken`, of the newest reply that had one.
@@ -221,6 +229,11 @@ impl Transaction {
         self.lost.map_or(Ok(()), Err)
     }
 
+    /// Whether neither an operation nor a commit can follow.
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
     /// Begins a commit. Returns whether it must be sent: not if no command has reached a server.
     ///
     /// # Errors
@@ -266,6 +279,7 @@ impl Transaction {
     /// mongos.
     pub fn pin_to(&mut self, pin: Pin) {
         self.pin = Some(pin);
+        self.is_unpinned = false;
     }
 
     /// Unpins the session. Returns whether it was pinned.
@@ -361,12 +375,12 @@ impl Transaction {
         }
         let unpins = |label| error.contains_label(label);
         if unpins(TRANSIENT_TRANSACTION_ERROR) || unpins(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
-            self.pin = None;
+            self.is_unpinned |= self.unpin();
         }
     }
 
-    /// The future of a command was dropped while its reply was outstanding, and with it the pinned
-    /// connection.
+    /// The future of a command was dropped while its reply was outstanding. No rule of "When to unpin"
+    /// applies to an operation: the abort that follows must use the same connection.
     pub fn lost(&mut self, command: TransactionCommand) {
         self.is_first_outstanding = false;
         match command {
@@ -379,6 +393,10 @@ impl Transaction {
             }
             TransactionCommand::Abort => {}
         }
+    }
+
+    /// The connection that the transaction may be pinned to is closed.
+    pub fn connection_closed(&mut self) {
         if self.pin == Some(Pin::Connection) {
             self.pin = None;
         }
@@ -411,8 +429,6 @@ fn is_retryable_overload(error: &Error) -> bool {
 fn leaves_result_unknown(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Command(_) | ErrorKind::Write(_) => is_retryable_overload(error),
-        // Calling the commit again would not help.
-        ErrorKind::Shutdown | ErrorKind::Pool(PoolError::Closed { .. }) => false,
         _ => true,
     }
 }

@@ -71,7 +71,10 @@ impl TransactionRun {
 fn is_permanent(error: &Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::Authentication(_) | ErrorKind::Unsupported(_) | ErrorKind::InvalidArgument(_)
+        ErrorKind::Authentication(_)
+            | ErrorKind::Unsupported(_)
+            | ErrorKind::InvalidArgument(_)
+            | ErrorKind::Shutdown
     )
 }
 
@@ -129,6 +132,7 @@ mod tests {
         for (error, expected) in [
             (Error::unsupported("this server"), AfterCommit::Report),
             (Error::invalid_argument("the options"), AfterCommit::Report),
+            (Error::new(ErrorKind::Shutdown), AfterCommit::Report),
             (Error::invalid_reply("no ok"), AfterCommit::CommitAgain),
         ] {
             let error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);

@@ -155,7 +155,7 @@ fn main() {
         }
         unsent::{
             a_dropped_encryption_leaves_the_transaction_in_progress,
-            a_dropped_encryption_loses_the_pinned_connection,
+            a_dropped_encryption_keeps_the_pinned_connection,
             a_silent_mongocryptd_is_an_error,
             reads_of_schemas_are_retried,
         }

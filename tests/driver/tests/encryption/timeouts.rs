@@ -1,16 +1,16 @@
 //! `timeoutMS` and in-use encryption (Client Side Operations Timeout). The times are longer than in the specification, so that
 //! only the delayed command can exceed the limit.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use marula_driver::{
-    Client, Error, ErrorKind,
+    Client, Error,
     bson::{Binary, BinarySubtype, Document, Uuid, doc},
     encryption::{
         AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, EncryptionAlgorithm, KmsConnect,
     },
 };
-use marula_driver_tests::{Answer, RecordedClient, ScriptedServer, recorded, standalone};
+use marula_driver_tests::{Answer, RecordedClient, ScriptedServer, recorded, standalone, timeouts};
 use tokio::io::DuplexStream;
 
 use super::{
@@ -41,21 +41,12 @@ fn encryption_of(client: &Client) -> ClientEncryption {
 
 async fn block(client: &Client, command: &str) {
     let millis = i32::try_from(BLOCKED.as_millis()).expect("an int32");
-    let data = doc! { "failCommands": [command], "blockConnection": true, "blockTimeMS": millis };
-    let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
-    let admin = client.database("admin");
-    admin.run_command(point).await.expect("a fail point");
+    timeouts::block(client, &[command], 1, millis, "").await;
 }
 
 /// Runs an operation that must end by its time limit, before what delays it.
 async fn times_out<T>(running: impl Future<Output = Result<T, Error>>) -> Error {
-    let began = Instant::now();
-    let Err(error) = running.await else {
-        panic!("the operation did not time out");
-    };
-    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
-    assert!(began.elapsed() < BLOCKED, "{:?}", began.elapsed());
-    error
+    timeouts::times_out(running, BLOCKED).await
 }
 
 /// The last command is on the collection of the data keys.

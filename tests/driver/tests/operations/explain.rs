@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use marula_driver::{
-    ErrorKind,
+    Client, ErrorKind,
     action::Explain,
     bson::{Document, doc},
-    options::{ExplainOptions, ExplainVerbosity, ReadConcern, WriteConcern},
+    options::{CursorType, ExplainOptions, ExplainVerbosity, ReadConcern, TimeoutMode, WriteConcern},
 };
 use marula_driver_tests::{any_deployment, recorded, replica_set, standalone};
 
@@ -208,10 +208,7 @@ async fn the_time_limit_of_an_explanation_is_sent() {
 async fn an_explanation_reports_the_errors_of_its_action() {
     let tested = recorded(standalone().await, "");
     let things = tested.things();
-    let unsupported = doc! {};
     for explain in [
-        things.update_one(doc! {}, doc! { "a": 1 }).explain(),
-        things.find_one_and_update(doc! {}, unsupported).explain(),
         things.find(doc! { "a\0b": 1 }).explain(),
         things.count_documents(doc! { "a\0b": 1 }).explain(),
     ] {
@@ -228,6 +225,111 @@ async fn an_explanation_reports_the_errors_of_its_action() {
         .await
         .expect_err("refused");
     assert!(matches!(error.kind(), ErrorKind::Command(_)), "{error:?}");
+}
+
+/// They would not be sent by the explained action.
+#[tokio::test]
+async fn invalid_arguments_are_reported_without_a_server() {
+    // Nothing listens on the reserved port.
+    let uri = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=600000";
+    let client = Client::connect(uri).await.expect("a client");
+    let things = client.database("d").collection::<Document>("things");
+    let minute = Duration::from_secs(60);
+    let out = || [doc! { "$match": {} }, doc! { "$out": "copies" }];
+    let (per_iteration, whole) = (TimeoutMode::Iteration, TimeoutMode::CursorLifetime);
+    let mut snapshot = client.start_session().snapshot(true).await.expect("a session");
+    let local = things.aggregate(out()).read_concern(ReadConcern::local());
+    for (explain, why) in [
+        (things.update_one(doc! {}, doc! { "a": 1 }).explain(), "operator"),
+        (things.update_many(doc! {}, doc! {}).explain(), "operator"),
+        (
+            things.replace_one(doc! {}, &doc! { "$set": {} }).explain(),
+            "operator",
+        ),
+        (things.find_one_and_update(doc! {}, doc! {}).explain(), "operator"),
+        (
+            things
+                .find_one_and_replace(doc! {}, &doc! { "$set": {} })
+                .explain(),
+            "operator",
+        ),
+        (
+            things.find(doc! {}).timeout_mode(whole).explain(),
+            "requires a timeout",
+        ),
+        (
+            things.aggregate([doc! {}]).timeout_mode(whole).explain(),
+            "requires a timeout",
+        ),
+        (
+            things
+                .find(doc! {})
+                .cursor_type(CursorType::Tailable)
+                .timeout_mode(whole)
+                .timeout(minute)
+                .explain(),
+            "must be Iteration",
+        ),
+        (
+            things
+                .aggregate(out())
+                .timeout_mode(per_iteration)
+                .timeout(minute)
+                .explain(),
+            "cannot be Iteration",
+        ),
+        (
+            things
+                .aggregate([doc! {}])
+                .max_await_time(minute)
+                .timeout(minute)
+                .explain(),
+            "must be shorter",
+        ),
+        (local.session(&mut snapshot).explain(), "snapshot"),
+    ] {
+        let explained = tokio::time::timeout(minute, explain.into_future()).await;
+        let error = explained.expect("no wait for a server").expect_err("refused");
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error:?}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_explained_pipeline_that_writes_has_its_read_concern() {
+    let tested = recorded(replica_set().await, "");
+    let things = tested.things();
+    let out = things.aggregate([doc! { "$out": "copies" }]);
+    let explain = out.read_concern(ReadConcern::local()).explain();
+    explain.await.expect("a plan");
+    let command = tested.commands.only_command();
+    explained(&command);
+    assert_eq!(
+        command.get_document("readConcern").ok(),
+        Some(&doc! { "level": "local" })
+    );
+}
+
+/// The limits are not options of the explanation.
+#[tokio::test]
+async fn options_do_not_replace_the_time_limits_of_the_explained_action() {
+    let tested = recorded(any_deployment().await, "");
+    let things = tested.things();
+    let minute = Duration::from_secs(60);
+    let options = || ExplainOptions::default().verbosity(ExplainVerbosity::QueryPlanner);
+    let limit_of = async |explain: Explain<'_>| {
+        explain.await.expect("a plan");
+        let command = tested.commands.only_command();
+        command.get_i64("maxTimeMS").ok()
+    };
+    let find = || things.find(doc! {});
+    let explain = find().max_time(minute).explain().with_options(options());
+    assert_eq!(limit_of(explain).await, Some(60_000));
+    let own = options().max_time(minute * 2);
+    let explain = find().max_time(minute).explain().with_options(own);
+    assert_eq!(limit_of(explain).await, Some(120_000));
+    let explain = find().timeout(minute).explain().with_options(options());
+    assert!(limit_of(explain).await.is_some_and(|limit| limit <= 60_000));
 }
 
 /// The error of the server would abort the transaction.

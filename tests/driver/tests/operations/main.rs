@@ -18,5 +18,6 @@ mod explain;
 mod future_sizes;
 mod gridfs;
 mod handle_options;
+mod runtime_end;
 mod sessions;
 mod sessions_prose;

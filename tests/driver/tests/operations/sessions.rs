@@ -4,10 +4,12 @@ use futures_util::future::join_all;
 use marula_driver::{
     Client, ClientSession, ErrorKind, Result,
     bson::{Document, Timestamp, doc},
+    event::CommandEvent,
+    internals::fix_jitter,
     options::{ClientOptions, ReadConcern, ReadConcernLevel},
 };
 use marula_driver_tests::{
-    Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
+    CommandRecorder, Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
 };
 use marula_test_server::TestServer;
 
@@ -437,4 +439,39 @@ async fn a_cursor_outlives_the_borrow_of_its_session_but_not_the_session() {
     );
     let error = cursor.advance().await.unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
+}
+
+/// No command is in flight during the pause, so the session is not in use.
+#[tokio::test]
+async fn a_session_is_used_again_after_an_operation_was_dropped_between_its_attempts() {
+    let deployment = replica_set().await;
+    let commands = CommandRecorder::default();
+    let mut options = ClientOptions::parse(&deployment.server.uri()).expect("options");
+    commands.listen(&mut options);
+    fix_jitter(&mut options, 0.99);
+    let client = Client::with_options(options).expect("a client");
+    let labels = vec!["SystemOverloadedError", "RetryableError"];
+    let overload = doc! { "failCommands": ["find"], "errorCode": 462, "errorLabels": labels };
+    let point = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": overload };
+    let admin = deployment.client.database("admin");
+    admin.run_command(point).await.expect("a fail point");
+    let things = client.database("d").collection::<Document>("things");
+    let mut sent = Vec::new();
+    let failed = async {
+        while !matches!(sent.last(), Some(CommandEvent::Failed(_))) {
+            tokio::task::yield_now().await;
+            sent.extend(commands.take());
+        }
+    };
+    tokio::select! {
+        biased;
+        found = things.find_one(doc! {}).into_future() => panic!("the server is overloaded: {found:?}"),
+        () = failed => {}
+    }
+    let Some(CommandEvent::Started(started)) = sent.first() else {
+        panic!("{sent:?}");
+    };
+    let command = Document::try_from(&*started.command).expect("a document");
+    let next = client.start_session().await.expect("a session");
+    assert_eq!(next.id(), lsid(&command));
 }

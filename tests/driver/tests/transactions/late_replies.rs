@@ -1,13 +1,26 @@
-//! Commands of a transaction whose futures were dropped while the server had them.
+//! Commands of a transaction whose futures were dropped, or whose time limit expired, while the server had
+//! them.
 
-use std::sync::{Mutex, PoisonError};
-
-use marula_driver::{
-    Result,
-    bson::{Document, doc},
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
+use marula_driver::{
+    Client, ErrorKind, Result, TransactionState,
+    bson::{Document, doc},
+    options::WriteConcern,
+};
+
+use marula_driver_tests::{Proxy, proxy::Action};
+use marula_test_server::TestServer;
+
 use super::Bank;
+
+/// Longer than any reply that arrives.
+const NEVER_MS: i32 = 20_000;
+/// Longer than the longest wait for a late reply.
+const LONG: Duration = Duration::from_secs(15);
 
 /// A document, and a server that delays the next `update`.
 async fn with_delayed_update(millis: i32) -> Bank {
@@ -16,6 +29,7 @@ async fn with_delayed_update(millis: i32) -> Bank {
         .insert_one(&doc! { "_id": 1, "a": 0 })
         .await
         .expect("an insert");
+    let _ = bank.commands.take();
     delay_update(&bank, millis).await;
     bank
 }
@@ -118,4 +132,141 @@ async fn a_transaction_runs_again_if_the_reply_does_not_arrive() {
         .update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 5 } });
     update.await.unwrap();
     assert_eq!(value(&bank).await, 6);
+}
+
+/// The abort has less time than the wait of 3 s.
+#[tokio::test]
+async fn an_abort_is_sent_before_the_deadline_of_a_shutdown() {
+    let bank = with_delayed_update(NEVER_MS).await;
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    drop_update(&bank, 1, increment(&bank, &mut tx)).await;
+    drop(tx);
+    let deadline = Duration::from_secs(1);
+    let _ = bank.client.shutdown().deadline(deadline).await;
+    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
+}
+
+/// Each call is given up before it has waited for long enough. The late reply arrives byte by byte, so that its
+/// connection stays open.
+#[tokio::test]
+async fn repeated_aborts_wait_for_a_late_reply_together() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let proxy = Proxy::start(server.primary().unwrap()).await;
+    let client = Client::connect(proxy.uri("")).await.unwrap();
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
+    proxy.set_rule(|exchange| match exchange.command {
+        "update" => Action::Stepwise((1..60).collect()),
+        _ => Action::Pass,
+    });
+    let mut session = client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let update = accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
+    tokio::select! {
+        biased;
+        _ = update.session(&mut session).into_future() => panic!("the reply is held back"),
+        () = proxy.wait_for_held() => {}
+    }
+    let began = Instant::now();
+    loop {
+        proxy.release().await;
+        let abort = session.abort_transaction().into_future();
+        match tokio::time::timeout(Duration::from_millis(500), abort).await {
+            Ok(aborted) => break aborted.unwrap(),
+            Err(_) => assert_eq!(session.transaction_state(), TransactionState::InProgress),
+        }
+        assert!(began.elapsed() < LONG, "the abort is never sent");
+    }
+    assert!(began.elapsed() >= Duration::from_secs(3), "{:?}", began.elapsed());
+    assert_eq!(session.transaction_state(), TransactionState::Aborted);
+    assert_eq!(server.commands_seen("abortTransaction"), 1);
+    assert_eq!(server.open_transactions(), []);
+}
+
+/// The rest of the time is for the command.
+#[tokio::test]
+async fn an_abort_waits_for_half_of_its_time_limit() {
+    let bank = with_delayed_update(NEVER_MS).await;
+    let mut session = bank.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    drop_update(&bank, 1, increment(&bank, &mut session)).await;
+    let limit = Duration::from_millis(1_000);
+    let began = Instant::now();
+    session.abort_transaction().timeout(limit).await.unwrap();
+    assert!(began.elapsed() >= limit / 2, "{:?}", began.elapsed());
+    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
+}
+
+/// An update that times out while the server delays it.
+async fn time_out_update(bank: &Bank, session: &mut marula_driver::ClientSession, limit: Duration) {
+    let update = bank
+        .accounts
+        .update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
+    let error = update.session(session).timeout(limit).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");
+}
+
+#[tokio::test]
+async fn an_abort_is_sent_after_the_reply_to_a_command_that_timed_out() {
+    let bank = with_delayed_update(600).await;
+    let mut tx = bank.client.start_transaction().await.unwrap();
+    time_out_update(&bank, &mut tx, Duration::from_millis(200)).await;
+    tx.abort().await.unwrap();
+    assert_eq!(bank.names(), "update* abortTransaction");
+    assert_eq!(bank.deployment.server.open_transactions(), []);
+    assert_eq!(value(&bank).await, 0);
+}
+
+/// The first command has not started the transaction when it times out, and the next one does not start it.
+#[tokio::test]
+async fn the_operation_after_a_timeout_is_sent_after_the_late_reply() {
+    let bank = with_delayed_update(600).await;
+    let mut session = bank.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    // The test server ignores `maxTimeMS` of an update.
+    time_out_update(&bank, &mut session, Duration::from_millis(200)).await;
+    increment(&bank, &mut session).await.unwrap();
+    session.commit_transaction().await.unwrap();
+    assert_eq!(bank.names(), "update* update commitTransaction");
+    assert_eq!(value(&bank).await, 2);
+}
+
+#[tokio::test]
+async fn a_repeated_commit_is_sent_after_the_reply_to_a_dropped_one() {
+    let bank = with_delayed_update(0).await;
+    let slow = doc! { "blockConnection": true, "blockTimeMS": 600 };
+    bank.fail("commitTransaction", 1, slow).await;
+    let start = bank.client.start_transaction();
+    let mut tx = start.write_concern(WriteConcern::nodes(1)).await.unwrap();
+    increment(&bank, &mut tx).await.unwrap();
+    let began = Instant::now();
+    tokio::select! {
+        biased;
+        _ = tx.commit().into_future() => panic!("the server waits"),
+        () = bank.deployment.server.wait_for_command("commitTransaction", 1) => {}
+    }
+    tx.commit().await.unwrap();
+    assert!(
+        began.elapsed() >= Duration::from_millis(600),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!(bank.names(), "update* commitTransaction commitTransaction");
+    assert_eq!(value(&bank).await, 1);
+}
+
+#[tokio::test]
+async fn an_abort_that_is_dropped_while_it_waits_leaves_the_transaction_in_progress() {
+    let bank = with_delayed_update(600).await;
+    let mut session = bank.client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    drop_update(&bank, 1, increment(&bank, &mut session)).await;
+    let abort = session.abort_transaction().into_future();
+    let given_up = tokio::time::timeout(Duration::from_millis(20), abort).await;
+    assert!(given_up.is_err());
+    assert!(session.in_transaction());
+    assert_eq!(bank.names(), "update*");
+    session.abort_transaction().await.unwrap();
+    assert_eq!(bank.names(), "abortTransaction");
+    assert_eq!(bank.deployment.server.open_transactions(), []);
 }

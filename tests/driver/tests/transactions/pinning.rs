@@ -1,6 +1,12 @@
 //! Retries, pins and connections that fail, on sharded clusters and behind a load balancer.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use marula_driver::{
     Client, Collection, Error, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
@@ -273,4 +279,121 @@ async fn a_commit_on_a_broken_connection_is_repeated_on_another() {
             .await;
         assert_eq!(server.violations().len(), 0);
     }
+}
+
+/// The commands of a transaction, each with the index of its connection.
+#[derive(Clone, Debug, Default)]
+struct Exchanges(Arc<Mutex<Vec<(String, usize)>>>);
+
+impl Exchanges {
+    /// Delays the reply to the next `update`, and records all commands.
+    fn record(&self, proxy: &Proxy) {
+        let exchanges = self.clone();
+        let mut times = 1;
+        proxy.set_rule(move |exchange| {
+            let mut all = exchanges.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push((exchange.command.to_owned(), exchange.connection));
+            if exchange.command == "update" && times > 0 {
+                times -= 1;
+                return Action::Delay;
+            }
+            Action::Pass
+        });
+    }
+
+    /// The connections that these commands were sent on.
+    fn connections_of(&self, command: &str) -> Vec<usize> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_command = all.iter().filter(|(name, _)| name == command);
+        of_command.map(|(_, connection)| *connection).collect()
+    }
+}
+
+/// Each connection leads to one of two mongos, and the other one does not have the transaction.
+#[tokio::test]
+async fn the_abort_after_a_dropped_operation_uses_the_connection_of_the_transaction() {
+    let proxied = Proxied::load_balanced(TestServer::builder()).await;
+    let tally = PoolTally::default();
+    let mut options = ClientOptions::parse(&proxied.uri("", "")).expect("a connection string");
+    tally.listen(&mut options);
+    let client = Client::with_options(options).expect("a client");
+    client.warm_up().connections(4).await.unwrap();
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
+    let increment = |by: i32| accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": by } });
+    let proxy = &proxied.proxies[0];
+    for is_first in [true, false] {
+        let exchanges = Exchanges::default();
+        let mut tx = client.start_transaction().await.unwrap();
+        if !is_first {
+            accounts.find_one(doc! {}).session(&mut tx).await.unwrap();
+        }
+        exchanges.record(proxy);
+        let before = proxy.requests("update");
+        tokio::select! {
+            biased;
+            _ = increment(1).session(&mut tx).into_future() => panic!("the reply is delayed"),
+            () = proxy.wait_for_requests("update", before + 1) => {}
+        }
+        assert!(pin(&tx).is_some(), "the session stays pinned");
+        drop(tx);
+        // Other operations use the other connections.
+        for _ in 0..8 {
+            accounts.count_documents(doc! {}).await.unwrap();
+        }
+        let aborts = proxy.requests("abortTransaction");
+        proxy.end_waits();
+        proxy
+            .wait_for_replies("abortTransaction", 1 + usize::from(!is_first))
+            .await;
+        assert_eq!(aborts, usize::from(!is_first), "the abort waits for the reply");
+        assert_eq!(
+            exchanges.connections_of("abortTransaction"),
+            exchanges.connections_of("update"),
+            "first: {is_first}"
+        );
+        assert_eq!(proxied.server.open_transactions(), []);
+        increment(5).await.expect("the transaction has no locks");
+    }
+    let account = accounts.find_one(doc! {}).await.unwrap().expect("an account");
+    assert_eq!(account.get_i32("a").expect("an int32"), 10);
+    tally.wait_until(Counts::is_at_rest).await;
+    assert_eq!(tally.counts().closed, 0);
+}
+
+/// The connection is closed with its session, and the pin with the connection.
+#[tokio::test]
+async fn a_session_that_is_dropped_returns_the_connection_of_its_transaction() {
+    let (_server, _tap, client, tally) = load_balanced().await;
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    let mut session = client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    accounts.insert_one(&doc! {}).session(&mut session).await.unwrap();
+    assert!(pin(&session).is_some());
+    drop(session);
+    tally.wait_until(Counts::is_at_rest).await;
+    client.shutdown().await;
+    tally.assert_nothing_left();
+}
+
+/// An error has unpinned the session, so that the abort does not wait for the mongos.
+#[tokio::test]
+async fn an_abort_does_not_wait_for_a_mongos_that_timed_out() {
+    let cluster = Cluster::start(2, |_| {}).await;
+    cluster.accounts.insert_one(&doc! {}).await.unwrap();
+    let mut tx = cluster.client.start_transaction().await.unwrap();
+    cluster.accounts.find_one(doc! {}).session(&mut tx).await.unwrap();
+    for proxy in cluster.proxies() {
+        proxy.set_rule(|exchange| match exchange.command {
+            "insert" => Action::Silence,
+            _ => Action::Pass,
+        });
+    }
+    let document = doc! {};
+    let insert = cluster.accounts.insert_one(&document).session(&mut tx);
+    let error = insert.timeout(Duration::from_millis(200)).await.unwrap_err();
+    assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error:?}");
+    assert_eq!(pinned_address(&tx), None);
+    let aborted = tokio::time::timeout(Duration::from_millis(1_500), tx.abort()).await;
+    aborted.expect("no wait for the reply").unwrap();
 }

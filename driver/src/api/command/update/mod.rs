@@ -281,9 +281,10 @@ macro_rules! update_action {
                     let Self { collection, filter, modification, deferred, mut options, session } = self;
                     let timeout = options.timeout;
                     let errors = [deferred, std::mem::take(&mut options.deferred)];
+                    let mut invalid = Deferred::default();
+                    invalid.check(modification.validate());
                     let collection = Cow::Borrowed(collection);
                     Explain::new(collection, session, errors, Explained::Write, move |collection, command, server| {
-                        modification.validate()?;
                         let mut statement = UpdateStatement {
                             filter: &filter,
                             modification: &modification,
@@ -292,6 +293,7 @@ macro_rules! update_action {
                         };
                         build_single(&mut statement, collection, command, server)
                     })
+                    .with_error(invalid)
                     .with_limits(None, timeout)
                 }
             }

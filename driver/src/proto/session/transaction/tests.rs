@@ -266,7 +266,7 @@ fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states
     };
     assert!(unknown(overload()) && unknown(Error::unsupported("retryable writes")));
     assert!(!unknown(command(251, &[])) && !unknown(concern_failure(100)));
-    assert!(!unknown(Error::new(ErrorKind::Shutdown)) && !unknown(Error::new(ErrorKind::Pool(closed))));
+    assert!(unknown(Error::new(ErrorKind::Shutdown)) && unknown(Error::new(ErrorKind::Pool(closed))));
     let first = running().failed(Commit, overload());
     assert!(!first.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT));
 }
