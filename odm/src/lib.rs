@@ -86,6 +86,7 @@
 //! | versions of documents, migrations | [`Versioned`], [`Collection::migrate`] |
 //! | change indexes and migrate by commands | `cli` (feature `cli`) |
 //! | stored forms of further types | [`codec`] |
+//! | encrypt fields | [`encryption`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
 //!
@@ -105,6 +106,7 @@ mod client;
 pub mod codec;
 pub mod collection;
 mod declaration;
+pub mod encryption;
 pub mod error;
 pub mod expr;
 pub mod filter;
