@@ -23,8 +23,8 @@ pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
 pub use crate::encryption::checks::{
-    Elements, NoElements, NotNull, assert_encryption_feature, assert_equality, assert_not_null, assert_range,
-    assert_string, assert_unindexed, has_fraction,
+    Elements, Fraction, NoElements, NotNull, UnknownFraction, assert_encryption_feature, assert_equality,
+    assert_not_null, assert_range, assert_string, assert_unindexed,
 };
 pub use crate::encryption::fields::{QueryOptions, encrypted};
 pub use crate::encryption::{

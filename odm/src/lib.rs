@@ -94,7 +94,8 @@
 //!
 //! `cli` adds the commands of the module `cli`, with the crate clap. `garde` and `validator` add
 //! [`validate = garde`](derive@Document#maintained-fields) and `validate = validator`. `metrics` records counts and
-//! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. All other features
+//! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. `encryption` adds the attribute
+//! `encrypted`; see the module [`encryption`]. All other features
 //! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
 //! them, too. The client runs on tokio.
 

@@ -150,17 +150,22 @@ fn check(accessor: &Accessor, encryption: &Encryption) -> TokenStream {
     let fraction = attribute.queries.first().and_then(|query| {
         let (condition, message) = match (query.precision, query.bounds.is_empty()) {
             (Some(_), _) => (
-                quote!(__m::has_fraction::<#ty>()),
+                quote!(__m::Fraction::<#ty>::IS_PRESENT),
                 "`precision` is an option of ranges of `f64` and decimals",
             ),
             (None, false) => (
-                quote!(!__m::has_fraction::<#ty>()),
+                quote!(__m::Fraction::<#ty>::IS_ABSENT),
                 "a range of `f64` or decimals with `min` and `max` requires `precision`, the digits after the point that are compared",
             ),
             (None, true) => return None,
         };
         let span = query.precision.unwrap_or(attribute.span);
-        Some(quote_spanned!(at(span)=> const _: () = ::core::assert!(#condition, #message);))
+        Some(quote_spanned! {at(span)=>
+            const _: () = {
+                use __m::UnknownFraction as _;
+                ::core::assert!(#condition, #message);
+            };
+        })
     });
     quote!(#feature #of_type #null #fraction)
 }

@@ -45,11 +45,27 @@ pub fn assert_not_null<T: NotNull>() {}
 pub trait NotNull {}
 impl<T: EncryptedValue> NotNull for T {}
 
-/// Whether the values of a field with queries for ranges have a fraction.
-#[must_use]
-pub const fn has_fraction<T: EncryptedField<Value: RangeValue>>() -> bool {
-    <T::Value as RangeValue>::HAS_FRACTION
+/// Whether the values of a field with queries for ranges have a fraction: as [`Elements`], a type that cannot have such
+/// queries is an error elsewhere.
+#[derive(Debug)]
+pub struct Fraction<T>(PhantomData<fn() -> T>);
+
+impl<T: EncryptedField<Value: RangeValue>> Fraction<T> {
+    /// See [`RangeValue::HAS_FRACTION`].
+    pub const IS_PRESENT: bool = <T::Value as RangeValue>::HAS_FRACTION;
+    /// The opposite.
+    pub const IS_ABSENT: bool = !Self::IS_PRESENT;
 }
+
+/// Used for types that cannot have queries for ranges.
+pub trait UnknownFraction {
+    /// `true`.
+    const IS_PRESENT: bool = true;
+    /// `true`.
+    const IS_ABSENT: bool = true;
+}
+
+impl<T> UnknownFraction for Fraction<T> {}
 
 /// Whether the elements of an array or a map of type `T` have encrypted fields: that of [`Field`], or that of
 /// [`NoElements`] where it is not implemented, since an inherent constant is found before that of a trait.

@@ -141,7 +141,9 @@ fn visit(schema: &Document, path: &str, fields: &mut Vec<Bson>) -> Result<(), In
         fields.push(entry.into());
         return Ok(());
     }
-    for (keyword, value) in schema {
+    // The own fields, then those of flattened values.
+    let (own, others): (Vec<_>, Vec<_>) = schema.iter().partition(|(keyword, _)| *keyword == "properties");
+    for (keyword, value) in own.into_iter().chain(others) {
         match (keyword.as_str(), value) {
             ("properties", Bson::Document(properties)) => {
                 for (name, property) in properties {

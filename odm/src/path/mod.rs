@@ -101,7 +101,12 @@ modes! {
     MaybeVariable -> Unpositioned, MaybeVariable, Unpositioned;
 }
 
-/// A value that represents a path: a [`Path`], the fields of an embedded document, an array.
+/// A value that represents a path: a [`Path`], the fields of an embedded document, an array. Not the path of an
+/// [encrypted field](crate::encryption).
+#[diagnostic::on_unimplemented(
+    message = "this needs the path of a field that is not encrypted, found `{Self}`",
+    note = "an encrypted field has only the operators of its queries, `set` and `unset`; see `marula::encryption`"
+)]
 pub trait AsPath {
     /// The type of the document at which the path starts.
     type Root;

@@ -84,7 +84,7 @@ const PERMITTED: [&str; 7] = [
 #[cfg(feature = "encryption")]
 fn create_options(declared: &Document) -> Result<crate::driver::options::CreateCollectionOptions> {
     use crate::bson::from_document;
-    use crate::driver::Error;
+    use crate::driver::{Error, options::Collation};
 
     let mut options = crate::driver::options::CreateCollectionOptions::default();
     for (name, value) in declared {
@@ -93,7 +93,7 @@ fn create_options(declared: &Document) -> Result<crate::driver::options::CreateC
             ("validationLevel", Bson::String(value)) => options.validation_level(value),
             ("validationAction", Bson::String(value)) => options.validation_action(value),
             ("collation", Bson::Document(value)) => {
-                options.collation(from_document(value).map_err(Error::from)?)
+                options.collation(from_document::<Collation>(value).map_err(Error::from)?)
             }
             ("changeStreamPreAndPostImages", Bson::Document(value)) => {
                 options.change_stream_pre_and_post_images(value)

@@ -150,7 +150,7 @@ fn is_equal(declared: &Document, existing: &Document) -> bool {
         .keys()
         .all(|name| value(declared, name) == value(existing, name));
     let has_default = |name: &&String| DEFAULTS.iter().any(|(known, _)| known == name);
-    let is_range = declared.get_str("queryType") == Ok("range");
+    let is_range = declared.get_str("queryType").is_ok_and(|name| name == "range");
     let mut defaults = existing
         .keys()
         .filter(has_default)

@@ -79,6 +79,13 @@ impl Client {
         Self::start_encrypted(options, encryption, &environment, MetadataServices::default())
     }
 
+    /// Whether the client encrypts commands: it has automatic encryption that is not bypassed.
+    pub fn encrypts_commands(&self) -> bool {
+        self.executor()
+            .encryption()
+            .is_some_and(CommandEncryption::encrypts)
+    }
+
     /// As [`with_auto_encryption`](Self::with_auto_encryption), in an environment that tests can replace.
     pub(crate) fn start_encrypted(
         options: ClientOptions,
