@@ -64,15 +64,13 @@ pub(super) fn schema(accessor: &Accessor, encryption: &Encryption) -> TokenStrea
 }
 
 /// The constant that states whether the type has encrypted fields of its own.
-pub(super) fn constant(accessors: &[Accessor]) -> TokenStream {
+pub(super) fn constant(accessors: &[Accessor]) -> Option<TokenStream> {
     let is_encrypted = accessors.iter().any(|a| a.encryption.is_some());
-    is_encrypted
-        .then(|| {
-            quote!(
-                const ENCRYPTS: bool = true;
-            )
-        })
-        .unwrap_or_default()
+    is_encrypted.then(|| {
+        quote!(
+            const ENCRYPTS: bool = true;
+        )
+    })
 }
 
 /// The checks of the types of encrypted fields, and of arrays and maps.

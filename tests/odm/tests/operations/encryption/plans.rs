@@ -33,8 +33,7 @@ async fn a_plan_creates_no_keys_and_is_applied_once() {
     let error = schema()
         .encrypted_fields_map(AutoEncryptionOptions::new(VAULT, providers()))
         .await
-        .err()
-        .expect("no collection");
+        .expect_err("no collection");
     assert!(
         error.to_string().contains("create it with `Schema::sync` first"),
         "{error}"
