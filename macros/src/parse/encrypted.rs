@@ -200,8 +200,13 @@ fn range(meta: &ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<Query> {
     meta.parse_nested_meta(|item| {
         let (name, span) = key(&item);
         match name.as_str() {
-            "min" => out.bounds.push(("min", item.value()?.parse()?)),
-            "max" => out.bounds.push(("max", item.value()?.parse()?)),
+            "min" | "max" => {
+                let bound = if name == "min" { "min" } else { "max" };
+                if out.bounds.iter().any(|(known, _)| *known == bound) {
+                    sink.at(span, format!("`{bound}` is given twice"));
+                }
+                out.bounds.push((bound, item.value()?.parse()?));
+            }
             "sparsity" => out
                 .longs
                 .extend(at_least(1, &item, sink)?.map(|v| ("sparsity", v))),
