@@ -91,8 +91,10 @@
 //! # }
 //! ```
 //!
-//! Create the collection before a client without automatic encryption writes to it: the server then rejects plain values
-//! in encrypted fields. In a collection that an insert has created, they are stored as they are.
+//! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
+//! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts through a client without
+//! automatic encryption are errors before they are sent; writes of the [driver's
+//! collection](crate::Collection::driver), and an encrypting client without `encrypted_fields_map`, are not checked.
 //!
 //! Several instances can start at the same time: one of them creates the collection and the keys, and holds the
 //! [lease](super::schema#at-the-start) meanwhile. The [command line](super::schema#the-command-line) takes the same schema,
@@ -105,6 +107,7 @@
 //! | sorts, groups, expressions and `distinct` of encrypted fields | load the documents, and sort them in the application |
 //! | `update_many` and `delete_many`, and upserts by an encrypted field | single writes |
 //! | `$inc`, `$min`, `$max`, `$rename` of encrypted fields | `set` of a value that was read |
+//! | migrations, and saves of bulk writes with `created_at` | read the documents, and save each of them |
 //! | indexes, also unique ones, on encrypted fields | the index of the queries is created with the collection |
 //! | null | an `Option` that is not stored if it is `None` |
 //!

@@ -80,6 +80,14 @@ impl Client {
     }
 
     /// Whether the client encrypts commands: it has automatic encryption that is not bypassed.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://localhost").await?;
+    /// assert!(!client.encrypts_commands());
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
     pub fn encrypts_commands(&self) -> bool {
         self.executor()
             .encryption()
