@@ -9,6 +9,7 @@ use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
 mod case;
+mod derive;
 mod diagnostics;
 mod expand;
 mod model;
@@ -66,6 +67,7 @@ mod symbol;
 /// | `updated_at` | inserts, updates, replacements and saves set this date to the current time |
 /// | `as = Type` | the field is stored in the form of `Type`, and has its operators and values |
 /// | `opaque` | the field has no typed paths: its operators take `Bson` values |
+/// | `encrypted`, `encrypted(equality)`, … | the field is encrypted by the client (feature `encryption`), and can be queried as the kind of queries says; see `marula::encryption` |
 ///
 /// `as` does not convert the field: serde must write it in this form.
 ///
@@ -243,14 +245,14 @@ mod symbol;
 /// plans add the field of `soft_delete` to the filters, by which searches leave out deleted documents.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
-    derive(&parse_macro_input!(input as DeriveInput), true)
+    derive::stored(&parse_macro_input!(input as DeriveInput), true)
 }
 
 /// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and
 /// `marula::Embedded` if it is stored as a document.
 ///
 /// The type must also implement serde's `Serialize` and `Deserialize`. The attribute of the type is
-/// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]` and
+/// `#[document(crate = path)]`, those of its fields are `#[document(opaque)]`, `#[document(encrypted)]` and
 /// `#[document(as = Type)]`, as for `Document`.
 ///
 /// A struct with one unnamed field is stored as its field, and has the operators and the values of its
@@ -311,7 +313,7 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// by hand, functions given by `#[serde(with = "…")]`, and types nested more than 32 deep.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
-    derive(&parse_macro_input!(input as DeriveInput), false)
+    derive::stored(&parse_macro_input!(input as DeriveInput), false)
 }
 
 /// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation
@@ -394,20 +396,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// `merge_into`.
 #[proc_macro_derive(Shape, attributes(document, serde))]
 pub fn shape(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    if let Some(error) = generic(&input, "Shape") {
-        return error;
-    }
-    let is_root = parse::has_collection(&input.attrs);
-    let sink = diagnostics::Sink::new();
-    let parsed = parse::parse(&input, is_root, &sink);
-    let model = model::resolve(&parsed, &sink);
-    let embedded = (!is_root).then(|| expand::expand(&model));
-    let shape = expand::shape(&model, &input, &sink);
-    let errors = sink.finish();
-    // `Document` reports the errors of its attributes.
-    let errors = (!is_root).then_some(errors);
-    quote::quote!(#embedded #shape #errors).into()
+    derive::shape(&parse_macro_input!(input as DeriveInput))
 }
 
 /// Implements `marula::Projection` for a struct with named fields that is read from a part of a
@@ -465,35 +454,5 @@ pub fn shape(input: TokenStream) -> TokenStream {
 /// expressions, which in a `find` require MongoDB 4.4.
 #[proc_macro_derive(Projection, attributes(document, serde))]
 pub fn projection(input: TokenStream) -> TokenStream {
-    let mut input = parse_macro_input!(input as DeriveInput);
-    if let Some(error) = generic(&input, "Projection") {
-        return error;
-    }
-    let sink = diagnostics::Sink::new();
-    let source = parse::projection::take(&mut input, &sink);
-    let parsed = parse::parse(&input, false, &sink);
-    parse::reject_flatten(&parsed, &sink);
-    let mut model = model::resolve(&parsed, &sink);
-    model.is_only_read = true;
-    let embedded = expand::expand(&model);
-    let projection = source.map(|source| expand::projection(&model, &source));
-    let errors = sink.finish();
-    quote::quote!(#embedded #projection #errors).into()
-}
-
-/// The error of a derive that does not support parameters.
-fn generic(input: &DeriveInput, derive: &str) -> Option<TokenStream> {
-    let param = input.generics.params.first()?;
-    let message = format!("`{derive}` cannot be derived for a type with generic parameters");
-    Some(syn::Error::new_spanned(param, message).to_compile_error().into())
-}
-
-fn derive(input: &DeriveInput, root: bool) -> TokenStream {
-    let sink = diagnostics::Sink::new();
-    let parsed = parse::parse(input, root, &sink);
-    parse::reject_flatten(&parsed, &sink);
-    let model = model::resolve(&parsed, &sink);
-    let code = expand::expand(&model);
-    let errors = sink.finish();
-    quote::quote!(#code #errors).into()
+    derive::projection(parse_macro_input!(input as DeriveInput))
 }

@@ -24,7 +24,7 @@ pub(crate) const ROOT: [&str; 18] = [
 /// Keys of `#[document(…)]` on an `Embedded` type.
 pub(crate) const EMBEDDED: [&str; 1] = ["crate"];
 /// Keys of `#[document(…)]` on a field.
-pub(crate) const FIELD: [&str; 9] = [
+pub(crate) const FIELD: [&str; 10] = [
     "id",
     "index",
     "unique",
@@ -34,7 +34,24 @@ pub(crate) const FIELD: [&str; 9] = [
     "opaque",
     "as",
     "flatten",
+    "encrypted",
 ];
+/// Items of `encrypted(…)`.
+pub(crate) const ENCRYPTED: [&str; 9] = [
+    "equality",
+    "range",
+    "prefix",
+    "suffix",
+    "substring",
+    "contention",
+    "case_sensitive",
+    "diacritic_sensitive",
+    "preview",
+];
+/// Options of `range(…)`.
+pub(crate) const RANGE: [&str; 5] = ["min", "max", "sparsity", "trim_factor", "precision"];
+/// Options of `prefix(…)`, `suffix(…)` and `substring(…)`.
+pub(crate) const STRING_QUERY: [&str; 3] = ["min", "max", "max_length"];
 /// Options of `index(…)` that take a value or a list.
 pub(crate) const INDEX_VALUES: [&str; 7] = [
     "name",

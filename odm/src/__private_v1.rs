@@ -22,6 +22,15 @@ pub use crate::declaration::{
 pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
+pub use crate::encryption::checks::{
+    Elements, Fraction, NoElements, NotNull, UnknownFraction, assert_encryption_feature, assert_equality,
+    assert_not_null, assert_range, assert_string, assert_unindexed,
+};
+pub use crate::encryption::fields::{QueryOptions, encrypted};
+pub use crate::encryption::{
+    EncryptedField, EncryptedPath, EncryptedValue, Equality, EqualityValue, Prefix, PrefixAndSuffix, Range,
+    RangeValue, StringValue, Substring, Suffix, Unindexed,
+};
 pub use crate::error::ValueError;
 pub use crate::expr::{Acc, Expr, Operand, lit};
 pub use crate::filter::{BsonType, Filter, FilterOps, variant};
@@ -251,6 +260,29 @@ pub trait HasNoSchema {
 }
 
 impl<T> HasNoSchema for &TypeProbe<T> {}
+
+/// The BSON type of the values of an encrypted field.
+pub trait HasBsonType {
+    /// The name of the type.
+    fn bson_type(&self) -> &'static str;
+}
+
+impl<T: EncryptedField> HasBsonType for TypeProbe<T> {
+    fn bson_type(&self) -> &'static str {
+        <T::Value as EncryptedValue>::BSON_TYPE
+    }
+}
+
+/// Used where [`HasBsonType`] is not implemented: for a type that cannot be encrypted, which is a compile error at
+/// its field.
+pub trait HasNoBsonType {
+    /// Returns no name.
+    fn bson_type(&self) -> &'static str {
+        ""
+    }
+}
+
+impl<T> HasNoBsonType for &TypeProbe<T> {}
 
 /// Selects an implementation by whether `S` generates ids of type `I`, as [`Probe`] does.
 #[derive(Debug, Default)]

@@ -298,6 +298,14 @@ fn step_document(step: &Step) -> Document {
             "step": "collectionConflict", "existing": existing.clone(), "declared": declared.clone(),
             "differences": differences.clone(),
         },
+        Step::EncryptedFieldsConflict {
+            existing,
+            declared,
+            differences,
+        } => doc! {
+            "step": "encryptedFieldsConflict", "existing": existing.clone(), "declared": declared.clone(),
+            "differences": differences.clone(),
+        },
         Step::Create { name, specification } => {
             doc! { "step": "create", "index": name, "declared": specification.clone() }
         }

@@ -82,6 +82,36 @@ impl Client {
         Ok(Self::new(driver::Client::with_options(options)?))
     }
 
+    /// Creates a client with automatic encryption: it encrypts the [encrypted fields](crate::encryption) of commands, and
+    /// decrypts replies. Must be called within a tokio runtime. For the options see
+    /// [`Schema::encrypted_fields_map`](crate::schema::Schema::encrypted_fields_map).
+    ///
+    /// ```no_run
+    /// # async fn run(master_key: [u8; 96]) -> marula::Result<()> {
+    /// use marula::driver::encryption::{AutoEncryptionOptions, KmsProviders};
+    /// use marula::driver::options::ClientOptions;
+    ///
+    /// let options = ClientOptions::parse("mongodb://localhost")?.resolve().await?;
+    /// let providers = KmsProviders::new().local(&master_key);
+    /// let encryption = AutoEncryptionOptions::new("encryption.keys", providers);
+    /// let client = marula::Client::with_auto_encryption(options, encryption)?;
+    /// # drop(client);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`with_options`](Client::with_options), and those of
+    /// [`driver::Client::with_auto_encryption`] for the options of encryption.
+    #[cfg(feature = "encryption")]
+    pub fn with_auto_encryption(
+        options: ClientOptions,
+        encryption: driver::encryption::AutoEncryptionOptions,
+    ) -> Result<Self> {
+        Ok(Self::new(driver::Client::with_auto_encryption(
+            options, encryption,
+        )?))
+    }
+
     /// Wraps a client of the driver, with which it shares the connection pools.
     ///
     /// ```no_run

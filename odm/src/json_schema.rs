@@ -2,22 +2,103 @@
 
 use crate::bson::{Bson, Document, doc};
 
+/// The key of the entry of `encryptedFields` in the schema of an encrypted field. [`without_marks`] removes it: no
+/// keyword of a schema contains NUL.
+pub(crate) const ENCRYPTED: &str = "\0encrypted";
+/// The key of a schema whose fields have no paths: that of the values of a map or of an opaque field, if it has
+/// encrypted fields.
+pub(crate) const UNREACHABLE: &str = "\0unreachable";
+
 /// The types whose schema is being made. A type that contains itself has no constraint inside, since
 /// MongoDB has no references between schemas.
 #[derive(Debug, Default)]
-pub struct OuterTypes(Vec<&'static str>);
+pub struct OuterTypes {
+    types: Vec<&'static str>,
+    /// Those that contain themselves.
+    recursive: Vec<&'static str>,
+    /// Those that contain encrypted fields.
+    encrypted: Vec<&'static str>,
+}
 
 impl OuterTypes {
     /// The schema of a type that has fields, unless it is made already.
     pub fn enter(&mut self, name: &'static str, schema: impl FnOnce(&mut Self) -> Document) -> Document {
-        if self.0.contains(&name) {
+        if self.types.contains(&name) {
+            self.recursive.push(name);
             return Document::new();
         }
-        self.0.push(name);
+        self.types.push(name);
         let made = schema(self);
-        self.0.pop();
+        self.types.pop();
+        if has_encrypted(&made) {
+            self.encrypted.push(name);
+        }
         made
     }
+
+    /// A type that contains itself and encrypted fields.
+    pub(crate) fn recursive_encrypted(&self) -> Option<&'static str> {
+        let mut encrypted = self.encrypted.iter().copied();
+        encrypted.find(|name| self.recursive.contains(name))
+    }
+}
+
+/// The schema of an encrypted field, with its entry of `encryptedFields`.
+pub(crate) fn encrypted(field: Document) -> Document {
+    let mut schema = types(&["binData"]);
+    schema.insert(ENCRYPTED, field);
+    schema
+}
+
+fn has_encrypted(schema: &Document) -> bool {
+    schema
+        .iter()
+        .any(|(keyword, value)| keyword == ENCRYPTED || contains_encrypted(value))
+}
+
+/// Whether a part of a schema has encrypted fields.
+pub(crate) fn contains_encrypted(value: &Bson) -> bool {
+    match value {
+        Bson::Document(schema) => has_encrypted(schema),
+        Bson::Array(schemas) => schemas.iter().any(contains_encrypted),
+        _ => false,
+    }
+}
+
+/// The schema as the server has it.
+pub(crate) fn without_marks(schema: Document) -> Document {
+    let kept = schema
+        .into_iter()
+        .filter(|(keyword, _)| !keyword.starts_with('\0'));
+    kept.map(|(keyword, value)| {
+        let value = match value {
+            Bson::Document(schema) => without_marks(schema).into(),
+            Bson::Array(values) => values
+                .into_iter()
+                .map(value_without_marks)
+                .collect::<Vec<_>>()
+                .into(),
+            value => value,
+        };
+        (keyword, value)
+    })
+    .collect()
+}
+
+fn value_without_marks(value: Bson) -> Bson {
+    match value {
+        Bson::Document(schema) => without_marks(schema).into(),
+        value => value,
+    }
+}
+
+/// Maps with values of a schema, which is not constrained.
+pub(crate) fn map(values: Document) -> Document {
+    let mut schema = types(&["object"]);
+    if has_encrypted(&values) {
+        schema.insert(UNREACHABLE, values);
+    }
+    schema
 }
 
 /// Values of these BSON types.
@@ -121,6 +202,18 @@ impl ObjectSchema {
         }
         if !schema.is_empty() {
             self.properties.insert(name, schema);
+        }
+        self
+    }
+
+    /// Adds a field whose stored form is not known. `schema` is that of its type.
+    #[must_use]
+    pub fn opaque(mut self, name: &str, schema: Document) -> Self {
+        if has_encrypted(&schema) {
+            let mark: Document = [(UNREACHABLE.to_owned(), Bson::Document(schema))]
+                .into_iter()
+                .collect();
+            self.properties.insert(name, mark);
         }
         self
     }

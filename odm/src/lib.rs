@@ -86,6 +86,7 @@
 //! | versions of documents, migrations | [`Versioned`], [`Collection::migrate`] |
 //! | change indexes and migrate by commands | `cli` (feature `cli`) |
 //! | stored forms of further types | [`codec`] |
+//! | encrypt fields | [`encryption`] |
 //! | spans and metrics of calls | [`observe`] |
 //! | handle errors | [`Error`] |
 //!
@@ -93,7 +94,8 @@
 //!
 //! `cli` adds the commands of the module `cli`, with the crate clap. `garde` and `validator` add
 //! [`validate = garde`](derive@Document#maintained-fields) and `validate = validator`. `metrics` records counts and
-//! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. All other features
+//! durations of typed calls, and `tracing` creates a span for each; see [`observe`]. `encryption` adds the attribute
+//! `encrypted`; see the module [`encryption`]. All other features
 //! are those of the [`driver`](driver#features), with the same names and defaults; `tracing` is one of
 //! them, too. The client runs on tokio.
 
@@ -105,6 +107,7 @@ mod client;
 pub mod codec;
 pub mod collection;
 mod declaration;
+pub mod encryption;
 pub mod error;
 pub mod expr;
 pub mod filter;

@@ -6,10 +6,11 @@ use serde::de::DeserializeOwned;
 
 use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::declaration::CollectionDeclaration;
-use crate::error::ValueError;
+use crate::encryption::fields::{Invalid, collect};
+use crate::error::{SchemaError, ValueError};
 use crate::id::IdSource;
 use crate::index::{IndexDeclaration, SearchIndexDeclaration};
-use crate::json_schema::OuterTypes;
+use crate::json_schema::{OuterTypes, without_marks};
 use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::path::field::{Embedded, Field};
 use crate::path::{Path, Read};
@@ -144,8 +145,8 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// The `$jsonSchema` that documents of the model satisfy, made from the types of the fields: BSON
     /// types, required fields, names of enums, limits of integers. Other fields are permitted. A field
-    /// that serde may omit, has a default for or reads as an `Option` is not required. Opaque fields, the
-    /// values of maps, and a type inside of itself are not constrained.
+    /// that serde may omit, has a default for or reads as an `Option` is not required. Encrypted fields are
+    /// `binData`. Opaque fields, the values of maps, and a type inside of itself are not constrained.
     ///
     /// `#[document(json_schema)]` makes it the validator of the collection.
     ///
@@ -170,7 +171,37 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// ```
     #[must_use]
     fn json_schema() -> Document {
-        <Self as Field>::json_schema(&mut OuterTypes::default())
+        without_marks(<Self as Field>::json_schema(&mut OuterTypes::default()))
+    }
+
+    /// `encryptedFields` of the collection, without the ids of the data keys: a document with the array `fields`,
+    /// which is empty if the model has no [encrypted fields](crate::encryption). `keyId` is null, so that a
+    /// [schema](crate::schema) or
+    /// `ClientEncryption::create_encrypted_collection` creates the keys with the collection.
+    ///
+    /// ```
+    /// # #[cfg(feature = "encryption")]
+    /// # {
+    /// # use marula::{Document, Model, bson::{Bson, doc}};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "people")]
+    /// # struct Person { _id: i64, #[document(encrypted(equality))] ssn: String }
+    /// let queries = doc! { "queryType": "equality" };
+    /// let field = doc! { "path": "ssn", "bsonType": "string", "keyId": Bson::Null, "queries": queries };
+    /// assert_eq!(Person::encrypted_fields().unwrap(), doc! { "fields": [field] });
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidEncryption`](SchemaError::InvalidEncryption) for a field that cannot be encrypted where it is.
+    fn encrypted_fields() -> Result<Document, SchemaError> {
+        let mut outer = OuterTypes::default();
+        let schema = <Self as Field>::json_schema(&mut outer);
+        collect(&schema, &outer).map_err(|Invalid { path, reason }| SchemaError::InvalidEncryption {
+            model: Self::NAME,
+            path,
+            reason,
+        })
     }
 
     /// The accessors of the fields, for filters that are built outside of a closure:

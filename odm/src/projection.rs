@@ -11,6 +11,7 @@
 //! | `Option<T>`, and `T` behind an `Option` | `Option<T>`, `Option<P>` |
 //! | `Vec<T>` | `Vec<T>`, `Vec<P>` |
 //! | `#[document(opaque)] T` | `T` |
+//! | `#[document(encrypted)] T` | as for `T`, under the same name |
 //!
 //! Fields with their stored names are included, so that an index that contains them can answer the
 //! query. Fields with another name, from another path, or computed are expressions, which a `find`
@@ -23,11 +24,12 @@ use serde::de::DeserializeOwned;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, doc,
 };
+use crate::encryption::{EncryptedField, EncryptedPath};
 use crate::error::{Error, Result};
 use crate::expr::{IntoExpr, Raw, field_path, reference, with_variable};
 use crate::model::Fields;
 use crate::path::field::{Field, Opaque};
-use crate::path::{AsPath, Maybe, Path, RawPath, Read, to_value_path};
+use crate::path::{AsPath, Maybe, Mode, Path, RawPath, Read, to_value_path};
 
 /// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
 /// `Vec` of a projection of its elements, or a struct with
@@ -135,6 +137,34 @@ where
     }
 }
 
+/// A path whose value a projection can read: also that of an encrypted field.
+#[doc(hidden)]
+pub trait Selected {
+    /// The type of the value.
+    type Value;
+    /// The mode of the path.
+    type Mode;
+    /// The path of the value.
+    fn selected(&self) -> RawPath;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: AsPath> Selected for A {
+    type Value = A::Value;
+    type Mode = A::Mode;
+    fn selected(&self) -> RawPath {
+        to_value_path(self)
+    }
+}
+
+impl<R, T: EncryptedField, Q, M: Mode> Selected for EncryptedPath<R, T, Q, M> {
+    type Value = T;
+    type Mode = M;
+    fn selected(&self) -> RawPath {
+        self.raw().clone()
+    }
+}
+
 /// The part of a value that is read.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -176,8 +206,8 @@ pub struct Selection(Vec<(&'static str, Raw, Node)>);
 impl Selection {
     /// Adds a field of type `P` that is read from a path.
     #[must_use]
-    pub fn field<P: ReadAt<A::Value, A::Mode>, A: AsPath>(mut self, name: &'static str, path: &A) -> Self {
-        let path = to_value_path(path);
+    pub fn field<P: ReadAt<A::Value, A::Mode>, A: Selected>(mut self, name: &'static str, path: &A) -> Self {
+        let path = path.selected();
         self.0.push((name, field_path(&path), P::node_at(path)));
         self
     }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use crate::expand::{at, buffered, json_schema, managed, parts};
+use crate::expand::{at, buffered, encrypted, json_schema, managed, parts};
 use crate::model::{Accessor, AccessorKind, Model};
 
 /// The type of a struct's accessors, and its traits.
@@ -27,16 +27,22 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let parts = parts::structure(generics, accessors);
     let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let schema = json_schema::structure(ident, accessors);
-    let traits = field_traits(model, &quote!(#stored_names #parts #schema));
+    let encrypted = encrypted::checks(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
+    let encrypts = encrypted::constant(accessors);
+    let traits = field_traits(model, &quote!(#encrypts #stored_names #parts #schema));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
         #checks
+        #encrypted
         impl<__R, __M: __m::Mode, #params> #fields_ident<__R, __M, #names> #clause {
             #(#methods)*
         }
         #traits
         impl<#params> __m::Embedded for #ty #clause {}
+        impl<#params> __m::EncryptedValue for #ty #clause {
+            const BSON_TYPE: &'static str = "object";
+        }
         impl<#params> __m::IndexKey for #ty #clause {}
         impl<#params> __m::HashedKey for #ty #clause {}
     }
@@ -113,6 +119,7 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
     let step = quote!(__m::Path::step(&self.0, #name));
     let mode = quote!(__M);
     let (output, body) = match kind {
+        _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
         AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0)), &mode),

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Ident, Type};
 
+use crate::expand::encrypted;
 use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
 
 /// The method of `Field`. `body` uses `__outer`.
@@ -37,6 +38,10 @@ pub(super) fn structure(ident: &Ident, accessors: &[Accessor]) -> TokenStream {
 fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
     let calls = accessors.iter().map(|accessor| {
         let Accessor { name, required, .. } = accessor;
+        if let Some(encryption) = &accessor.encryption {
+            let schema = encrypted::schema(accessor, encryption);
+            return quote!(.field(#name, #schema, #required));
+        }
         match &accessor.kind {
             AccessorKind::Typed => {
                 let schema = of(&accessor.ty);
@@ -50,7 +55,10 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 let schema = of(&accessor.ty);
                 quote!(.flattened(#schema))
             }
-            AccessorKind::Opaque => TokenStream::new(),
+            AccessorKind::Opaque => {
+                let schema = of(&accessor.ty);
+                quote!(.opaque(#name, #schema))
+            }
         }
     });
     quote!(#object #(#calls)*)

@@ -8,6 +8,7 @@ use crate::model::{Body, Model};
 
 mod buffered;
 mod collection;
+mod encrypted;
 mod enums;
 mod fields;
 mod index;
@@ -62,6 +63,10 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             quote! {
                 #plain
                 impl __m::KeysetKey for #ident {}
+                impl __m::EncryptedValue for #ident {
+                    const BSON_TYPE: &'static str = "string";
+                }
+                impl __m::EqualityValue for #ident {}
                 impl __m::SearchField<__m::Strings> for #ident {}
                 impl __m::SearchField<__m::Filters> for #ident {}
             }

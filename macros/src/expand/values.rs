@@ -24,6 +24,8 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         "TextKey",
         "HashedKey",
         "IndexKey",
+        "EqualityValue",
+        "StringValue",
     ];
     // With the higher-ranked bound, a bound that is not satisfied is not an error.
     let forwarded = markers.iter().map(|marker| {
@@ -46,6 +48,12 @@ pub(super) fn newtype(ident: &Ident, newtype: &Newtype) -> TokenStream {
         #(#forwarded)*
         impl<__K> __m::SearchField<__K> for #ident where for<'__a> #inner: __m::SearchField<__K> {
             const LENGTH: ::core::option::Option<usize> = <#inner as __m::SearchField<__K>>::LENGTH;
+        }
+        impl __m::EncryptedValue for #ident where for<'__a> #inner: __m::EncryptedValue {
+            const BSON_TYPE: &'static str = <#inner as __m::EncryptedValue>::BSON_TYPE;
+        }
+        impl __m::RangeValue for #ident where for<'__a> #inner: __m::RangeValue {
+            const HAS_FRACTION: bool = <#inner as __m::RangeValue>::HAS_FRACTION;
         }
         #values
         #ids

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::case::{Rule, snake};
 use crate::diagnostics::Sink;
-use crate::model::{Body, Content, Part, Place, Variant, fields, fresh};
+use crate::model::{Body, Content, Part, Place, Variant, encrypted, fields, fresh};
 use crate::parse::{self, Name, Parsed, Shape};
 
 pub(super) fn resolve(variants: &[parse::Variant], parsed: &Parsed, sink: &Sink) -> Body {
@@ -88,6 +88,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         _ if variant.serde.with.is_some() => Content::None,
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
+            encrypted::reject(named, "a field of an enum variant", sink);
             let rule = if variant.container.rename_all == Rule::None {
                 serde.rename_all_fields
             } else {
@@ -99,6 +100,10 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
                 ident,
                 accessors: fields::resolve(named, &variant.container, rule, sink),
             }
+        }
+        Shape::Tuple(fields) if fields.iter().any(|f| f.attributes.encrypted.is_some()) => {
+            encrypted::reject(fields, "the content of an enum variant", sink);
+            Content::None
         }
         Shape::Tuple(fields) => match &fields[..] {
             [field] => match fields::kind(field, sink) {

@@ -4,8 +4,8 @@ use syn::ext::IdentExt;
 
 use crate::case::Rule;
 use crate::diagnostics::Sink;
-use crate::model::{Accessor, AccessorKind, dates};
-use crate::parse::{Field, Name, SerdeContainer};
+use crate::model::{Accessor, AccessorKind, Generics, dates, encrypted};
+use crate::parse::{Field, Name, Parsed, SerdeContainer};
 
 /// The accessors of all fields that are stored. `owner`: the type or variant that has them.
 pub(super) fn resolve(fields: &[Field], owner: &SerdeContainer, rule: Rule, sink: &Sink) -> Vec<Accessor> {
@@ -75,6 +75,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         );
     }
     let kind = kind(field, sink);
+    let encryption = encrypted::resolve(field, &name, sink);
     let read = !field.serde.unread && !is_flat(field);
     Some(Accessor {
         ident,
@@ -86,7 +87,13 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         // Serde buffers only what it flattens itself.
         read_by_type: read_by_type(field) && field.attributes.flatten.is_none(),
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
+        encryption,
     })
+}
+
+/// Whether the type of a field contains a parameter of the struct.
+pub(super) fn contains_parameter(parsed: &Parsed, field: &Field) -> bool {
+    Generics::new(&parsed.generics).are_in(&field.ty)
 }
 
 /// Whether the fields of the value are fields of the outer document.

@@ -146,6 +146,13 @@ pub(super) fn check_first(
             sink.on(first, format!("`{first}` is skipped by serde: it is not stored"));
             false
         }
+        Some(field) if field.attributes.encrypted.is_some() => {
+            sink.on(
+                first,
+                format!("`{first}` is encrypted: indexes, their partial filters, search indexes and time series cannot use it"),
+            );
+            false
+        }
         Some(_) => true,
         None => {
             let names: Vec<String> = fields

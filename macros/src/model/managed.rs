@@ -170,6 +170,8 @@ fn column(
         format!("`{attribute}` needs a field of its own, and `{ident}` is flattened; move it to the document")
     } else if name == "_id" || field.attributes.id.is_some() {
         format!("the id of a document does not change, so it cannot be the field of `{attribute}`")
+    } else if field.attributes.encrypted.is_some() && field.attributes.managed.is_empty() {
+        format!("`{attribute}` needs a field that the server can compare, and `{ident}` is encrypted")
     } else if field.attributes.opaque.is_some() {
         format!("`{attribute}` needs a field with a known type; remove `opaque` from `{ident}`")
     } else {

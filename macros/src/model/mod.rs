@@ -9,6 +9,7 @@ use crate::parse::{self, IdSource, Parsed};
 
 mod collection;
 mod dates;
+mod encrypted;
 mod enums;
 mod fields;
 mod generics;
@@ -19,6 +20,7 @@ mod root;
 mod search;
 
 pub(crate) use collection::CollectionOption;
+pub(crate) use encrypted::Encryption;
 pub(crate) use generics::Generics;
 pub(crate) use index::Index;
 pub(crate) use managed::{Managed, ManagedColumn, SchemaVersion};
@@ -74,6 +76,8 @@ pub(crate) struct Accessor {
     pub(crate) read_by_type: bool,
     /// Whether each document has the field.
     pub(crate) required: bool,
+    /// How the field is encrypted.
+    pub(crate) encryption: Option<Encryption>,
 }
 
 #[expect(
@@ -250,6 +254,7 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
         parse::Body::Named(fields) if parsed.serde.transparent => transparent(fields, parsed, sink),
         parse::Body::Named(fields) => {
             fields::check_unwritten(fields, parsed.serde.default, sink);
+            encrypted::check(fields, parsed, sink);
             Body::Struct(fields::resolve(
                 fields,
                 &parsed.serde,
@@ -265,6 +270,7 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
 
 /// A newtype, or another struct that serde stores as its only field.
 fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
+    encrypted::reject(fields, "the content of a newtype", sink);
     let stored: Vec<(usize, &parse::Field)> = fields
         .iter()
         .enumerate()

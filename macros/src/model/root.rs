@@ -4,7 +4,7 @@ use syn::Ident;
 
 use crate::diagnostics::Sink;
 use crate::model::index::{self, Index};
-use crate::model::{Accessor, Id, Managed, Root, collection, fields, managed, search};
+use crate::model::{Accessor, Id, Managed, Root, collection, encrypted, fields, managed, search};
 use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
@@ -32,6 +32,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
     let (accessors, id, indexes, options, managed) = match &parsed.body {
         parse::Body::Named(named) => {
             fields::check_unwritten(named, parsed.serde.default, sink);
+            encrypted::check(named, parsed, sink);
             let accessors = fields::resolve(named, &parsed.serde, parsed.serde.rename_all, sink);
             let id = id(named, &parsed.ident, parsed, sink);
             let indexes = index::resolve(parsed, named, sink);

@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::{Attribute, Ident, Token, Type};
 
 use crate::diagnostics::{Sink, did_you_mean};
-use crate::parse::{document_items, key, skip_value};
+use crate::parse::{EncryptedAttribute, document_items, encrypted, key, skip_value};
 use crate::symbol;
 
 #[derive(Default)]
@@ -16,6 +16,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) stored_as: Option<Type>,
     /// Flattened, and read by the code of the derive instead of serde's.
     pub(crate) flatten: Option<Span>,
+    pub(crate) encrypted: Option<EncryptedAttribute>,
     /// The spans of `version`, `created_at` and `updated_at`.
     pub(crate) managed: Vec<(ManagedField, Span)>,
 }
@@ -70,6 +71,7 @@ pub(super) fn parse(attributes: &[Attribute], root: bool, sink: &Sink) -> FieldA
             "version" => out.managed.push((ManagedField::Version, span)),
             "created_at" => out.managed.push((ManagedField::CreatedAt, span)),
             "updated_at" => out.managed.push((ManagedField::UpdatedAt, span)),
+            "encrypted" => out.encrypted = Some(encrypted::parse(meta, span, sink)?),
             "opaque" => out.opaque = Some(span),
             "flatten" => out.flatten = Some(span),
             "as" => out.stored_as = Some(meta.value()?.parse()?),

@@ -7,6 +7,7 @@ use crate::diagnostics::Sink;
 
 pub(crate) mod collection;
 mod container;
+mod encrypted;
 mod field;
 pub(crate) mod index;
 pub(crate) mod projection;
@@ -14,6 +15,7 @@ mod schema_version;
 pub(crate) mod search;
 mod serde;
 
+pub(crate) use encrypted::{EncryptedAttribute, QueryKind};
 pub(crate) use field::{FieldAttributes, IdSource, ManagedField};
 pub(crate) use schema_version::SchemaVersion;
 pub(crate) use serde::{Name, SerdeContainer, SerdeField};
@@ -233,6 +235,18 @@ pub(crate) fn reject_flatten(parsed: &Parsed, sink: &Sink) {
     if let Body::Named(fields) = &parsed.body {
         for span in fields.iter().filter_map(|f| f.attributes.flatten) {
             sink.at(span, "`flatten` is for `Shape`; write `#[serde(flatten)]`");
+        }
+    }
+}
+
+/// Reports `#[document(encrypted)]` in a type of results, which is read from the fields of a model.
+pub(crate) fn reject_encrypted(parsed: &Parsed, derive: &str, sink: &Sink) {
+    if let Body::Named(fields) = &parsed.body {
+        for attribute in fields.iter().filter_map(|f| f.attributes.encrypted.as_ref()) {
+            sink.at(
+                attribute.span,
+                format!("`encrypted` is for `Document` and `Embedded`: a `{derive}` is read, and not stored"),
+            );
         }
     }
 }

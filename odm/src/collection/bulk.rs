@@ -127,6 +127,7 @@ impl<T> Writes<T> {
 }
 
 pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
+    collection.check_encrypts()?;
     let document = for_insert(collection, document)?;
     Ok(Built {
         model: WriteModel::insert_one(&document),
@@ -161,6 +162,7 @@ pub(super) fn replace<D: Model>(
     filter: Result<Conditions>,
     document: &D,
 ) -> Result<Built<WriteModel>> {
+    collection.check_encrypts()?;
     let filter = checked(filter?)?;
     let is_by_id = filter.is_only("_id");
     let filter = collection.scope.of::<D>(filter);

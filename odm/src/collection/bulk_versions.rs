@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_vec};
+use crate::collection::encrypted::SAFE_CONTENT;
 use crate::driver::{self, WriteModel};
 
 /// A write that can be sent.
@@ -98,6 +99,9 @@ impl Replaced {
     pub(super) fn is(&self, mut stored: Document) -> driver::Result<bool> {
         let sent: Document = from_raw(&self.sent)?;
         stored.remove("_id");
+        if !sent.contains_key(SAFE_CONTENT) {
+            stored.remove(SAFE_CONTENT);
+        }
         let mut expected = Document::new();
         for (name, value) in sent.into_iter().filter(|(name, _)| name != "_id") {
             let filled = match (&value, stored.get(&name)) {

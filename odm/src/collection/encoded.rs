@@ -130,6 +130,7 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
 
 /// A document to save: inserted or replaced by its id, which is generated if it is `None`.
 pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Result<Encoded> {
+    collection.check_encrypts()?;
     let is_new = document.lacks_id();
     let changed = checked(document, WriteKind::Replace)?;
     let document = changed.as_ref().unwrap_or(document);
@@ -145,7 +146,7 @@ pub(super) fn for_save<D: Model>(collection: &Collection<D>, document: &D) -> Re
     Ok(encoded)
 }
 
-fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
+pub(super) fn decoded(raw: &RawDocumentBuf) -> Result<Document> {
     from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))
 }
 

@@ -407,7 +407,7 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         replacement: Replacement,
         is_upsert: bool,
     ) -> Result<(Conditions, Encoded)> {
-        let filter = checked(filter?)?;
+        let filter = collection.check_encrypts().and(checked(filter?))?;
         if is_upsert && replacement.lacks_id {
             check_upsert_without_id(collection, &filter)?;
         }

@@ -106,6 +106,7 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 
     async fn run(self) -> Result<InsertOneResult> {
+        self.collection.check_encrypts()?;
         if self.document.lacks_id() || D::BEHAVIOR.changes_documents() {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
@@ -158,6 +159,7 @@ impl<'a, D: Model> InsertMany<'a, D> {
         if self.documents.is_empty() {
             return Ok(InsertManyResult::default());
         }
+        self.collection.check_encrypts()?;
         if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {

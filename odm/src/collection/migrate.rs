@@ -6,10 +6,11 @@ use std::fmt;
 use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use crate::collection::action::awaitable;
 use crate::collection::decode::upgraded;
+use crate::collection::encrypted::first_encrypted;
 use crate::collection::{Collection, filter_of};
 use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcern};
 use crate::driver::{self, ErrorKind, WriteError, WriteModel};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ValueError};
 use crate::filter::{Conditions, Filter};
 use crate::json::relaxed;
 use crate::model::{Fields, Model};
@@ -284,6 +285,15 @@ impl<'a, D: Model> Migrate<'a, D> {
         };
         if self.options.batch_size == 0 {
             return Err(Error::argument("the batch size must be at least 1"));
+        }
+        if let Some(path) = first_encrypted::<D>() {
+            return Err(Error::encode(
+                path,
+                ValueError::new(
+                    "a migration compares whole documents, which the server cannot do with encrypted fields; read the documents, and \
+                     save each of them",
+                ),
+            ));
         }
         let mut progress = self.progress;
         let source = Source {

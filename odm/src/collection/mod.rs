@@ -23,6 +23,7 @@ mod delete;
 mod distinct;
 mod documents;
 mod encoded;
+mod encrypted;
 mod filtered;
 mod find;
 mod find_and_modify;

@@ -1,14 +1,16 @@
 //! [`Collection::save`]: inserts a document, or replaces the stored one.
 
-use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
+use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
-use crate::collection::encoded::{Encoded, for_save};
+use crate::collection::encoded::{Encoded, decoded, for_save};
+use crate::collection::encrypted::first_encrypted;
 use crate::collection::update::{Target, replace};
+use crate::collection::write::to_raw;
 use crate::collection::{Collection, NULL_IN_REPLACEMENT};
-use crate::driver::options::ReplaceOneOptions;
+use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
-use crate::error::{Error, Result, ValueError};
+use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
@@ -131,6 +133,13 @@ impl<'a, D: Model> Save<'a, D> {
         let options = self.options.upsert(true);
         let mut written = encoded.written.clone();
         let result = match D::BEHAVIOR.created_at {
+            // A stage of a pipeline cannot set encrypted fields.
+            Some(field) if first_encrypted::<D>().is_some() => {
+                let saving = save_encrypted(collection, field, filter, encoded, options, self.session);
+                let (result, created) = Box::pin(saving).await?;
+                written.created_at = created;
+                result
+            }
             // Boxed, so that the future of a save is smaller.
             None => {
                 let saved = Target {
@@ -169,6 +178,36 @@ impl<'a, D: Model> Save<'a, D> {
     }
 }
 
+/// Saves a document with encrypted fields, with the stored time of the insert, which is read first. Returns the time of
+/// an insert.
+async fn save_encrypted<D: Model>(
+    collection: &Collection<D>,
+    field: &'static str,
+    filter: Conditions,
+    mut encoded: Encoded,
+    options: ReplaceOneOptions,
+    mut session: Session<'_>,
+) -> Result<(UpdateResult, Option<DateTime>)> {
+    let finding = collection
+        .inner
+        .find_one(filter.clone())
+        .projection(doc! { field: 1 })
+        .read_preference(ReadPreference::primary());
+    let stored = in_session!(session.as_deref_mut(), finding).await?;
+    let stored = stored.and_then(|stored| Bson::try_from(stored.get(field).ok()??).ok());
+    let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
+    let mut document = decoded(&encoded.raw)?;
+    document.insert(field, stored.unwrap_or(now.into()));
+    encoded.raw = to_raw(&document)?;
+    let saved = Target {
+        filter,
+        is_by_id: true,
+    };
+    let result = replace(collection, saved, &encoded, options, session).await?;
+    let created = result.upserted_id.as_ref().map(|_| now);
+    Ok((result, created))
+}
+
 /// A save in a bulk write.
 pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Result<Built<WriteModel>> {
     let encoded = for_save(collection, document)?;
@@ -179,6 +218,12 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
     };
     let model = match D::BEHAVIOR.created_at {
         None => WriteModel::replace_one(filter, &encoded.raw),
+        Some(field) if first_encrypted::<D>().is_some() => {
+            return Err(Error::update(
+                field,
+                "the save of a bulk write keeps `created_at` by a pipeline, which cannot set encrypted fields; use `Collection::save`",
+            ));
+        }
         Some(field) => {
             let now = encoded.written.updated_at.unwrap_or_else(DateTime::now);
             WriteModel::update_one(filter, vec![keeping(field, now, &encoded.raw)?])
@@ -216,7 +261,7 @@ fn of_saved<D: Model>(collection: &Collection<D>, document: &Encoded) -> Result<
 
 /// A stage that replaces the document and keeps the stored time of the insert, or sets it to `now`.
 fn keeping(field: &str, now: DateTime, raw: &RawDocumentBuf) -> Result<Document> {
-    let document: Document = from_raw(raw).map_err(|e| Error::encode("", ValueError::new(e.message())))?;
+    let document = decoded(raw)?;
     let created = doc! { field: { "$ifNull": [format!("${field}"), now] } };
     Ok(doc! { "$replaceWith": { "$mergeObjects": [{ "$literal": document }, created] } })
 }

@@ -312,6 +312,7 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
+        self.collection.check_encrypts()?;
         let behavior = D::BEHAVIOR;
         if self.document.lacks_id() || behavior.changes_documents() || behavior.soft_delete.is_some() {
             // Boxed, so that the future of a replacement with an id is smaller.

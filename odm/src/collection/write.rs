@@ -43,6 +43,7 @@ pub(super) fn prepare<D: Model>(
     let filter = checked(filter?)?;
     let (variants, mut compiled) = update.parts()?;
     if upsert {
+        collection.check_encrypts()?;
         reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }

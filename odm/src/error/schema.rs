@@ -8,6 +8,10 @@ use crate::driver;
 use crate::error::{Applied, DuplicateKey, Error};
 use crate::json::relaxed;
 
+/// What to do about encrypted fields that differ.
+const ENCRYPTED_FIELDS_ADVICE: &str = "they cannot be changed: undo the change of the model, or register it for a new collection \
+                                       and copy the documents through a client with automatic encryption";
+
 /// The reason why a schema plan cannot be made or applied.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -164,6 +168,40 @@ pub enum SchemaError {
         pending: Vec<(String, String, String)>,
         /// How long they were waited for.
         waited: Duration,
+    },
+    /// An encrypted field is declared where it cannot be encrypted: in an array, a map or an enum, in the id, in a type
+    /// that contains itself, or with an invalid range; or the options of its collection exclude encryption.
+    InvalidEncryption {
+        /// The name of the model that declares it.
+        model: &'static str,
+        /// The stored path of the field. Empty if the reason concerns the collection or a type.
+        path: String,
+        /// Why the declaration is invalid.
+        reason: String,
+    },
+    /// A registered model has encrypted fields, and the schema has no data keys: call `Schema::encryption`.
+    EncryptionNotConfigured {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The name of the model.
+        model: &'static str,
+    },
+    /// A collection exists with other encrypted fields than those that are declared. They cannot be changed: only a new
+    /// collection can have others.
+    EncryptedFieldsConflict {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// What differs, a sentence for each field.
+        differences: Vec<String>,
+        /// `encryptedFields` of the collection. Empty if it is not encrypted.
+        existing: Box<Document>,
+        /// The declared `encryptedFields`.
+        declared: Box<Document>,
+    },
+    /// An encrypted collection does not exist, so that its data keys are not known. Apply the schema first.
+    NotEncryptedYet {
+        /// The collection, as `database.collection`.
+        namespace: String,
     },
     /// A declaration that the server would reject: without keys, with keys in two arrays, with an
     /// invalid partial filter, or of the index on `_id`.
@@ -329,6 +367,30 @@ impl fmt::Display for SchemaError {
                     .collect();
                 f.write_str(&pending.join(", "))
             }
+            SchemaError::InvalidEncryption { model, path, reason } if path.is_empty() => {
+                write!(f, "the encrypted fields of model `{model}`: {reason}")
+            }
+            SchemaError::InvalidEncryption { model, path, reason } => {
+                write!(f, "the encrypted field `{path}` of model `{model}`: {reason}")
+            }
+            SchemaError::EncryptionNotConfigured { namespace, model } => write!(
+                f,
+                "model `{model}` of {namespace} has encrypted fields, and the schema has no data keys for them; call \
+                 `Schema::encryption(DataKeys::new(client_encryption, provider))`"
+            ),
+            SchemaError::EncryptedFieldsConflict {
+                namespace,
+                differences,
+                ..
+            } => write!(
+                f,
+                "the encrypted fields of {namespace} are not those that are declared: {}; {ENCRYPTED_FIELDS_ADVICE}",
+                differences.join("; ")
+            ),
+            SchemaError::NotEncryptedYet { namespace } => write!(
+                f,
+                "{namespace} does not exist, so that its encrypted fields have no data keys; create it with `Schema::sync` first"
+            ),
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")
             }

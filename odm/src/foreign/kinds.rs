@@ -50,6 +50,9 @@ macro_rules! stored_type {
             $bson => $t;
         }
 
+        impl $crate::encryption::EncryptedValue for $t {
+            const BSON_TYPE: &'static str = $schema;
+        }
         impl $crate::projection::Projection<$t> for $t {}
         impl $crate::projection::Present for $t {}
         impl<N: $crate::path::buffered::Depth> $crate::path::buffered::ContainsUuid<N> for $t {
@@ -110,6 +113,10 @@ macro_rules! fits {
 macro_rules! date_type {
     ($t:ty, [$($marker:ident)*]) => {
         $crate::foreign::kinds::stored_type!($t, $crate::bson::DateTime, "date", [$($marker)*]);
+        impl $crate::encryption::EqualityValue for $t {}
+        impl $crate::encryption::RangeValue for $t {
+            const HAS_FRACTION: bool = false;
+        }
         impl $crate::path::marker::TtlKey for $t {}
         impl $crate::index::search_field::SearchField<$crate::index::search_field::Dates> for $t {}
         impl $crate::index::search_field::SearchField<$crate::index::search_field::Filters> for $t {}
@@ -172,6 +179,9 @@ macro_rules! decimal_type {
             }
         }
         impl $crate::expr::ToText for $t {}
+        impl $crate::encryption::RangeValue for $t {
+            const HAS_FRACTION: bool = true;
+        }
         $crate::value::integers_as_decimals!($t);
     };
 }

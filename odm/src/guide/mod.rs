@@ -15,6 +15,7 @@
 //! | [Transactions](transactions) | closures, guards, versions |
 //! | [Change streams](change_streams) | events, filters, resume tokens |
 //! | [Indexes and start-up in production](schema) | declarations, plans, modes, the lease, the command line |
+//! | [Encryption](encryption) | encrypted fields, data keys, clients that encrypt |
 //! | [Testing](testing) | a replica set for each test, failovers, fail points |
 //! | [Errors in a web application](web) | statuses of errors in axum |
 //! | [Observability](observability) | spans, metrics, events, OpenTelemetry |
@@ -68,6 +69,7 @@ pub mod aggregation;
 pub mod change_streams;
 pub mod cookbook;
 pub mod dynamic;
+pub mod encryption;
 pub mod first_model;
 pub mod from_mongodb;
 pub mod from_mongoose;

@@ -70,6 +70,9 @@
 //! | `-` | an index was created from a declaration that no longer exists: hide it, drop it later | `drop_obsolete(..)` |
 //! | `?` | no model declares the index, and it was not created from a declaration: it is kept | never |
 //!
+//! A conflict of [encrypted fields](super::encryption#changes-of-a-model) or of options that only a new collection can
+//! have (`!`) is an error in any case.
+//!
 //! # At the start
 //!
 //! [`Schema::sync`](crate::schema::Schema::sync) makes a plan and applies it. All instances of an

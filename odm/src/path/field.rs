@@ -78,6 +78,12 @@ use crate::schema_version::SchemaVersion;
     note = "for any other type, `#[document(opaque)]` stores what its `Serialize` implementation writes"
 )]
 pub trait Field: Sized {
+    /// Whether the type has encrypted fields of its own.
+    #[doc(hidden)]
+    const ENCRYPTS: bool = false;
+    /// Whether the elements of an array, or the values of a map, have encrypted fields of their own.
+    #[doc(hidden)]
+    const ENCRYPTS_ELEMENTS: bool = false;
     /// The type that the accessor of such a field returns.
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// The accessors for the path of a field.
@@ -249,6 +255,7 @@ plain! {
 macro_rules! maps {
     ($([$($generics:tt)*] $t:ty;)*) => { $(
         impl<V: Field, $($generics)*> Field for $t {
+            const ENCRYPTS_ELEMENTS: bool = V::ENCRYPTS || V::ENCRYPTS_ELEMENTS;
             type Nav<R, M: Mode> = Path<R, $t, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Path<R, $t, M> {
@@ -271,8 +278,8 @@ macro_rules! maps {
             fn form() -> Form {
                 Form::Entries(V::form)
             }
-            fn json_schema(_outer: &mut OuterTypes) -> Document {
-                json_schema::types(&["object"])
+            fn json_schema(outer: &mut OuterTypes) -> Document {
+                json_schema::map(V::json_schema(outer))
             }
         }
     )* };
@@ -286,6 +293,7 @@ maps! {
 macro_rules! arrays {
     ($([$($generics:tt)*] $t:ty: $length:expr;)*) => { $(
         impl<T: Field, $($generics)*> Field for $t {
+            const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
             type Nav<R, M: Mode> = Wrapped<$t, T::Nav<R, M::Element>, M>;
             #[inline]
             fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
@@ -326,6 +334,8 @@ arrays! {
 }
 
 impl<T: Field> Field for Option<T> {
+    const ENCRYPTS: bool = T::ENCRYPTS;
+    const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
     type Nav<R, M: Mode> = Wrapped<Option<T>, T::Nav<R, M::Optional>, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {
@@ -358,6 +368,8 @@ impl<T: Field> Field for Option<T> {
 
 /// A `Box<T>` is stored as `T`.
 impl<T: Field> Field for Box<T> {
+    const ENCRYPTS: bool = T::ENCRYPTS;
+    const ENCRYPTS_ELEMENTS: bool = T::ENCRYPTS_ELEMENTS;
     type Nav<R, M: Mode> = T::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {

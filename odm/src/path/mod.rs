@@ -102,6 +102,10 @@ modes! {
 }
 
 /// A value that represents a path: a [`Path`], the fields of an embedded document, an array.
+#[diagnostic::on_unimplemented(
+    message = "this needs the path of a field that is not encrypted, found `{Self}`",
+    note = "an encrypted field has only the operators of its queries, `set` and `unset`; see `marula::encryption`"
+)]
 pub trait AsPath {
     /// The type of the document at which the path starts.
     type Root;
@@ -176,8 +180,7 @@ impl<R, T, M> Path<R, T, M> {
         }
     }
 
-    /// The path of a field of this value, by its stored name. Called by the derives; the caller
-    /// guarantees the type.
+    /// The path of a field by its stored name. Called by the derives; the caller guarantees the type.
     #[must_use]
     #[inline]
     pub fn step<U>(&self, name: &'static str) -> Path<R, U, M> {
@@ -221,8 +224,7 @@ impl<R, T, M> Path<R, T, M> {
         Path::from_raw(self.raw.untagged())
     }
 
-    /// The same path, for a value whose fields are flattened into the document at the path
-    /// (`#[serde(flatten)]`).
+    /// The same path, for a value whose fields are those of the document (`#[serde(flatten)]`).
     #[must_use]
     pub fn flat<U>(&self) -> Path<R, U, M> {
         Path::from_raw(self.raw.flattened())

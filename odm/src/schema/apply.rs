@@ -213,6 +213,7 @@ impl Apply {
             Step::CreateCollection { .. }
             | Step::KeepCollection
             | Step::CollectionConflict { .. }
+            | Step::EncryptedFieldsConflict { .. }
             | Step::Create { .. }
             | Step::Keep { .. }
             | Step::Unknown { .. }
@@ -256,8 +257,8 @@ impl SchemaPlan {
     ///
     /// Missing indexes are created with one `createIndexes` for each collection. Several instances of
     /// an application may do so concurrently: an equal index that was created in the meantime is not an
-    /// error. Changes, rebuilds and drops are made by one instance at a time, which holds a lease in
-    /// the collection `marula_schema`: the others wait, then make a new plan and apply what is left of
+    /// error. Encrypted collections are created, and changes, rebuilds and drops are made by one instance at a time, which
+    /// holds a lease in the collection `marula_schema`: the others wait, then make a new plan and apply what is left of
     /// it.
     ///
     /// If the future is dropped, some of the steps may have been taken, and the lease expires after
@@ -275,6 +276,7 @@ impl SchemaPlan {
     ///
     /// # Errors
     /// - [`Error::Schema`] with [`CollectionConflict`](SchemaError::CollectionConflict),
+    ///   [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict),
     ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
     ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
     ///   differs and may not be changed: nothing was done;
@@ -302,7 +304,9 @@ impl SchemaPlan {
 
     async fn apply_steps(&self, apply: &Apply) -> Result<Applied> {
         let mut applied = Applied::default();
-        let taken = if self.steps().any(|(_, step)| apply.changes(step)) {
+        // The data keys of a collection are created once.
+        let is_exclusive = |step: &Step| apply.changes(step) || step.creates_data_keys();
+        let taken = if self.steps().any(|(_, step)| is_exclusive(step)) {
             let lease = Lease::acquire(self.schema.database(), apply.lease, apply.lease_wait).await?;
             let work = async {
                 // The preceding holder may have taken the same steps.
@@ -337,7 +341,7 @@ impl SchemaPlan {
             record: apply.record,
         };
         if let Some(Step::CreateCollection { options }) = plan.steps.first() {
-            target.create_collection(options).await?;
+            self.create_collection(&target, options).await?;
             applied.created_collections.push(plan.namespace.clone());
         }
         let missing: Vec<&Document> = plan

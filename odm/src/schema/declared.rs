@@ -27,6 +27,8 @@ pub(crate) struct Declared {
 pub(crate) struct DeclaredCollection {
     /// The options, and the name of the model that declares them.
     options: Option<(&'static str, Document)>,
+    /// `encryptedFields`, and the name of the model that declares them.
+    encrypted: Option<(&'static str, Document)>,
     pub(crate) indexes: Vec<Declared>,
     /// The search indexes, and the names of the models that declare them.
     search: Vec<(&'static str, SearchIndexDeclaration)>,
@@ -36,6 +38,16 @@ impl DeclaredCollection {
     /// The declared options, if there are any.
     pub(crate) fn options(&self) -> Option<&Document> {
         self.options.as_ref().map(|(_, options)| options)
+    }
+
+    /// The declared `encryptedFields`, if there are any.
+    pub(crate) fn encrypted_fields(&self) -> Option<&Document> {
+        self.encrypted.as_ref().map(|(_, fields)| fields)
+    }
+
+    /// The name of the model that declares encrypted fields.
+    pub(crate) fn encrypted_by(&self) -> Option<&'static str> {
+        self.encrypted.as_ref().map(|(model, _)| *model)
     }
 
     /// The declared search indexes.
@@ -57,6 +69,7 @@ impl Declarations {
     pub(crate) fn add<D: Model>(&mut self, database: &str, collection: &str) {
         let namespace = format!("{database}.{collection}");
         self.add_options(D::NAME, &namespace, collection, &D::collection());
+        self.add_encrypted(D::NAME, &namespace, collection, D::encrypted_fields());
         self.add_indexes(D::NAME, &namespace, collection, D::indexes());
         for mut index in D::search_indexes() {
             if let Some(field) = D::BEHAVIOR.soft_delete {
@@ -119,6 +132,40 @@ impl Declarations {
                     models: [*first_model, model],
                     first: Box::new(first.clone()),
                     second: Box::new(options.clone()),
+                };
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Adds the encrypted fields of a model to a collection. A model without them, of a part of the documents, adds none.
+    fn add_encrypted(
+        &mut self,
+        model: &'static str,
+        namespace: &str,
+        collection: &str,
+        fields: Result<Document, SchemaError>,
+    ) {
+        let fields = match fields {
+            Ok(fields) => fields,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                return;
+            }
+        };
+        if fields.get_array("fields").is_ok_and(Vec::is_empty) {
+            return;
+        }
+        let declared = self.collections.entry(collection.to_owned()).or_default();
+        match &declared.encrypted {
+            None => declared.encrypted = Some((model, fields)),
+            Some((_, first)) if *first == fields => {}
+            Some((first_model, first)) => {
+                let error = SchemaError::ConflictingOptions {
+                    namespace: namespace.to_owned(),
+                    models: [*first_model, model],
+                    first: Box::new(first.clone()),
+                    second: Box::new(fields),
                 };
                 self.error.get_or_insert(error);
             }

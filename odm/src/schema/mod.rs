@@ -33,6 +33,13 @@
 //! [`Model::json_schema`]. Options that are not declared are not compared. A view is added with
 //! [`Schema::register_view`].
 //!
+//! # Encrypted fields
+//!
+//! A collection of a model with [encrypted fields](crate::encryption) is created with `encryptedFields`, and with a
+//! data key for each field: `Schema::encryption` says by which `ClientEncryption`. The index on `__safeContent__` and the
+//! collections `enxcol_.…` belong to the collection; a plan does not contain them. Encrypted fields cannot be changed: a
+//! difference is [`Step::EncryptedFieldsConflict`]. A plan creates no data keys.
+//!
 //! # Search indexes
 //!
 //! A model declares search indexes by `search_index(…)`, vector search indexes by
@@ -60,8 +67,10 @@ use crate::model::Model;
 
 mod apply;
 mod change;
+mod data_keys;
 mod declared;
 mod duplicates;
+mod encryption;
 mod lease;
 mod migrate;
 mod options;
@@ -77,7 +86,9 @@ pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use apply::Apply;
-use declared::Declarations;
+#[cfg(feature = "encryption")]
+pub use data_keys::DataKeys;
+use declared::{Declarations, DeclaredCollection};
 pub use migrate::MigrateSchema;
 use migrate::Versions;
 pub use plan::{CollectionPlan, Plan};
@@ -93,6 +104,8 @@ pub struct Schema {
     /// The models whose documents have a version.
     versions: Vec<Versions>,
     search: SearchMode,
+    #[cfg(feature = "encryption")]
+    data_keys: Option<DataKeys>,
 }
 
 impl Schema {
@@ -102,6 +115,8 @@ impl Schema {
             declarations: Declarations::default(),
             versions: Vec::new(),
             search: SearchMode::default(),
+            #[cfg(feature = "encryption")]
+            data_keys: None,
         }
     }
 
@@ -171,7 +186,7 @@ impl Schema {
     }
 
     /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
-    /// in `marula_schema`, one `listCollections` if options are declared, and one `$listSearchIndexes` for
+    /// in `marula_schema`, one `listCollections` if options or encrypted fields are declared, and one `$listSearchIndexes` for
     /// each collection with search indexes. Writes nothing. A collection that does not exist has no
     /// indexes.
     ///
@@ -185,7 +200,8 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another,
+    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another, with
+    /// [`EncryptionNotConfigured`](SchemaError::EncryptionNotConfigured) if fields are encrypted and there are no data keys,
     /// and with [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
     /// deployment has no search;
     /// [`Error::Driver`](crate::Error::Driver) for errors of the driver. A conflict with an existing index is not an
@@ -195,17 +211,20 @@ impl Schema {
         let none = record::Records::default();
         let declarations = self.declarations.collections()?;
         let recorded = record::read(&self.database).await?;
+        self.check_encryption(declarations)?;
+        let has_data_keys = self.has_data_keys();
+        let is_compared = |declared: &DeclaredCollection| {
+            has_data_keys || declared.options().is_some() || declared.encrypted_fields().is_some()
+        };
         let with_options: Vec<&String> = declarations
             .iter()
-            .filter(|(_, declared)| declared.options().is_some())
+            .filter(|(_, declared)| is_compared(declared))
             .map(|(collection, _)| collection)
             .collect();
         let existing = list_collections(&self.database, &with_options).await?;
         for (collection, declared) in declarations {
             let namespace = format!("{}.{collection}", self.database.name());
-            let options = declared
-                .options()
-                .and_then(|options| options::step(options, existing.get(collection)));
+            let options = encryption::collection_steps(declared, existing.get(collection), has_data_keys);
             if declared
                 .options()
                 .is_some_and(|options| options.contains_key("viewOn"))
@@ -214,7 +233,7 @@ impl Schema {
                 plan.collections.push(CollectionPlan {
                     collection: collection.clone(),
                     namespace,
-                    steps: options.into_iter().collect(),
+                    steps: options,
                 });
                 continue;
             }

@@ -94,6 +94,7 @@ impl Plan {
                     step,
                     Step::Conflict { .. }
                         | Step::CollectionConflict { .. }
+                        | Step::EncryptedFieldsConflict { .. }
                         | Step::SearchIndexConflict { .. }
                 )
             })
@@ -121,7 +122,9 @@ pub(crate) fn compare(
         .iter()
         .filter_map(|specification| {
             let name = specification.get_str("name").ok()?;
-            let own = name == "_id_" || specification.get_bool("clustered").unwrap_or(false);
+            let own = name == "_id_"
+                || specification.get_bool("clustered").unwrap_or(false)
+                || is_of_encryption(specification);
             (!own).then(|| Listed {
                 name,
                 specification,
@@ -147,6 +150,12 @@ pub(crate) fn compare(
         namespace: namespace.to_owned(),
         steps,
     }
+}
+
+/// Whether the index is that of Queryable Encryption, which is created with the collection.
+fn is_of_encryption(specification: &Document) -> bool {
+    let keys = specification.get_document("key");
+    keys.is_ok_and(|keys| keys.len() == 1 && keys.contains_key("__safeContent__"))
 }
 
 fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {

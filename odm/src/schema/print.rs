@@ -56,6 +56,11 @@ impl fmt::Display for Step {
                 changed(f, existing, declared, differences)?;
                 f.write_str(" (only a new collection can have them; kept)")
             }
+            Step::EncryptedFieldsConflict { differences, .. } => write!(
+                f,
+                "! conflict encrypted fields: {} (only a new collection can have others; kept)",
+                differences.join("; ")
+            ),
             Step::Create { specification, .. } => {
                 write!(f, "+ create   {}", Shown(specification))?;
                 if specification.contains_key("expireAfterSeconds") {

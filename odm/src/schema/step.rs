@@ -35,6 +35,16 @@ pub enum Step {
         /// The names of the options that differ.
         differences: Vec<String>,
     },
+    /// The collection has other [encrypted fields](crate::encryption) than those that are declared. They are never
+    /// changed: only a new collection can have others.
+    EncryptedFieldsConflict {
+        /// `encryptedFields` of the collection. Empty if it is not encrypted.
+        existing: Document,
+        /// The declared `encryptedFields`. Empty if no field is declared.
+        declared: Document,
+        /// What differs, a sentence for each field.
+        differences: Vec<String>,
+    },
     /// The index is declared and does not exist. It will be created.
     Create {
         /// The name of the index.
@@ -176,6 +186,19 @@ impl Step {
                 namespace: collection.namespace.clone(),
                 differences: differences.clone(),
                 can_change: matches!(self, Step::ModifyCollection { .. }),
+                existing: Box::new(existing.clone()),
+                declared: Box::new(declared.clone()),
+            });
+        }
+        if let Step::EncryptedFieldsConflict {
+            existing,
+            declared,
+            differences,
+        } = self
+        {
+            return Some(SchemaError::EncryptedFieldsConflict {
+                namespace: collection.namespace.clone(),
+                differences: differences.clone(),
                 existing: Box::new(existing.clone()),
                 declared: Box::new(declared.clone()),
             });

@@ -22,7 +22,15 @@ const DRIVER: [&str; 13] = [
 ];
 
 /// The modules of the derives, lowest layer first.
-const MACROS: [&str; 6] = ["case", "symbol", "diagnostics", "parse", "model", "expand"];
+const MACROS: [&str; 7] = [
+    "case",
+    "symbol",
+    "diagnostics",
+    "parse",
+    "model",
+    "expand",
+    "derive",
+];
 
 /// Modules that only re-export: the paths in generated code, and the prelude of applications.
 const REEXPORTS: [&str; 2] = ["__private_v1", "prelude"];

@@ -82,6 +82,21 @@ impl Client {
         Self::start_encrypted(options, encryption, &environment, MetadataServices::default())
     }
 
+    /// Whether the client encrypts commands: it has automatic encryption that is not bypassed.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://localhost").await?;
+    /// assert!(!client.encrypts_commands());
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn encrypts_commands(&self) -> bool {
+        self.executor()
+            .encryption()
+            .is_some_and(CommandEncryption::encrypts)
+    }
+
     /// As [`with_auto_encryption`](Self::with_auto_encryption), in an environment that tests can replace.
     pub(crate) fn start_encrypted(
         options: ClientOptions,

@@ -10,6 +10,7 @@ mod collections;
 mod common;
 mod crud;
 mod deleted_versions;
+mod encryption;
 mod errors;
 mod explain;
 mod future_sizes;

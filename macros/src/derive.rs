@@ -1,0 +1,61 @@
+//! The steps of each derive.
+
+use proc_macro::TokenStream;
+use syn::DeriveInput;
+
+use crate::diagnostics::Sink;
+use crate::{expand, model, parse};
+
+/// `Shape`.
+pub(super) fn shape(input: &DeriveInput) -> TokenStream {
+    if let Some(error) = generic(input, "Shape") {
+        return error;
+    }
+    let is_root = parse::has_collection(&input.attrs);
+    let sink = Sink::new();
+    let parsed = parse::parse(input, is_root, &sink);
+    parse::reject_encrypted(&parsed, "Shape", &sink);
+    let model = model::resolve(&parsed, &sink);
+    let embedded = (!is_root).then(|| expand::expand(&model));
+    let shape = expand::shape(&model, input, &sink);
+    let errors = sink.finish();
+    // `Document` reports the errors of its attributes.
+    let errors = (!is_root).then_some(errors);
+    quote::quote!(#embedded #shape #errors).into()
+}
+
+/// `Projection`.
+pub(super) fn projection(mut input: DeriveInput) -> TokenStream {
+    if let Some(error) = generic(&input, "Projection") {
+        return error;
+    }
+    let sink = Sink::new();
+    let source = parse::projection::take(&mut input, &sink);
+    let parsed = parse::parse(&input, false, &sink);
+    parse::reject_flatten(&parsed, &sink);
+    parse::reject_encrypted(&parsed, "Projection", &sink);
+    let mut model = model::resolve(&parsed, &sink);
+    model.is_only_read = true;
+    let embedded = expand::expand(&model);
+    let projection = source.map(|source| expand::projection(&model, &source));
+    let errors = sink.finish();
+    quote::quote!(#embedded #projection #errors).into()
+}
+
+/// The error of a derive that does not support parameters.
+fn generic(input: &DeriveInput, derive: &str) -> Option<TokenStream> {
+    let param = input.generics.params.first()?;
+    let message = format!("`{derive}` cannot be derived for a type with generic parameters");
+    Some(syn::Error::new_spanned(param, message).to_compile_error().into())
+}
+
+/// `Document` and `Embedded`.
+pub(super) fn stored(input: &DeriveInput, root: bool) -> TokenStream {
+    let sink = Sink::new();
+    let parsed = parse::parse(input, root, &sink);
+    parse::reject_flatten(&parsed, &sink);
+    let model = model::resolve(&parsed, &sink);
+    let code = expand::expand(&model);
+    let errors = sink.finish();
+    quote::quote!(#code #errors).into()
+}

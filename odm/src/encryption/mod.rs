@@ -1,0 +1,118 @@
+//! Queryable Encryption of fields: `#[document(encrypted)]` (feature `encryption`, MongoDB 7.0+).
+//!
+//! The values of an encrypted field are encrypted by the client with a data key of the field. The server stores
+//! and compares them without the key. The attribute says which queries the field is indexed for:
+//!
+//! | `#[document(…)]` | operators of the path | types of the field |
+//! |---|---|---|
+//! | `encrypted` | [`exists`], [`is_missing`] | every type of the table below |
+//! | `encrypted(equality)` | also [`eq`], [`ne`], [`is_in`], [`not_in`] | all but `f32`, `f64`, decimals, documents and arrays |
+//! | `encrypted(range(min = 0, max = 200))` | also [`gt`], [`gte`], [`lt`], [`lte`], [`between`] (MongoDB 8.0+) | numbers and dates |
+//! | `encrypted(prefix(min = 2, max = 10))` | [`starts_with`] (MongoDB 9.0+) | `String` |
+//! | `encrypted(suffix(min = 2, max = 10))` | [`ends_with`] (MongoDB 9.0+) | `String` |
+//! | `encrypted(substring(max_length = 60, min = 2, max = 10))` | [`contains_text`] (MongoDB 9.0+) | `String` |
+//!
+//! Updates set and remove encrypted fields ([`set`], [`unset`]). All other operators, sorts, groups and expressions
+//! do not compile, because the server cannot evaluate them.
+//!
+//! ```
+//! # #[cfg(feature = "encryption")]
+//! # mod example {
+//! use marula::{Document, Model, bson::ObjectId, prelude::*};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Document, Serialize, Deserialize)]
+//! #[document(collection = "patients")]
+//! struct Patient {
+//!     _id: ObjectId,
+//!     name: String,
+//!     #[document(encrypted(equality, contention = 4))]
+//!     ssn: String,
+//!     #[document(encrypted(range(min = 0, max = 200, sparsity = 1, trim_factor = 6)))]
+//!     age: i32,
+//!     #[document(encrypted)]
+//!     #[serde(skip_serializing_if = "Option::is_none")]
+//!     notes: Option<String>,
+//! }
+//!
+//! # pub(crate) fn run() {
+//! let p = Patient::fields();
+//! let filter = p.ssn().eq("457-55-5462") & p.age().between(18, 65);
+//! assert_eq!(
+//!     filter.to_string(),
+//!     r#"{"ssn": {"$eq": "457-55-5462"}, "age": {"$gte": 18, "$lte": 65}}"#
+//! );
+//! # }
+//! # }
+//! # #[cfg(feature = "encryption")]
+//! # example::run();
+//! ```
+//!
+//! # Options
+//!
+//! | option | of | meaning |
+//! |---|---|---|
+//! | `contention = 4` | every kind of queries | a higher factor makes inserts of equal values faster and queries slower; default: 8 |
+//! | `min = …`, `max = …` | `range` | the smallest and the largest value: expressions of the field's type; default: those of the type |
+//! | `precision = 2` | `range` of `f64` and decimals | the digits after the point that are compared; requires `min` and `max`, which require it |
+//! | `sparsity = 1` | `range` | a lower number makes queries faster and the collection larger; default: 2 |
+//! | `trim_factor = 6` | `range` | a higher factor makes inserts faster; default: that of libmongocrypt |
+//! | `min = 2`, `max = 10` | `prefix`, `suffix`, `substring` | the lengths of the searched text, in characters; required |
+//! | `max_length = 60` | `substring` | the longest stored string, in characters; required |
+//! | `case_sensitive`, `diacritic_sensitive` | queries of strings | compare letter case, and diacritics; default: neither |
+//! | `preview` | queries of strings | the query types of MongoDB 8.2, such as `prefixPreview` |
+//!
+//! `prefix` and `suffix` can be combined; all other kinds of queries exclude one another.
+//!
+//! # Types
+//!
+//! A field is encrypted if all its values have one BSON type: integers, `f32`, `f64`, `bool`, `String`, `char`,
+//! `ObjectId`, `DateTime`, `Timestamp`, `Decimal128`, `Binary`, `Regex`, UUIDs, the dates and decimals of the other
+//! crates, enums of unit variants, newtypes of these, and, without queries, embedded documents and arrays.
+//!
+//! Null cannot be encrypted. An `Option` needs `#[serde(skip_serializing_if = "Option::is_none")]`, so that `None` is
+//! not stored; filters take the value inside, and [`unset`] removes it.
+//!
+//! An embedded document can have encrypted fields, with the path `address.street`. The server does not encrypt `_id`
+//! and fields inside of arrays, maps and enums; such models do not compile, or a schema plan rejects them with
+//! [`SchemaError::InvalidEncryption`](crate::SchemaError::InvalidEncryption). Indexes, partial filters and search indexes
+//! cannot use encrypted fields.
+//!
+//! # Set-up
+//!
+//! A [schema](crate::schema) creates the collection and the data keys, and
+//! [`Model::encrypted_fields`](crate::Model::encrypted_fields) is what the collection is created with; see the
+//! [guide](crate::guide::encryption). Documents are written and read by a client with automatic encryption,
+//! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts fail with
+//! [`Error::Encode`](crate::Error::Encode) before anything is sent, the server rejects updates of encrypted fields, and
+//! documents cannot be decoded, because their values are `Binary`.
+//!
+//! [`exists`]: EncryptedPath::exists
+//! [`is_missing`]: EncryptedPath::is_missing
+//! [`eq`]: EncryptedPath::eq
+//! [`ne`]: EncryptedPath::ne
+//! [`is_in`]: EncryptedPath::is_in
+//! [`not_in`]: EncryptedPath::not_in
+//! [`gt`]: EncryptedPath::gt
+//! [`gte`]: EncryptedPath::gte
+//! [`lt`]: EncryptedPath::lt
+//! [`lte`]: EncryptedPath::lte
+//! [`between`]: EncryptedPath::between
+//! [`starts_with`]: EncryptedPath::starts_with
+//! [`ends_with`]: EncryptedPath::ends_with
+//! [`contains_text`]: EncryptedPath::contains_text
+//! [`set`]: EncryptedPath::set
+//! [`unset`]: EncryptedPath::unset
+
+pub(crate) mod checks;
+pub(crate) mod fields;
+mod path;
+mod query;
+mod value;
+
+pub use path::EncryptedPath;
+pub use query::{
+    Equality, EqualityQueries, Prefix, PrefixAndSuffix, PrefixQueries, Range, RangeQueries, Substring,
+    SubstringQueries, Suffix, SuffixQueries, Unindexed,
+};
+pub use value::{EncryptedField, EncryptedValue, EqualityValue, RangeValue, StringValue};

@@ -1,0 +1,134 @@
+//! Encrypted fields: declarations, data keys, clients, changes of a model.
+//!
+//! With Queryable Encryption (MongoDB 7.0+, feature `encryption`) the client encrypts some fields of a model. The server
+//! stores them, and answers queries on them, without the keys. [`marula::encryption`](crate::encryption) lists the
+//! attributes, the operators and the types.
+//!
+//! The example needs [libmongocrypt](crate::driver#features) 1.20 or later, and mongocryptd or the library
+//! `crypt_shared`, which analyze commands; both are parts of MongoDB Enterprise and Atlas.
+//!
+//! # The model
+//!
+//! ```
+//! # #[cfg(feature = "encryption")]
+//! # mod example {
+//! use marula::{Document, Embedded, bson::ObjectId};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Embedded)]
+//! struct Address {
+//!     city: String,
+//!     #[document(encrypted)]
+//!     street: String,
+//! }
+//!
+//! #[derive(Serialize, Deserialize, Document)]
+//! #[document(collection = "patients", index(name))]
+//! struct Patient {
+//!     _id: ObjectId,
+//!     name: String,
+//!     #[document(encrypted(equality))]
+//!     ssn: String,
+//!     #[document(encrypted(range(min = 0, max = 200)))]
+//!     age: i32,
+//!     #[document(encrypted)]
+//!     #[serde(skip_serializing_if = "Option::is_none")]
+//!     notes: Option<String>,
+//!     address: Address,
+//! }
+//! # }
+//! ```
+//!
+//! A mistake is a compile error at its place: queries that the type of the field does not have, an index on an encrypted
+//! field, an encrypted field inside an array, a filter that the field is not indexed for, a sort by the field.
+//!
+//! # The start of an application
+//!
+//! 1. [`ClientEncryption`](crate::driver::encryption::ClientEncryption) has the key vault, the collection with the data
+//!    keys, and the key management service that encrypts them.
+//! 2. The schema creates the collection, and a data key for each encrypted field. A plan does not: it only reads.
+//! 3. A second client encrypts and decrypts. It has `encryptedFields` of all models with the ids of the keys, so that the
+//!    server does not decide what is encrypted.
+//!
+//! ```no_run
+//! # #[cfg(feature = "encryption")]
+//! # mod example {
+//! # #[derive(serde::Serialize, serde::Deserialize, marula::Document)]
+//! # #[document(collection = "patients")]
+//! # struct Patient { _id: i64, #[document(encrypted(equality))] ssn: String,
+//! # #[document(encrypted(range(min = 0, max = 200)))] age: i32 }
+//! use marula::bson::doc;
+//! use marula::driver::encryption::{
+//!     AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, KmsProviders,
+//! };
+//! use marula::driver::options::ClientOptions;
+//! use marula::schema::{DataKeys, SyncMode};
+//! use marula::{Client, Result};
+//!
+//! async fn connect(uri: &str) -> Result<Client> {
+//!     let aws = doc! {}; // Credentials of the environment.
+//!     let providers = KmsProviders::new().with("aws", aws);
+//!
+//!     let plain = Client::connect(uri).await?;
+//!     let options = ClientEncryptionOptions::new("encryption.keys", providers.clone());
+//!     let encryption = ClientEncryption::new(plain.driver(), options)?;
+//!     let master_key = doc! { "region": "eu-central-1", "key": "arn:aws:kms:…" };
+//!     let keys = DataKeys::new(&encryption, "aws").master_key(master_key);
+//!     let schema = plain.database("hospital").schema().register::<Patient>().encryption(keys);
+//!     schema.clone().sync(SyncMode::Additive).await?;
+//!
+//!     let options = AutoEncryptionOptions::new("encryption.keys", providers);
+//!     let options = schema.encrypted_fields_map(options).await?;
+//!     let client = ClientOptions::parse(uri)?.resolve().await?;
+//!     Client::with_auto_encryption(client, options)
+//! }
+//!
+//! async fn adults(client: &Client) -> Result<Vec<Patient>> {
+//!     let patients = client.database("hospital").collection::<Patient>();
+//!     patients.update_one(|p| p.ssn().eq("457-55-5462"), |p| p.age().set(44)).await?;
+//!     patients.find(|p| p.age().gte(18)).await
+//! }
+//! # }
+//! ```
+//!
+//! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
+//! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts through a client without
+//! automatic encryption are errors before they are sent; writes of the [driver's
+//! collection](crate::Collection::driver), and an encrypting client without `encrypted_fields_map`, are not checked.
+//!
+//! Several instances can start at the same time: one of them creates the collection and the keys, and holds the
+//! [lease](super::schema#at-the-start) meanwhile. The [command line](super::schema#the-command-line) takes the same schema,
+//! with its data keys.
+//!
+//! # What the server does not do
+//!
+//! | limit | instead |
+//! |---|---|
+//! | sorts, groups, expressions and `distinct` of encrypted fields | load the documents, and sort them in the application |
+//! | `update_many` and `delete_many`, and upserts by an encrypted field | single writes |
+//! | `$inc`, `$min`, `$max`, `$rename` of encrypted fields | `set` of a value that was read |
+//! | migrations, and saves of bulk writes with `created_at` | read the documents, and save each of them |
+//! | indexes, also unique ones, on encrypted fields | the index of the queries is created with the collection |
+//! | null | an `Option` that is not stored if it is `None` |
+//!
+//! Raw filters, updates and pipelines are not checked by the compiler; the analysis of commands rejects them before they
+//! are sent.
+//!
+//! # Changes of a model
+//!
+//! Encrypted fields cannot be changed: neither a new one, nor another type, nor other queries. A plan then contains a
+//! conflict that names each difference, and [`SyncMode::Verify`](crate::schema::SyncMode::Verify) and every
+//! [`Apply`](crate::schema::Apply) fail with
+//! [`EncryptedFieldsConflict`](crate::SchemaError::EncryptedFieldsConflict):
+//!
+//! ```text
+//! hospital.patients
+//!   ! conflict encrypted fields: `phone` is not encrypted in the collection (only a new collection can have others; kept)
+//! ```
+//!
+//! To change them, register the model for a new collection
+//! ([`register_named`](crate::schema::Schema::register_named)), copy the documents through a client with automatic
+//! encryption, and use the new name in the application ([`Collection::named`](crate::Collection::named)). Nothing is
+//! dropped: the old collection, its state collections `enxcol_.…` and its data keys remain until you drop them.
+//!
+//! Options that are not declared are not compared, except for `contention` and `sparsity`, whose defaults are known.

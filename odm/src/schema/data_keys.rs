@@ -1,0 +1,256 @@
+//! The data keys of encrypted collections, and the creation of these collections.
+
+use std::collections::BTreeMap;
+
+#[cfg(feature = "encryption")]
+use crate::bson::Bson;
+use crate::bson::Document;
+#[cfg(feature = "encryption")]
+use crate::driver::encryption::{AutoEncryptionOptions, ClientEncryption};
+use crate::error::{Result, SchemaError};
+use crate::schema::declared::DeclaredCollection;
+use crate::schema::encryption::ENCRYPTED_FIELDS;
+use crate::schema::target::Target;
+use crate::schema::{Schema, SchemaPlan, Step};
+
+/// How data keys are created for encrypted collections; see [`Schema::encryption`].
+#[cfg(feature = "encryption")]
+#[derive(Clone)]
+#[must_use]
+pub struct DataKeys {
+    encryption: ClientEncryption,
+    provider: String,
+    master_key: Option<Document>,
+}
+
+#[cfg(feature = "encryption")]
+impl DataKeys {
+    /// Keys that are stored in the key vault of `encryption`, and encrypted by the key management service `provider`,
+    /// such as `local` or `aws`.
+    pub fn new(encryption: &ClientEncryption, provider: impl Into<String>) -> Self {
+        DataKeys {
+            encryption: encryption.clone(),
+            provider: provider.into(),
+            master_key: None,
+        }
+    }
+
+    /// The master key of the provider. Required for all providers but `local`; see
+    /// [`CreateDataKey::master_key`](crate::driver::encryption::CreateDataKey::master_key).
+    pub fn master_key(mut self, key: Document) -> Self {
+        self.master_key = Some(key);
+        self
+    }
+
+    async fn create(&self, target: &Target<'_>, declared: &Document) -> Result<()> {
+        let fields = declared
+            .get_document(ENCRYPTED_FIELDS)
+            .cloned()
+            .unwrap_or_default();
+        let (database, collection) = (target.database, &target.plan.collection);
+        let mut create = self
+            .encryption
+            .create_encrypted_collection(database, collection, fields, self.provider.as_str())
+            .options(create_options(declared)?);
+        if let Some(key) = &self.master_key {
+            create = create.master_key(key);
+        }
+        create.await?;
+        Ok(())
+    }
+}
+
+#[cfg(feature = "encryption")]
+impl std::fmt::Debug for DataKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DataKeys")
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The options that an encrypted collection can have.
+const PERMITTED: [&str; 7] = [
+    "validator",
+    "validationLevel",
+    "validationAction",
+    "collation",
+    "changeStreamPreAndPostImages",
+    "clusteredIndex",
+    "expireAfterSeconds",
+];
+
+/// The options of the driver's action, of those in [`PERMITTED`].
+#[cfg(feature = "encryption")]
+fn create_options(declared: &Document) -> Result<crate::driver::options::CreateCollectionOptions> {
+    use crate::bson::from_document;
+    use crate::driver::{Error, options::Collation};
+
+    let mut options = crate::driver::options::CreateCollectionOptions::default();
+    for (name, value) in declared {
+        options = match (name.as_str(), value) {
+            ("validator", Bson::Document(value)) => options.validator(value),
+            ("validationLevel", Bson::String(value)) => options.validation_level(value),
+            ("validationAction", Bson::String(value)) => options.validation_action(value),
+            ("collation", Bson::Document(value)) => {
+                options.collation(from_document::<Collation>(value).map_err(Error::from)?)
+            }
+            ("changeStreamPreAndPostImages", Bson::Document(value)) => {
+                options.change_stream_pre_and_post_images(value)
+            }
+            ("clusteredIndex", Bson::Document(value)) => options.clustered_index(value),
+            ("expireAfterSeconds", value) => {
+                match value.as_i64().and_then(|seconds| u64::try_from(seconds).ok()) {
+                    Some(seconds) => options.expire_after_seconds(std::time::Duration::from_secs(seconds)),
+                    None => options,
+                }
+            }
+            _ => options,
+        };
+    }
+    Ok(options)
+}
+
+impl Step {
+    /// Whether the step creates an encrypted collection, and a data key for each of its fields.
+    pub(super) fn creates_data_keys(&self) -> bool {
+        matches!(self, Step::CreateCollection { options } if options.contains_key(ENCRYPTED_FIELDS))
+    }
+}
+
+impl Schema {
+    /// Creates the data keys of [encrypted fields](crate::encryption) in this way, when a plan is applied that creates
+    /// their collections. Required if a registered model has encrypted fields. With it, collections of models without
+    /// encrypted fields are also compared.
+    ///
+    /// The client of the database needs no automatic encryption. If a creation fails, keys and collections that were
+    /// created before remain; see
+    /// [`create_encrypted_collection`](crate::driver::encryption::ClientEncryption::create_encrypted_collection).
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Model};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Document)]
+    /// # #[document(collection = "patients")]
+    /// # struct Patient { _id: i64, #[document(encrypted(equality))] ssn: String }
+    /// # async fn run(client: marula::Client, master_key: [u8; 96]) -> marula::Result<()> {
+    /// use marula::driver::encryption::{ClientEncryption, ClientEncryptionOptions, KmsProviders};
+    /// use marula::schema::{DataKeys, SyncMode};
+    ///
+    /// let providers = KmsProviders::new().local(&master_key);
+    /// let options = ClientEncryptionOptions::new("encryption.keys", providers);
+    /// let encryption = ClientEncryption::new(client.driver(), options)?;
+    /// let db = client.database("hospital");
+    /// let schema = db.schema().register::<Patient>().encryption(DataKeys::new(&encryption, "local"));
+    /// schema.sync(SyncMode::Additive).await?;
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "encryption")]
+    pub fn encryption(mut self, keys: DataKeys) -> Self {
+        self.data_keys = Some(keys);
+        self
+    }
+
+    /// Adds `encryptedFields` of the encrypted collections to the options of a client, with the ids of their data keys,
+    /// which one `listCollections` reads. The client then does not ask the server which fields are encrypted, so that a
+    /// malicious server cannot make it send plain values.
+    ///
+    /// ```no_run
+    /// # use marula::{Document, Model, schema::Schema};
+    /// # async fn run(schema: Schema, master_key: [u8; 96]) -> marula::Result<()> {
+    /// use marula::driver::encryption::{AutoEncryptionOptions, KmsProviders};
+    /// use marula::driver::options::ClientOptions;
+    ///
+    /// let providers = KmsProviders::new().local(&master_key);
+    /// let options = AutoEncryptionOptions::new("encryption.keys", providers);
+    /// let options = schema.encrypted_fields_map(options).await?;
+    /// let client = ClientOptions::parse("mongodb://localhost")?.resolve().await?;
+    /// let client = marula::Client::with_auto_encryption(client, options)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Schema`](crate::Error::Schema) with [`NotEncryptedYet`](SchemaError::NotEncryptedYet) for a collection that
+    /// does not exist, and [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict) for one with other encrypted
+    /// fields than those of its model; [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    #[cfg(feature = "encryption")]
+    pub async fn encrypted_fields_map(self, options: AutoEncryptionOptions) -> Result<AutoEncryptionOptions> {
+        use crate::schema::encryption::{differences, encrypted_fields};
+
+        let declarations = self.declarations.collections()?;
+        let encrypted = declarations
+            .iter()
+            .filter_map(|(collection, declared)| Some((collection, declared.encrypted_fields()?)));
+        let encrypted: BTreeMap<&String, &Document> = encrypted.collect();
+        let names: Vec<&String> = encrypted.keys().copied().collect();
+        let listed = super::list_collections(&self.database, &names).await?;
+        let mut options = options;
+        for (collection, declared) in encrypted {
+            let namespace = format!("{}.{collection}", self.database.name());
+            let Some(listed) = listed.get(collection) else {
+                return Err(SchemaError::NotEncryptedYet { namespace }.into());
+            };
+            let existing = encrypted_fields(listed);
+            let differences = differences(declared, existing);
+            let existing = existing.cloned().unwrap_or_default();
+            if !differences.is_empty() {
+                return Err(SchemaError::EncryptedFieldsConflict {
+                    namespace,
+                    differences,
+                    existing: Box::new(existing),
+                    declared: Box::new(declared.clone()),
+                }
+                .into());
+            }
+            options = options.encrypted_fields(namespace, &existing);
+        }
+        Ok(options)
+    }
+
+    #[cfg(feature = "encryption")]
+    pub(super) fn has_data_keys(&self) -> bool {
+        self.data_keys.is_some()
+    }
+
+    #[cfg(not(feature = "encryption"))]
+    #[expect(clippy::unused_self, reason = "the schema has data keys with the feature")]
+    pub(super) fn has_data_keys(&self) -> bool {
+        false
+    }
+
+    /// Checks that encrypted collections can be created.
+    pub(super) fn check_encryption(
+        &self,
+        declarations: &BTreeMap<String, DeclaredCollection>,
+    ) -> Result<(), SchemaError> {
+        for (collection, declared) in declarations {
+            let Some(model) = declared.encrypted_by() else {
+                continue;
+            };
+            let mut options = declared.options().into_iter().flat_map(Document::keys);
+            if let Some(option) = options.find(|name| !PERMITTED.contains(&name.as_str())) {
+                return Err(SchemaError::InvalidEncryption {
+                    model,
+                    path: String::new(),
+                    reason: format!("a collection with the option `{option}` cannot be encrypted"),
+                });
+            }
+            if !self.has_data_keys() {
+                let namespace = format!("{}.{collection}", self.database.name());
+                return Err(SchemaError::EncryptionNotConfigured { namespace, model });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SchemaPlan {
+    /// Creates a collection, and a data key for each encrypted field.
+    pub(super) async fn create_collection(&self, target: &Target<'_>, declared: &Document) -> Result<()> {
+        #[cfg(feature = "encryption")]
+        if let (Some(keys), true) = (&self.schema.data_keys, declared.contains_key(ENCRYPTED_FIELDS)) {
+            // Boxed, because it is rare.
+            return Box::pin(keys.create(target, declared)).await;
+        }
+        target.create_collection(declared).await
+    }
+}

@@ -1,0 +1,12 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "patients")]
+struct Patient {
+    _id: i64,
+    #[document(encrypted(prefix(max = 3)))]
+    value: String,
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use marula::Document;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "patients")]
+struct Patient {
+    _id: i64,
+    #[document(encrypted(range(min = 0, max = "nine")))]
+    value: i32,
+}
+
+fn main() {}

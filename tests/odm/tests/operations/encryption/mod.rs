@@ -1,0 +1,173 @@
+//! Encrypted fields: models, schemas, and clients with automatic encryption. Without libmongocrypt the tests that need it
+//! print a message and pass, or fail if `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
+
+mod documents;
+mod models;
+mod plans;
+
+use marula::bson::{BinarySubtype, Bson, Document as BsonDocument, doc};
+use marula::driver::encryption::{
+    AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, KmsProviders,
+};
+use marula::driver::options::ClientOptions;
+use marula::schema::{DataKeys, Schema};
+use marula::{Client, Database, Document, Embedded};
+use marula_driver_tests::QueryAnalysis;
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+
+pub(super) const VAULT: &str = "encryption.keys";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+pub(super) struct Address {
+    pub(super) city: String,
+    #[document(encrypted)]
+    #[serde(rename = "st")]
+    pub(super) street: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(transparent)]
+pub(super) struct Ssn(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Ward {
+    North,
+    South,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Embedded)]
+pub(super) struct Insurance {
+    #[document(encrypted(equality, contention = 0))]
+    pub(super) policy: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "patients", index(name), json_schema)]
+pub(super) struct Patient {
+    #[serde(rename = "_id")]
+    pub(super) id: i64,
+    pub(super) name: String,
+    #[document(encrypted(equality, contention = 4))]
+    pub(super) ssn: Ssn,
+    #[document(encrypted(range(min = 0, max = 200, sparsity = 1, trim_factor = 6)))]
+    pub(super) age: i32,
+    #[document(encrypted(equality))]
+    pub(super) ward: Ward,
+    #[document(encrypted)]
+    #[serde(rename = "remarks", default, skip_serializing_if = "Option::is_none")]
+    pub(super) notes: Option<String>,
+    #[document(encrypted)]
+    pub(super) allergies: Vec<String>,
+    pub(super) address: Option<Address>,
+    #[serde(flatten)]
+    pub(super) insurance: Insurance,
+}
+
+pub(super) fn patient(id: i64) -> Patient {
+    Patient {
+        id,
+        name: format!("patient {id}"),
+        ssn: Ssn(format!("457-55-{id:04}")),
+        age: 20 + i32::try_from(id).expect("a small number"),
+        ward: if id % 2 == 0 { Ward::North } else { Ward::South },
+        notes: (id > 1).then(|| "stable".to_owned()),
+        allergies: vec!["nuts".to_owned()],
+        address: (id != 2).then(|| Address {
+            city: "Bern".to_owned(),
+            street: "Marktgasse 1".to_owned(),
+        }),
+        insurance: Insurance { policy: 1000 + id },
+    }
+}
+
+/// A replica set, the analysis of queries, and a key vault.
+pub(super) struct Hospital {
+    pub(super) server: TestServer,
+    pub(super) analysis: QueryAnalysis,
+    pub(super) client: Client,
+    pub(super) encryption: ClientEncryption,
+}
+
+impl Hospital {
+    /// `None` without libmongocrypt.
+    pub(super) async fn start(version: &str) -> Option<Self> {
+        let server = TestServer::builder().replica_set().version(version).start();
+        let server = server.await.expect("the server starts");
+        let client = marula::connect(server.uri()).await.expect("a connection string");
+        let options = ClientEncryptionOptions::new(VAULT, providers());
+        let encryption = match ClientEncryption::new(client.driver(), options) {
+            Ok(encryption) => encryption,
+            Err(error) if std::env::var_os("MARULA_REQUIRE_MONGOCRYPT").is_none() => {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        Some(Hospital {
+            server,
+            analysis: QueryAnalysis::start().await,
+            client,
+            encryption,
+        })
+    }
+
+    /// The database, as a client without automatic encryption sees it.
+    pub(super) fn db(&self) -> Database {
+        self.client.database("hospital")
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        let keys = DataKeys::new(&self.encryption, "local");
+        self.db().schema().encryption(keys)
+    }
+
+    /// The database of a client with automatic encryption and the encrypted fields of a schema.
+    pub(super) async fn encrypted(&self, schema: Schema) -> Database {
+        let options = AutoEncryptionOptions::new(VAULT, providers())
+            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true });
+        let options = schema
+            .encrypted_fields_map(options)
+            .await
+            .expect("encrypted collections");
+        let client = ClientOptions::parse(&self.server.uri()).expect("a connection string");
+        let client = Client::with_auto_encryption(client, options).expect("a client");
+        client.database("hospital")
+    }
+
+    pub(super) async fn keys(&self) -> u64 {
+        let keys = self.client.database("encryption");
+        let keys = keys.driver().collection::<BsonDocument>("keys");
+        keys.count_documents(doc! {}).await.expect("a count")
+    }
+
+    pub(super) async fn collections(&self) -> Vec<String> {
+        let mut names = self.db().driver().list_collection_names().await.expect("names");
+        names.sort();
+        names
+    }
+
+    /// The stored form of a document.
+    pub(super) async fn stored(&self, id: i64) -> BsonDocument {
+        let patients = self.db();
+        let patients = patients.driver().collection::<BsonDocument>("patients");
+        let found = patients.find_one(doc! { "_id": id }).await;
+        found.expect("a find").expect("a document")
+    }
+}
+
+pub(super) fn providers() -> KmsProviders {
+    KmsProviders::new().local(&[7; 96])
+}
+
+/// Whether a stored value is encrypted.
+pub(super) fn is_encrypted(value: Option<&Bson>) -> bool {
+    matches!(value, Some(Bson::Binary(binary)) if binary.subtype == BinarySubtype::Encrypted)
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "plain")]
+pub(super) struct Plain {
+    pub(super) _id: i64,
+}

@@ -1,0 +1,162 @@
+//! Models with encrypted fields, without a client that encrypts.
+
+use super::{Address, Patient, Plain, Ward};
+use marula::bson::{Document as BsonDocument, doc};
+use marula::{Document, Embedded, Model, SchemaError};
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Wrapped(Vec<Address>);
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "people")]
+struct Hidden {
+    _id: i64,
+    addresses: Wrapped,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Node {
+    #[document(encrypted)]
+    secret: String,
+    next: Option<Box<Node>>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "chains")]
+struct Chain {
+    _id: i64,
+    first: Node,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+enum Place {
+    At(Address),
+    Unknown,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "places")]
+struct Located {
+    _id: i64,
+    place: Place,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Key {
+    #[document(encrypted)]
+    part: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "keyed")]
+struct Keyed {
+    _id: Key,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "ranges")]
+struct EmptyRange {
+    _id: i64,
+    #[document(encrypted(range(min = 5, max = 5)))]
+    age: i32,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "capped", capped(size = 1_048_576))]
+struct Capped {
+    _id: i64,
+    #[document(encrypted)]
+    text: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "opaque")]
+struct Covered {
+    _id: i64,
+    #[document(opaque)]
+    address: Address,
+}
+
+#[test]
+fn fields_that_cannot_be_encrypted_are_reported() {
+    let error = |result: Result<BsonDocument, SchemaError>| result.expect_err("invalid").to_string();
+    assert_eq!(
+        error(Hidden::encrypted_fields()),
+        "the encrypted field `addresses` of model `Hidden`: the elements of an array cannot have encrypted fields"
+    );
+    let chain = error(Chain::encrypted_fields());
+    assert!(chain.contains("Node` contains itself"), "{chain}");
+    assert!(error(Located::encrypted_fields()).contains("the variants of an enum"));
+    assert!(error(Keyed::encrypted_fields()).contains("the id of a document"));
+    assert!(error(EmptyRange::encrypted_fields()).contains("found 5 and 5"));
+    assert!(error(Covered::encrypted_fields()).contains("opaque fields"));
+    assert_eq!(Plain::encrypted_fields().unwrap(), doc! { "fields": [] });
+}
+
+#[tokio::test]
+async fn a_capped_collection_is_not_encrypted() {
+    let server = TestServer::builder()
+        .replica_set()
+        .start()
+        .await
+        .expect("the server starts");
+    let client = marula::connect(server.uri()).await.expect("a connection string");
+    let error = client
+        .database("d")
+        .schema()
+        .register::<Capped>()
+        .plan()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "schema: the encrypted fields of model `Capped`: a collection with the option `capped` cannot be encrypted"
+    );
+}
+
+#[test]
+fn encrypted_fields_and_the_json_schema_of_a_model() {
+    let fields = Patient::encrypted_fields().unwrap();
+    let equality = |contention: i64| doc! { "queryType": "equality", "contention": contention };
+    let range = doc! { "queryType": "range", "min": 0, "max": 200, "sparsity": 1_i64, "trimFactor": 6 };
+    assert_eq!(
+        fields,
+        doc! { "fields": [
+            { "path": "ssn", "bsonType": "string", "keyId": null, "queries": equality(4) },
+            { "path": "age", "bsonType": "int", "keyId": null, "queries": range },
+            { "path": "ward", "bsonType": "string", "keyId": null, "queries": { "queryType": "equality" } },
+            { "path": "remarks", "bsonType": "string", "keyId": null },
+            { "path": "allergies", "bsonType": "array", "keyId": null },
+            { "path": "address.st", "bsonType": "string", "keyId": null },
+            { "path": "policy", "bsonType": "long", "keyId": null, "queries": equality(0) },
+        ] }
+    );
+    let schema = Patient::json_schema();
+    let binary = doc! { "bsonType": "binData" };
+    let properties = schema.get_document("properties").unwrap();
+    for name in ["ssn", "age", "ward", "remarks", "allergies"] {
+        assert_eq!(properties.get_document(name).unwrap(), &binary, "{name}");
+    }
+    assert!(!format!("{schema:?}").contains("queryType"));
+    let required = schema.get_array("required").unwrap();
+    assert!(required.contains(&"ssn".into()) && !required.contains(&"remarks".into()));
+}
+
+#[test]
+fn operators_of_encrypted_fields_are_sent_as_they_are() {
+    let p = Patient::fields();
+    assert_eq!(
+        p.address().street().is_missing().to_string(),
+        r#"{"address.st": {"$exists": false}}"#
+    );
+    assert_eq!(
+        p.address().street().set("x").to_string(),
+        r#"{"$set": {"address.st": "x"}}"#
+    );
+    assert_eq!(
+        (!p.ward().not_in([Ward::South])).to_string(),
+        r#"{"$nor": [{"ward": {"$nin": ["south"]}}]}"#
+    );
+}
