@@ -130,9 +130,10 @@ impl PooledConnection {
             Some(PinnedTo::Transaction(place)) => place.upgrade(),
             Some(PinnedTo::Cursor) | None => None,
         };
-        let is_usable = |connection: &Box<Connection>| connection.condition() != Condition::Broken;
+        let connection = self.connection.as_deref();
+        let is_usable = connection.is_some_and(|connection| connection.condition() != Condition::Broken);
         match place {
-            Some(place) if self.connection.as_ref().is_some_and(is_usable) => {
+            Some(place) if is_usable => {
                 place.keep(Box::new(Self {
                     pool: Arc::clone(&self.pool),
                     key: self.key,
