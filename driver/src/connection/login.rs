@@ -174,16 +174,17 @@ impl LoginSettings {
 
     /// After a failed authentication: cached credentials of AWS are not used again. They are kept if
     /// the network failed or a time limit expired.
+    #[cfg(feature = "aws-auth")]
     fn handle_failure(&self, unfinished: &Unfinished) {
-        #[cfg(feature = "aws-auth")]
         if let (Some(source), Unfinished::Failed(error)) = (&self.aws, unfinished)
             && matches!(error.kind(), ErrorKind::Authentication(_))
         {
             source.invalidate();
         }
-        #[cfg(not(feature = "aws-auth"))]
-        let _ = unfinished;
     }
+
+    #[cfg(not(feature = "aws-auth"))]
+    fn handle_failure(&self, _: &Unfinished) {}
 
     /// The cached access token of OIDC.
     #[cfg(feature = "internals")]

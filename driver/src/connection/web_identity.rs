@@ -57,7 +57,7 @@ impl WebIdentity {
             return Ok(None);
         };
         let session = variable("AWS_ROLE_SESSION_NAME");
-        // The log of the service tells sessions apart by their names.
+        // The log of the service contains the names of sessions.
         let session = session.unwrap_or_else(|| {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
             format!("{SESSION_NAME}-{}", now.unwrap_or_default().as_nanos())

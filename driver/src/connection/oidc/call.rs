@@ -47,7 +47,7 @@ impl Call {
         let (sender, outcome) = watch::channel(None);
         let task = runtime.spawn(async move {
             let result = cache.call(request).await;
-            // Nobody may be waiting any longer.
+            // Without an effect if no login waits any longer.
             sender.send_replace(Some(result));
         });
         Self {

@@ -172,8 +172,8 @@ async fn a_refresh_token_is_used_until_its_access_token_is_rejected() {
     assert_eq!(third, Ok(None));
 }
 
-/// The tokens of a client whose callback of the human flow says that it is called, and returns when
-/// it is told to.
+/// The tokens of a client whose callback of the human flow sends a message when it is called, and
+/// returns after the notification.
 fn waiting() -> (Arc<OidcTokens>, mpsc::UnboundedReceiver<()>, Arc<Notify>) {
     let (called, calls) = mpsc::unbounded_channel();
     let entered = Arc::new(Notify::new());
