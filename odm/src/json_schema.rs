@@ -171,7 +171,18 @@ fn permits_null(schema: &Document) -> bool {
 #[must_use]
 pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
     if schemas.iter().any(Document::is_empty) {
-        return Document::new();
+        // Without a constraint, but encrypted fields must not be lost.
+        let encrypted: Vec<_> = schemas
+            .into_iter()
+            .filter(has_encrypted)
+            .map(Bson::Document)
+            .collect();
+        return match encrypted.is_empty() {
+            true => Document::new(),
+            false => [(UNREACHABLE.to_owned(), Bson::Array(encrypted))]
+                .into_iter()
+                .collect(),
+        };
     }
     let mut all = schemas;
     if !names.is_empty() {
@@ -182,6 +193,19 @@ pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
         Err(all) if all.is_empty() => Document::new(),
         Err(all) => doc! { "anyOf": all },
     }
+}
+
+/// The schema of a flattened value with encrypted fields, which may be missing as a whole: its properties are kept, so
+/// that the encrypted fields are found.
+fn without_requirements(mut schema: Document) -> Document {
+    if !permits_null(&schema) {
+        return schema;
+    }
+    schema.remove("required");
+    if schema.get("bsonType").is_some() {
+        schema.insert("bsonType", "object");
+    }
+    schema
 }
 
 /// The schema of a document with fields. Other fields are permitted.
@@ -221,6 +245,10 @@ impl ObjectSchema {
     /// Adds the fields of a flattened value. A map adds none.
     #[must_use]
     pub fn flattened(mut self, schema: Document) -> Self {
+        if has_encrypted(&schema) {
+            self.flattened.push(without_requirements(schema).into());
+            return self;
+        }
         let is_object = schema.get_str("bsonType").is_ok_and(|name| name == "object");
         let is_enum = schema.contains_key("anyOf") && !permits_null(&schema);
         if (is_object && schema.len() > 1) || is_enum {

@@ -222,6 +222,7 @@ impl Connection {
         limits: LoginLimits,
     ) -> std::result::Result<(), Unfinished> {
         if self.hello.is_replica_set_member() && self.hello.arbiter_only {
+            self.write.zeroize();
             return Ok(());
         }
         let fresh = nonce().map_err(|failure| settings.error(failure))?;

@@ -39,6 +39,10 @@ pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
     /// Whether commands are encrypted. Otherwise only replies are decrypted.
     fn encrypts(&self) -> bool;
 
+    /// Whether the values of commands are encrypted: they are, unless the analysis is bypassed.
+    #[cfg(feature = "encryption")]
+    fn encrypts_values(&self) -> bool;
+
     /// The command to send in place of `command`, which does not have the fields that the driver adds to all commands.
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a>;
 
@@ -299,6 +303,11 @@ mod tests {
         impl CommandEncryption for Encryption {
             fn encrypts(&self) -> bool {
                 self.0
+            }
+
+            #[cfg(feature = "encryption")]
+            fn encrypts_values(&self) -> bool {
+                true
             }
 
             fn encrypt<'a>(&'a self, _: &'a str, command: &'a RawDocument, _: Timeout) -> Computing<'a> {

@@ -123,7 +123,8 @@ impl Executor {
     ///
     /// Dropping the future returns the connection to its pool, which awaits an outstanding reply in
     /// the background for at most 3 s since its last byte. A connection to which the command was not
-    /// written completely is closed. The operation's own session is not returned to the session pool.
+    /// written completely is closed. The operation's own session is not returned to the session pool,
+    /// unless it is between two attempts.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in_scope(self.untraced_scope(), None, Timeout::UNSET, operation)
     }
@@ -321,7 +322,13 @@ impl Executor {
                     // Boxed, because it is rare.
                     let draining = Box::pin(self.drain_pinned(&mut connection, pinned_by, state));
                     if let Err(error) = draining.await {
-                        break 'done Err(error);
+                        // A commit or an abort is sent on another connection, as after a network error.
+                        break 'done Err(match state.transaction {
+                            Some(TransactionCommand::Commit | TransactionCommand::Abort) => {
+                                retry::label_write_failure(error)
+                            }
+                            _ => error,
+                        });
                     }
                 }
                 let attempt = match Attempt::new(self, &server, operation, &connection, state, now) {

@@ -274,7 +274,7 @@ impl OperationState<'_> {
 
     /// The future of the operation ends. If a reply is outstanding, it is unknown what the
     /// transaction contains. If the future was dropped before the command was sent, the transaction is
-    /// as before, unless it was pinned to the connection, which returns to its pool.
+    /// as before, unless it was pinned to the connection, which returns to the session.
     pub(super) fn leave_transaction(&mut self) {
         let (Some(session), true) = (self.explicit, self.has_turn || self.transaction.is_some()) else {
             return;
@@ -377,6 +377,9 @@ impl Executor {
         } else if command == TransactionCommand::Commit && self.topology.is_closed() {
             Err(Error::new(ErrorKind::Shutdown))
         } else {
+            // The server does not know the transaction, so that nothing needs its connection.
+            session.change_transaction(Transaction::unpin);
+            session.settle_pin();
             Ok(())
         };
         session.hold_transaction(&self.settings.in_flight);

@@ -15,7 +15,7 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
     let type_ = accessors_type(model, fields_ident);
     let (parts, schema) = (
         parts::enumeration(ident, variants),
-        json_schema::enumeration(ident, variants),
+        json_schema::enumeration(variants),
     );
     let traits = field_traits(model, &quote!(#parts #schema));
     let checks = buffered::check_variants(variants);

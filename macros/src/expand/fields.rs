@@ -26,7 +26,7 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     };
     let parts = parts::structure(generics, accessors);
     let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
-    let schema = json_schema::structure(ident, accessors);
+    let schema = json_schema::structure(accessors);
     let encrypted = encrypted::checks(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let encrypts = encrypted::constant(accessors);
     let traits = field_traits(model, &quote!(#encrypts #stored_names #parts #schema));

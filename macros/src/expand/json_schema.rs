@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Ident, Type};
+use syn::Type;
 
 use crate::expand::encrypted;
 use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
@@ -22,17 +22,16 @@ fn of(ty: &Type) -> TokenStream {
     quote!((&__m::TypeProbe::<#ty>::new()).json_schema(__outer))
 }
 
-/// Makes the schema unless the type is inside of itself.
-fn within(ident: &Ident, body: &TokenStream) -> TokenStream {
-    let name = ident.to_string();
-    let name = quote!(::core::concat!(::core::module_path!(), "::", #name));
-    method(&quote!(__outer.enter(#name, |__outer| #body)))
+/// Makes the schema unless the type is inside of itself. The name has the arguments of generic types: those of the same
+/// type with others are different types.
+fn within(body: &TokenStream) -> TokenStream {
+    method(&quote!(__outer.enter(::core::any::type_name::<Self>(), |__outer| #body)))
 }
 
 /// A struct with fields.
-pub(super) fn structure(ident: &Ident, accessors: &[Accessor]) -> TokenStream {
+pub(super) fn structure(accessors: &[Accessor]) -> TokenStream {
     let object = fields(&quote!(__m::ObjectSchema::default()), accessors);
-    within(ident, &quote!(#object.finish()))
+    within(&quote!(#object.finish()))
 }
 
 fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
@@ -75,7 +74,7 @@ pub(super) fn names(names: &[String]) -> TokenStream {
 }
 
 /// An enum with data.
-pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
+pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
     let mut names = Vec::new();
     let mut schemas = Vec::new();
     for variant in variants {
@@ -84,10 +83,7 @@ pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
             _ => schemas.push(self::variant(variant)),
         }
     }
-    within(
-        ident,
-        &quote!(__m::any_of(&[#(#names),*], ::std::vec![#(#schemas),*])),
-    )
+    within(&quote!(__m::any_of(&[#(#names),*], ::std::vec![#(#schemas),*])))
 }
 
 fn variant(variant: &Variant) -> TokenStream {

@@ -204,6 +204,7 @@ pub(super) fn delete<D: Model>(
         return update(collection, filter, change, [many, false]);
     }
     let filter = checked(filter?)?;
+    collection.check_filter(&filter)?;
     Ok(Built {
         model: if many {
             WriteModel::delete_many(filter)

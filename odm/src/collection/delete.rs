@@ -117,7 +117,9 @@ impl<'a, D: Model> Delete<'a, D> {
                 Deleting::UpdateOne(in_session!(self.session, updating))
             });
         }
-        let filter = self.collection.scope.of::<D>(checked(self.filter?)?);
+        let filter = checked(self.filter?)?;
+        self.collection.check_filter(&filter)?;
+        let filter = self.collection.scope.of::<D>(filter);
         let deleting = if self.many {
             inner.delete_many(filter)
         } else {

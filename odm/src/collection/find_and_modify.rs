@@ -488,6 +488,7 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
         let filter = checked(self.filter?)?;
+        self.collection.check_filter(&filter)?;
         let deleting = inner.find_one_and_delete(filter).with_options(self.options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }

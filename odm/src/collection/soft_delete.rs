@@ -108,7 +108,9 @@ pub(super) fn deletion<D: Model>() -> Option<Update<D>> {
 impl<D: Model> Collection<D> {
     /// A filter for the documents that the handle finds.
     pub(super) fn scoped(&self, filter: Result<Conditions>) -> Result<Conditions> {
-        filter.map(|filter| self.scope.of::<D>(filter))
+        let filter = filter?;
+        self.check_filter(&filter)?;
+        Ok(self.scope.of::<D>(filter))
     }
 
     /// Adds the condition of the handle to the stages of a pipeline.

@@ -2,6 +2,7 @@
 //! may be inserted.
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
+use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
 use crate::collection::{Collection, maintained, pipeline};
 use crate::driver::{IntoUpdate as _, UpdateModification};
@@ -41,9 +42,12 @@ pub(super) fn prepare<D: Model>(
     upsert: bool,
 ) -> Result<Prepared> {
     let filter = checked(filter?)?;
+    collection.check_filter(&filter)?;
     let (variants, mut compiled) = update.parts()?;
+    collection.check_update(&compiled)?;
     if upsert {
         collection.check_encrypts()?;
+        check_upsert::<D>(&filter)?;
         reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }

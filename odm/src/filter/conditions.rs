@@ -41,6 +41,20 @@ impl Comparison {
     }
 }
 
+/// Whether a filter document has a condition on such a path. The conditions on the elements of an array are those on
+/// the array.
+fn is_mentioned(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    filter.iter().any(|(name, value)| match value {
+        _ if !name.starts_with('$') => is_meant(name),
+        Bson::Array(filters) => filters
+            .iter()
+            .filter_map(Bson::as_document)
+            .any(|filter| is_mentioned(filter, is_meant)),
+        Bson::Document(filter) => is_mentioned(filter, is_meant),
+        _ => false,
+    })
+}
+
 impl Conditions {
     /// No conditions: every document matches, and a combination with other conditions is these.
     pub(crate) fn none() -> Self {
@@ -88,6 +102,15 @@ impl Conditions {
             value,
         };
         Self::Flat(all.into_iter().map(comparison).collect())
+    }
+
+    /// Whether a condition is one on a path for which this returns `true`.
+    pub(crate) fn mentions(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Flat(comparisons) => comparisons.iter().any(|comparison| is_meant(&comparison.path)),
+            Self::Tree(document) => is_mentioned(document, is_meant),
+        }
     }
 
     /// Whether there are no conditions.

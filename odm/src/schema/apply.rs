@@ -226,11 +226,11 @@ impl Apply {
 
     /// The first difference between what exists and what is declared that may not be changed.
     fn refused(&self, plan: &SchemaPlan) -> Option<SchemaError> {
-        if self.allow_conflicts {
-            return None;
-        }
+        // A field that is encrypted in the model and not in the collection would be stored as a plain value.
+        let is_allowed =
+            |step: &Step| self.allow_conflicts && !matches!(step, Step::EncryptedFieldsConflict { .. });
         plan.steps()
-            .filter(|(_, step)| !self.changes(step))
+            .filter(|(_, step)| !self.changes(step) && !is_allowed(step))
             .find_map(|(collection, step)| step.difference(collection))
     }
 }

@@ -259,10 +259,12 @@ fn reply(cursor: &mut Cursor, operation_time: Option<Timestamp>) -> Reply {
 /// Whether encryption failed because a server or a service could not be reached.
 #[cfg(feature = "encryption")]
 fn is_unreachable(failed: &EncryptionError) -> bool {
-    failed.cause().is_some_and(|cause| {
-        matches!(
-            cause.kind(),
+    failed.cause().is_some_and(|cause| match cause.kind() {
+        // The error of the key vault or of a service, in that of the reply.
+        ErrorKind::Encryption(inner) => is_unreachable(inner),
+        kind => matches!(
+            kind,
             ErrorKind::Network(_) | ErrorKind::Pool(_) | ErrorKind::ServerSelection(_)
-        )
+        ),
     })
 }

@@ -30,6 +30,7 @@ pub(crate) struct AutoEncryption {
     metadata: Option<Client>,
     /// `None` if commands are not analyzed, or analyzed by `crypt_shared`.
     mongocryptd: Option<Mongocryptd>,
+    is_analyzed: bool,
     encrypted_fields_map: Map,
     /// The clients that belong to this one.
     internal: Option<Client>,
@@ -82,7 +83,9 @@ impl Client {
         Self::start_encrypted(options, encryption, &environment, MetadataServices::default())
     }
 
-    /// Whether the client encrypts commands: it has automatic encryption that is not bypassed.
+    /// Whether the client encrypts the values of commands: it has automatic encryption, with neither
+    /// [`bypass_auto_encryption`](AutoEncryptionOptions::bypass_auto_encryption) nor
+    /// [`bypass_query_analysis`](AutoEncryptionOptions::bypass_query_analysis).
     ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
@@ -94,7 +97,7 @@ impl Client {
     pub fn encrypts_commands(&self) -> bool {
         self.executor()
             .encryption()
-            .is_some_and(CommandEncryption::encrypts)
+            .is_some_and(CommandEncryption::encrypts_values)
     }
 
     /// As [`with_auto_encryption`](Self::with_auto_encryption), in an environment that tests can replace.
@@ -163,6 +166,7 @@ impl AutoEncryption {
             engine,
             metadata: encrypts.then(|| internal.clone()),
             mongocryptd,
+            is_analyzed,
             encrypted_fields_map: options.encrypted_fields_map,
             internal: Some(internal),
         })
@@ -248,6 +252,10 @@ impl AutoEncryption {
 impl CommandEncryption for AutoEncryption {
     fn encrypts(&self) -> bool {
         self.metadata.is_some()
+    }
+
+    fn encrypts_values(&self) -> bool {
+        self.metadata.is_some() && self.is_analyzed
     }
 
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a> {

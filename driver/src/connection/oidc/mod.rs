@@ -131,6 +131,10 @@ impl OidcTokens {
         if stored.access.as_ref() == Some(rejected) {
             stored.access = None;
         }
+        drop(stored);
+        // The outcome of the last call contains its token.
+        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+        call.take_if(|call| !call.is_running());
     }
 
     /// Replaces the cached access token.

@@ -110,6 +110,8 @@ pub struct Transaction {
     may_have_ended: bool,
     /// The next commit is a repetition: it has `w: "majority"`.
     is_commit_repeated: bool,
+    /// A commit succeeded.
+    is_committed: bool,
 }
 
 impl Transaction {
@@ -129,6 +131,7 @@ impl Transaction {
             has_run: false,
             may_have_ended: false,
             is_commit_repeated: false,
+            is_committed: false,
         }
     }
 
@@ -311,7 +314,10 @@ impl Transaction {
         self.is_first_outstanding = false;
         match command {
             TransactionCommand::Operation => {}
-            TransactionCommand::Commit => self.is_commit_repeated = true,
+            TransactionCommand::Commit => {
+                self.is_commit_repeated = true;
+                self.is_committed = true;
+            }
             TransactionCommand::Abort => self.pin = None,
         }
     }
@@ -323,7 +329,8 @@ impl Transaction {
         // One of the key vault says nothing about the command.
         let is_overload = !error.is_encryption() && is_retryable_overload(&error);
         let mut error = command.label(error);
-        if command == TransactionCommand::Commit && self.is_commit_repeated && leaves_result_unknown(&error) {
+        let is_unknown = self.is_commit_repeated && self.may_have_ended && !self.is_committed;
+        if command == TransactionCommand::Commit && is_unknown && leaves_result_unknown(&error) {
             error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);
         }
         let was_first = std::mem::take(&mut self.is_first_outstanding);
@@ -391,7 +398,8 @@ impl Transaction {
                 self.is_commit_repeated = true;
                 self.pin = None;
             }
-            TransactionCommand::Abort => {}
+            // The connection would be kept by a session without a transaction.
+            TransactionCommand::Abort => self.pin = None,
         }
     }
 

@@ -257,6 +257,7 @@ fn the_session_is_unpinned_by_what_an_operation_returns() {
 fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states_it() {
     let unknown = |error: Error| {
         let mut transaction = running();
+        transaction.sending(Commit);
         let _ = transaction.failed(Commit, network());
         let labeled = transaction.failed(Commit, error);
         labeled.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
@@ -267,6 +268,23 @@ fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states
     assert!(unknown(overload()) && unknown(Error::unsupported("retryable writes")));
     assert!(!unknown(command(251, &[])) && !unknown(concern_failure(100)));
     assert!(unknown(Error::new(ErrorKind::Shutdown)) && unknown(Error::new(ErrorKind::Pool(closed))));
+    // No commit was sent, and one succeeded.
+    let shutdown = || Error::new(ErrorKind::Shutdown);
+    let mut unsent = running();
+    let _ = unsent.failed(Commit, Error::unsupported("retryable writes"));
+    assert!(
+        !unsent
+            .failed(Commit, shutdown())
+            .contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+    );
+    let mut committed = running();
+    committed.sending(Commit);
+    committed.succeeded(Commit);
+    assert!(
+        !committed
+            .failed(Commit, shutdown())
+            .contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)
+    );
     let first = running().failed(Commit, overload());
     assert!(!first.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT));
 }

@@ -117,11 +117,32 @@ async fn documents_are_encrypted_queried_and_changed() {
             "{text}"
         );
     }
-    let error = plain
-        .update_one(|p| p.id().eq(1), |p| p.age().set(1))
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("validation"), "{error}");
+    // Nor does it send one in a filter or an update: a negated condition would match every document.
+    for error in [
+        plain
+            .update_one(|p| p.id().eq(1), |p| p.age().set(1))
+            .await
+            .unwrap_err(),
+        plain.delete_many(|p| !p.age().between(0, 10)).await.unwrap_err(),
+        plain.bulk().delete_one(|p| p.age().ne(1)).await.unwrap_err(),
+        plain.find_one_and_delete(|p| p.age().ne(1)).await.unwrap_err(),
+        plain.find_one(|p| p.age().eq(1)).await.unwrap_err(),
+        plain
+            .find(|p| p.id().eq(1) | p.age().eq(1))
+            .all()
+            .await
+            .unwrap_err(),
+        plain.count(|p| p.age().eq(1)).await.unwrap_err(),
+    ] {
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("age") && text.contains("Client::with_auto_encryption"),
+            "{text}"
+        );
+    }
+    let upsert = patients.update_one(|p| p.age().eq(99), |p| p.name().set("Ada"));
+    let error = upsert.upsert(true).await.unwrap_err().to_string();
+    assert!(error.contains("an upsert by an encrypted field"), "{error}");
     assert_eq!(
         plain
             .update_one(|p| p.id().eq(1), |p| p.name().set("Ada"))

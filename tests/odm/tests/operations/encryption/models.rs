@@ -1,6 +1,6 @@
 //! Models with encrypted fields, without a client that encrypts.
 
-use super::{Address, Patient, Plain, Ward};
+use super::{Address, Insurance, Patient, Plain, Ward};
 use marula::bson::{Document as BsonDocument, doc};
 use marula::{Document, Embedded, Model, SchemaError};
 use marula_test_server::TestServer;
@@ -77,6 +77,69 @@ struct Covered {
     _id: i64,
     #[document(opaque)]
     address: Address,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "insured")]
+struct Insured {
+    _id: i64,
+    #[serde(flatten)]
+    insurance: Option<Insurance>,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Audited<T: marula::Field> {
+    value: T,
+    by: String,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Record {
+    contact: Audited<Address>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "audited")]
+struct AuditedPatient {
+    _id: i64,
+    record: Audited<Record>,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+#[serde(untagged)]
+enum AddressOrAnything {
+    At(Address),
+    Other(marula::bson::Bson),
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "anywhere")]
+struct Anywhere {
+    _id: i64,
+    place: AddressOrAnything,
+}
+
+/// The schema of the type does not constrain these values, or is made twice.
+#[test]
+fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
+    let paths = |fields: Result<BsonDocument, SchemaError>| {
+        let fields = fields.unwrap();
+        let fields = fields.get_array("fields").unwrap().iter();
+        let path =
+            |field: &marula::bson::Bson| field.as_document().unwrap().get_str("path").unwrap().to_owned();
+        fields.map(path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(Insured::encrypted_fields()), ["policy"]);
+    assert!(
+        !Insured::json_schema()
+            .to_string()
+            .contains(r#""required": ["policy"#)
+    );
+    assert_eq!(
+        paths(AuditedPatient::encrypted_fields()),
+        ["record.value.contact.value.st"]
+    );
+    assert!(Anywhere::encrypted_fields().is_err());
 }
 
 #[test]
