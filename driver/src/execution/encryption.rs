@@ -41,7 +41,9 @@ pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
 
     /// Whether the values of commands are encrypted: they are, unless the analysis is bypassed.
     #[cfg(feature = "encryption")]
-    fn encrypts_values(&self) -> bool;
+    fn encrypts_values(&self) -> bool {
+        self.encrypts()
+    }
 
     /// The command to send in place of `command`, which does not have the fields that the driver adds to all commands.
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a>;
@@ -303,11 +305,6 @@ mod tests {
         impl CommandEncryption for Encryption {
             fn encrypts(&self) -> bool {
                 self.0
-            }
-
-            #[cfg(feature = "encryption")]
-            fn encrypts_values(&self) -> bool {
-                true
             }
 
             fn encrypt<'a>(&'a self, _: &'a str, command: &'a RawDocument, _: Timeout) -> Computing<'a> {

@@ -6,7 +6,7 @@ use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
 use crate::collection::encoded::{Encoded, for_insert, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{checked, prepare};
+use crate::collection::write::{checked, of_delete, prepare};
 use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, save};
 use crate::driver::options::BulkWriteOptions;
 use crate::driver::{self, BulkWriteResult, WriteModel};
@@ -203,8 +203,7 @@ pub(super) fn delete<D: Model>(
     if let Some(change) = deletion::<D>() {
         return update(collection, filter, change, [many, false]);
     }
-    let filter = checked(filter?)?;
-    collection.check_filter(&filter)?;
+    let filter = of_delete(collection, filter)?;
     Ok(Built {
         model: if many {
             WriteModel::delete_many(filter)

@@ -6,7 +6,7 @@ use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{checked, prepare};
+use crate::collection::write::{of_delete, prepare};
 use crate::driver::options::DeleteOptions;
 use crate::driver::{self, UpdateResult, action};
 use crate::error::Result;
@@ -117,8 +117,7 @@ impl<'a, D: Model> Delete<'a, D> {
                 Deleting::UpdateOne(in_session!(self.session, updating))
             });
         }
-        let filter = checked(self.filter?)?;
-        self.collection.check_filter(&filter)?;
+        let filter = of_delete(self.collection, self.filter)?;
         let filter = self.collection.scope.of::<D>(filter);
         let deleting = if self.many {
             inner.delete_many(filter)

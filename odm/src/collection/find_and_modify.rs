@@ -8,7 +8,7 @@ use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::collection::write::{check_upsert_without_id, checked, of_delete, prepare};
 use crate::collection::{Collection, filter_of};
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
@@ -487,8 +487,7 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
                 .with_options(self.options.into());
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
-        let filter = checked(self.filter?)?;
-        self.collection.check_filter(&filter)?;
+        let filter = of_delete(self.collection, self.filter)?;
         let deleting = inner.find_one_and_delete(filter).with_options(self.options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }

@@ -25,6 +25,16 @@ pub(super) fn checked(filter: Conditions) -> Result<Conditions> {
     Ok(filter)
 }
 
+/// The filter of a delete.
+pub(super) fn of_delete<D: Model>(
+    collection: &Collection<D>,
+    filter: Result<Conditions>,
+) -> Result<Conditions> {
+    let filter = checked(filter?)?;
+    collection.check_filter(&filter)?;
+    Ok(filter)
+}
+
 /// An update that is ready to be sent.
 pub(super) struct Prepared {
     pub(super) filter: Conditions,

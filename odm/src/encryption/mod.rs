@@ -83,9 +83,9 @@
 //! A [schema](crate::schema) creates the collection and the data keys, and
 //! [`Model::encrypted_fields`](crate::Model::encrypted_fields) is what the collection is created with; see the
 //! [guide](crate::guide::encryption). Documents are written and read by a client with automatic encryption,
-//! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts fail with
-//! [`Error::Encode`](crate::Error::Encode) before anything is sent, the server rejects updates of encrypted fields, and
-//! documents cannot be decoded, because their values are `Binary`.
+//! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts, and filters and updates
+//! of encrypted fields, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and documents cannot be
+//! decoded, because their values are `Binary`.
 //!
 //! [`exists`]: EncryptedPath::exists
 //! [`is_missing`]: EncryptedPath::is_missing

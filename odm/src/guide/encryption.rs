@@ -92,9 +92,16 @@
 //! ```
 //!
 //! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
-//! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts through a client without
-//! automatic encryption are errors before they are sent; writes of the [driver's
-//! collection](crate::Collection::driver), and an encrypting client without `encrypted_fields_map`, are not checked.
+//! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts, and filters and updates of
+//! encrypted fields, are errors before they are sent through a client without automatic encryption. Not checked are writes of the
+//! [driver's collection](crate::Collection::driver), and **whether an encrypting client knows the collection**: another database
+//! or name, such as that of a new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the
+//! first write. Keep an encrypted type out of `HashMap`s with other keys than strings, and out of `Arc`: the attribute has no effect
+//! there.
+//!
+//! The commands are analyzed by `mongocryptd` or the library `crypt_shared` of MongoDB, which `AutoEncryptionOptions::extra_options`
+//! locates (`cryptSharedLibPath`, `mongocryptdURI`, `mongocryptdSpawnPath`). In development, the provider `local` with a key of 96
+//! bytes replaces a key management service.
 //!
 //! Several instances can start at the same time: one of them creates the collection and the keys, and holds the
 //! [lease](super::schema#at-the-start) meanwhile. The [command line](super::schema#the-command-line) takes the same schema,
@@ -105,7 +112,10 @@
 //! | limit | instead |
 //! |---|---|
 //! | sorts, groups, expressions and `distinct` of encrypted fields | load the documents, and sort them in the application |
-//! | `update_many` and `delete_many`, and upserts by an encrypted field | single writes |
+//! | `update_many` and `delete_many`, also of plain fields | single writes by `_id` |
+//! | upserts by an encrypted field (an error before anything is sent) | an upsert by another field |
+//! | more than one update, replacement or delete in a bulk write | single writes |
+//! | find-and-modify that returns the new document or a projection | an update, then `find_by_id` |
 //! | `$inc`, `$min`, `$max`, `$rename` of encrypted fields | `set` of a value that was read |
 //! | migrations, and saves of bulk writes with `created_at` | read the documents, and save each of them |
 //! | indexes, also unique ones, on encrypted fields | the index of the queries is created with the collection |
@@ -117,8 +127,8 @@
 //! # Changes of a model
 //!
 //! Encrypted fields cannot be changed: neither a new one, nor another type, nor other queries. A plan then contains a
-//! conflict that names each difference, and [`SyncMode::Verify`](crate::schema::SyncMode::Verify) and every
-//! [`Apply`](crate::schema::Apply) fail with
+//! conflict that names each difference. [`SyncMode::Verify`](crate::schema::SyncMode::Verify) fails with
+//! [`NotInSync`](crate::SchemaError::NotInSync), and every [`Apply`](crate::schema::Apply), also one that allows conflicts, with
 //! [`EncryptedFieldsConflict`](crate::SchemaError::EncryptedFieldsConflict):
 //!
 //! ```text

@@ -1,5 +1,6 @@
 //! The call of a callback or an environment: a task of its own, whose outcome all logins that wait
-//! for a token share. A login that ends does not end the call: a person may be entering a password.
+//! for a token share. A call of the machine flow ends with the last login that waits for it. One of the human flow does
+//! not: a person may be entering a password.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -40,11 +41,16 @@ pub(super) type Outcome = watch::Receiver<Option<Result<Token>>>;
 pub(super) struct Call {
     outcome: Outcome,
     task: AbortHandle,
+    /// The number of logins that wait for the outcome.
+    waiting: usize,
+    /// The call goes on without a login that waits.
+    is_kept: bool,
 }
 
 impl Call {
     pub(super) fn spawn(cache: Arc<Cache>, request: Request, runtime: &Handle) -> Self {
         let (sender, outcome) = watch::channel(None);
+        let is_kept = matches!(request, Request::Human { .. });
         let task = runtime.spawn(async move {
             let result = cache.call(request).await;
             // Without an effect if no login waits any longer.
@@ -53,6 +59,8 @@ impl Call {
         Self {
             outcome,
             task: task.abort_handle(),
+            waiting: 0,
+            is_kept,
         }
     }
 
@@ -61,8 +69,22 @@ impl Call {
         self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
     }
 
-    pub(super) fn outcome(&self) -> Outcome {
+    /// Another login waits. [`leave`] must be called when it does no longer.
+    pub(super) fn join(&mut self) -> Outcome {
+        self.waiting += 1;
         self.outcome.clone()
+    }
+}
+
+/// A login does not wait for a call any longer. Removes the call if nothing needs it.
+pub(super) fn leave(call: &mut Option<Call>, outcome: &Outcome) {
+    let Some(joined) = call.as_mut().filter(|call| call.outcome.same_channel(outcome)) else {
+        return;
+    };
+    joined.waiting = joined.waiting.saturating_sub(1);
+    // The outcome of one that has ended contains its token.
+    if joined.waiting == 0 && !(joined.is_kept && joined.is_running()) {
+        *call = None;
     }
 }
 
@@ -73,7 +95,7 @@ impl Drop for Call {
 }
 
 /// Waits for the end of a call.
-pub(super) async fn end(mut outcome: Outcome) -> Result<Token> {
+pub(super) async fn end(outcome: &mut Outcome) -> Result<Token> {
     let ended = outcome.wait_for(Option::is_some).await;
     let result = ended.ok().and_then(|outcome| outcome.clone());
     result.unwrap_or_else(|| {

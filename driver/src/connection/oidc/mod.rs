@@ -131,10 +131,6 @@ impl OidcTokens {
         if stored.access.as_ref() == Some(rejected) {
             stored.access = None;
         }
-        drop(stored);
-        // The outcome of the last call contains its token.
-        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
-        call.take_if(|call| !call.is_running());
     }
 
     /// Replaces the cached access token.
@@ -147,8 +143,9 @@ impl OidcTokens {
     /// a call without one has a minute. In the human flow, a call has five minutes. `None`: the human
     /// flow has neither an access token nor a refresh token.
     ///
-    /// Dropping the future does not end the call: its token is for the next login. Dropping the
-    /// tokens of the client does.
+    /// Dropping the future ends a call of the machine flow, unless another login waits for it. One of
+    /// the human flow goes on, and its token is for the next login. Dropping the tokens of the client
+    /// ends every call.
     pub(super) async fn obtain(&self, request: TokenRequest, deadline: Deadline) -> Result<Option<Token>> {
         let request = match request {
             TokenRequest::Replace(rejected) => {
@@ -168,11 +165,12 @@ impl OidcTokens {
                 Request::Machine(_) => deadline,
                 Request::Human { .. } => Deadline::NEVER,
             };
-            let (outcome, is_own) = match self.join(request) {
+            let mut waiting = match self.join(request) {
                 Joined::Cached(token) => return Ok(Some(token)),
-                Joined::Waiting { outcome, is_own } => (outcome, is_own),
+                Joined::Waiting(waiting) => waiting,
             };
-            let ended = deadline.run(call::end(outcome)).await;
+            let is_own = waiting.is_own;
+            let ended = deadline.run(call::end(&mut waiting.outcome)).await;
             match ended.map_err(|_| Missing::Elapsed)? {
                 Ok(mut token) => {
                     if !is_own {
@@ -200,35 +198,51 @@ impl OidcTokens {
     }
 
     /// Waits for the call that runs, or begins one.
-    fn join(&self, request: Request) -> Joined {
-        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(running) = call.as_ref().filter(|call| call.is_running()) {
-            return Joined::Waiting {
-                outcome: running.outcome(),
+    fn join(&self, request: Request) -> Joined<'_> {
+        let mut call = self.call();
+        if let Some(running) = call.as_mut().filter(|call| call.is_running()) {
+            return Joined::Waiting(Waiting {
+                outcome: running.join(),
                 is_own: false,
-            };
+                tokens: self,
+            });
         }
         // A call may have ended since the cache was read.
         if let Some(token) = self.cached() {
             return Joined::Cached(token);
         }
-        let new = Call::spawn(Arc::clone(&self.cache), request, &self.runtime);
-        let outcome = new.outcome();
+        let mut new = Call::spawn(Arc::clone(&self.cache), request, &self.runtime);
+        let outcome = new.join();
         *call = Some(new);
-        Joined::Waiting {
+        Joined::Waiting(Waiting {
             outcome,
             is_own: true,
-        }
+            tokens: self,
+        })
+    }
+
+    fn call(&self) -> MutexGuard<'_, Option<Call>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-enum Joined {
+enum Joined<'a> {
     Cached(Token),
-    Waiting {
-        outcome: Outcome,
-        /// The call was begun for this login.
-        is_own: bool,
-    },
+    Waiting(Waiting<'a>),
+}
+
+/// A login that waits for a call.
+struct Waiting<'a> {
+    outcome: Outcome,
+    /// The call was begun for this login.
+    is_own: bool,
+    tokens: &'a OidcTokens,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        call::leave(&mut self.tokens.call(), &self.outcome);
+    }
 }
 
 impl Cache {

@@ -105,7 +105,7 @@ async fn documents_are_encrypted_queried_and_changed() {
             .await
             .unwrap_err(),
         plain
-            .update_one(|p| p.id().eq(9), |p| p.age().set(1))
+            .update_one(|p| p.id().eq(9), |p| p.name().set("Ada"))
             .upsert(true)
             .await
             .unwrap_err(),
