@@ -177,12 +177,12 @@ pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
             .filter(has_encrypted)
             .map(Bson::Document)
             .collect();
-        return match encrypted.is_empty() {
-            true => Document::new(),
-            false => [(UNREACHABLE.to_owned(), Bson::Array(encrypted))]
-                .into_iter()
-                .collect(),
-        };
+        if encrypted.is_empty() {
+            return Document::new();
+        }
+        return [(UNREACHABLE.to_owned(), Bson::Array(encrypted))]
+            .into_iter()
+            .collect();
     }
     let mut all = schemas;
     if !names.is_empty() {

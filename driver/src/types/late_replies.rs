@@ -36,7 +36,7 @@ impl LateReplies {
 
     /// Whether there is none, which is the case unless an operation was given up.
     pub(crate) fn is_empty(&self) -> bool {
-        self.counts.load(Ordering::SeqCst) % COMMAND == 0
+        self.counts.load(Ordering::SeqCst).is_multiple_of(COMMAND)
     }
 
     /// When the first wait for the outstanding replies began, also if it was given up: now, if this is the

@@ -202,7 +202,11 @@ async fn time_out_update(bank: &Bank, session: &mut marula_driver::ClientSession
     let update = bank
         .accounts
         .update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
-    let error = update.session(session).timeout(limit).await.unwrap_err();
+    let error = update
+        .session(session)
+        .timeout(limit)
+        .await
+        .expect_err("a time limit");
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");
 }
 
