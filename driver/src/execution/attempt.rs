@@ -407,6 +407,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Takes the times of a reply, failed or not, into the client and the session.
+    #[inline]
     pub(super) fn note_times(&self, reply: &Reply<'_>) {
         if let Some(time) = reply.cluster_time() {
             self.executor.clock.advance(time);

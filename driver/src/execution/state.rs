@@ -103,6 +103,16 @@ impl<'a> OperationState<'a> {
     }
 }
 
+impl OperationState<'_> {
+    /// Returns the implicit session of an operation that is dropped between two attempts.
+    #[cold]
+    fn give_back_session(&mut self) {
+        if let (Some(retries), false) = (&self.retries, self.in_flight) {
+            retries.executor.give_back_fresh(self.session.take());
+        }
+    }
+}
+
 impl Drop for OperationState<'_> {
     /// Marks the explicit session as dirty if the future of the operation is dropped while the
     /// server may still run its command, so that it does not return to the session pool (Driver
@@ -110,8 +120,8 @@ impl Drop for OperationState<'_> {
     /// operation"). An implicit session is dropped with this value then, and returns to the session pool if
     /// the future is dropped between two attempts.
     fn drop(&mut self) {
-        if let (Some(retries), false) = (&self.retries, self.in_flight) {
-            retries.executor.give_back_fresh(self.session.take());
+        if self.retries.is_some() {
+            self.give_back_session();
         }
         self.leave(self.in_flight);
         self.leave_transaction();

@@ -231,10 +231,22 @@ impl OperationState<'_> {
 
     /// Pins the session to the server, or to the connection behind a load balancer, before the
     /// first command of the transaction.
+    #[inline]
     pub(super) fn pin(&self, server: &SelectedServer, connection: &mut PooledConnection) -> PinnedBy {
-        let (Some(session), Some(TransactionCommand::Operation)) = (self.explicit, self.transaction) else {
-            return PinnedBy::Nothing;
-        };
+        match (self.explicit, self.transaction) {
+            (Some(session), Some(TransactionCommand::Operation)) => {
+                Self::pin_in_transaction(session, server, connection)
+            }
+            _ => PinnedBy::Nothing,
+        }
+    }
+
+    #[inline(never)]
+    fn pin_in_transaction(
+        session: &ExplicitSession,
+        server: &SelectedServer,
+        connection: &mut PooledConnection,
+    ) -> PinnedBy {
         let (pin, pinned_by) = if server.is_load_balancer() {
             (Pin::Connection, PinnedBy::Transaction)
         } else if server.is_router() {
