@@ -115,8 +115,7 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Whether the command is a retryable write: it has a transaction number, and is not an
-    /// operation in a transaction.
+    /// Whether the command is a retryable write: it has a transaction number, and is not an operation in a transaction.
     pub(super) fn is_numbered(&self) -> bool {
         self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
