@@ -105,6 +105,7 @@ pub use net::certificates::{CertificateFiles, TestCertificates};
 pub use net::tls::TlsIdentity;
 pub use server::TestServer;
 pub use start_error::StartError;
+pub use value::type_name;
 pub use violation::{Violation, ViolationKind};
 
 /// The examples of the README, compiled and run as documentation tests.

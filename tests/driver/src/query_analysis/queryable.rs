@@ -1,6 +1,7 @@
 //! Queryable Encryption: the fields of `encryptedFields`, and placeholders for their values.
 
 use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
+use marula_test_server::type_name;
 
 use super::error::{Analyzed, reject};
 
@@ -294,31 +295,4 @@ fn text_operand(value: &Bson, texts: &[&TextIndex]) -> Bson {
         operand.insert(text.part.name(), text.lengths.clone());
     }
     Bson::Document(operand)
-}
-
-/// The name of a type in `bsonType`.
-pub(super) fn type_name(value: &Bson) -> &'static str {
-    match value {
-        Bson::Double(_) => "double",
-        Bson::String(_) => "string",
-        Bson::Document(_) => "object",
-        Bson::Array(_) => "array",
-        Bson::Binary(_) => "binData",
-        Bson::Undefined => "undefined",
-        Bson::ObjectId(_) => "objectId",
-        Bson::Boolean(_) => "bool",
-        Bson::DateTime(_) => "date",
-        Bson::Null => "null",
-        Bson::RegularExpression(_) => "regex",
-        Bson::DbPointer(_) => "dbPointer",
-        Bson::JavaScriptCode(_) => "javascript",
-        Bson::Symbol(_) => "symbol",
-        Bson::JavaScriptCodeWithScope(_) => "javascriptWithScope",
-        Bson::Int32(_) => "int",
-        Bson::Timestamp(_) => "timestamp",
-        Bson::Int64(_) => "long",
-        Bson::Decimal128(_) => "decimal",
-        Bson::MinKey => "minKey",
-        Bson::MaxKey => "maxKey",
-    }
 }

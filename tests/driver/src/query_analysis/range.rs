@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 
 use marula_driver::bson::{Bson, Document, doc};
+use marula_test_server::type_name;
 
 use super::{
     error::{Analyzed, reject},
-    queryable::{QueryableField, RangeIndex, type_name},
+    queryable::{QueryableField, RangeIndex},
     value::Marker,
 };
 

@@ -1,10 +1,10 @@
 //! Placeholders: values with the way in which libmongocrypt is to encrypt them.
 
 use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
+use marula_test_server::type_name;
 
 use super::{
     error::{Analyzed, reject},
-    queryable::type_name,
     schema::{Field, Key, PlainField, Schema, Target},
     schemas::Schemas,
 };

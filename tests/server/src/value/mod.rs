@@ -14,9 +14,13 @@ pub(crate) mod zone;
 
 use bson::{Bson, Document};
 
-/// The alias of a BSON type as returned by `$type`. `Undefined` represents a missing value in
-/// expressions.
-pub(crate) fn type_name(value: &Bson) -> &'static str {
+/// The alias of a BSON type, as in `$type` and `bsonType`. In expressions, `Undefined` represents a missing value.
+///
+/// ```
+/// assert_eq!(marula_test_server::type_name(&7.into()), "int");
+/// ```
+#[must_use]
+pub fn type_name(value: &Bson) -> &'static str {
     match value {
         Bson::Double(_) => "double",
         Bson::String(_) => "string",
