@@ -1,5 +1,6 @@
 //! The test runner: arguments, skipped cases, timeouts and reports.
 
+mod gate;
 mod page;
 pub mod report;
 pub mod skips;
@@ -10,7 +11,7 @@ use std::{
     env, fs,
     path::PathBuf,
     process::ExitCode,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -21,6 +22,7 @@ use crate::{
     case::{Case, Outcome},
     files,
 };
+use gate::Gate;
 use report::Record;
 use skips::Skips;
 
@@ -104,8 +106,8 @@ fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
 /// Suites with timeouts so short that cases running in parallel could exceed them.
 const TIMING_SENSITIVE: [&str; 1] = ["client-side-operations-timeout"];
 
-/// Locked exclusively by the cases of timing-sensitive suites.
-static PARALLEL: RwLock<()> = RwLock::new(());
+/// Admits the cases.
+static GATE: Gate = Gate::new();
 
 /// Runs a case unless it is skipped.
 fn run(case: Case, skip: Option<String>) -> Record {
@@ -113,12 +115,8 @@ fn run(case: Case, skip: Option<String>) -> Record {
     let mut record = Record::of(&case, Outcome::Passed, 0.0);
     record.outcome = match skip {
         Some(reason) => Outcome::Skipped(reason),
-        None if TIMING_SENSITIVE.contains(&case.suite.as_str()) => {
-            let _exclusive = PARALLEL.write().unwrap_or_else(PoisonError::into_inner);
-            watch::run(case.run, watch::LIMIT)
-        }
         None => {
-            let _shared = PARALLEL.read().unwrap_or_else(PoisonError::into_inner);
+            let _admitted = GATE.enter(TIMING_SENSITIVE.contains(&case.suite.as_str()));
             watch::run(case.run, watch::LIMIT)
         }
     };
