@@ -152,6 +152,7 @@ fn main() {
             the_cursor_of_a_batch_that_cannot_be_decrypted_is_closed,
             the_cursor_of_a_dropped_decryption_is_closed,
             a_command_that_was_performed_is_not_unavailable,
+            a_change_stream_resumes_if_the_key_of_an_event_cannot_be_read,
         }
         unsent::{
             a_dropped_encryption_leaves_the_transaction_in_progress,

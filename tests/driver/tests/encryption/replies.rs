@@ -8,7 +8,7 @@ use marula_driver::{
     encryption::{AutoEncryptionOptions, EncryptionAlgorithm, KmsConnect},
     options::ClientOptions,
 };
-use marula_driver_tests::{Deployment, replica_set};
+use marula_driver_tests::{Deployment, Proxy, proxy::Action, replica_set};
 use marula_test_server::TestServer;
 use tokio::{io::DuplexStream, sync::Notify};
 
@@ -194,4 +194,40 @@ pub(crate) async fn a_command_that_was_performed_is_not_unavailable() {
     );
     let stored = automatic.stored().find_one(doc! {}).await.expect("a find");
     assert_eq!(stored.expect("a document").get("visits"), Some(&Bson::Int32(2)));
+}
+
+/// The key vault closes the connection at both attempts to read the key of the first event.
+pub(crate) async fn a_change_stream_resumes_if_the_key_of_an_event_cannot_be_read() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let target = automatic.setup.deployment.server.primary().expect("a primary");
+    let proxy = Proxy::start(target).await;
+    let uri = proxy.uri("serverMonitoringMode=poll");
+    let vault = Client::connect(uri).await.expect("a client");
+    let mut refusals = 2;
+    proxy.set_rule(move |exchange| {
+        if exchange.command == "find" && refusals > 0 {
+            refusals -= 1;
+            return Action::DropRequest;
+        }
+        Action::Pass
+    });
+    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
+        .bypass_auto_encryption(true)
+        .key_vault_client(vault);
+    let (client, sent) = automatic.client_with("", encryption);
+    let mut stream = patients(&client).watch().await.expect("a change stream");
+    let (writer, _sent) = automatic.client("");
+    for id in 1..=2 {
+        let document = doc! { "_id": id, "ssn": "457-55-5462" };
+        patients(&writer).insert_one(&document).await.expect("an insert");
+    }
+    for id in 1..=2 {
+        let event = stream.try_next().await.expect("an event").expect("an event");
+        let document = event.full_document.expect("a document");
+        assert_eq!(document, doc! { "_id": id, "ssn": "457-55-5462" });
+    }
+    let sent = take(&sent);
+    let aggregates: Vec<_> = sent.iter().filter(|(name, _)| name == "aggregate").collect();
+    assert_eq!(aggregates.len(), 2, "{sent:?}");
+    assert_eq!(proxy.requests("find"), 3, "two were refused");
 }

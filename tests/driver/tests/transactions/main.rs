@@ -6,6 +6,7 @@ mod convenient;
 mod cursors;
 mod drops;
 mod late_replies;
+mod load_balanced;
 mod pinning;
 mod prose;
 mod send;
