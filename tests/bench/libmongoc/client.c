@@ -45,7 +45,7 @@ typedef void (*operation_t)(thread_t *);
 struct thread {
    pthread_t handle;
    mongoc_client_t *client;
-   mongoc_collection_t *inserted, *one_small, *one_tweet, *many_small, *many_tweets;
+   mongoc_collection_t *inserted, *one_small, *one_tweet, *many_small, *many_tweets, *watched;
    bson_t ping;
    operation_t operation;
    uint64_t count;
@@ -285,6 +285,64 @@ static void find_10k_borrowed(thread_t *thread) { find(thread->many_small, false
 static void find_10k_raw(thread_t *thread) { find(thread->many_small, false, RAW); }
 static void find_10k_tweets_raw(thread_t *thread) { find(thread->many_tweets, false, RAW); }
 
+static bool two_inserts(mongoc_client_session_t *session, void *context, bson_t **reply, bson_error_t *error)
+{
+   thread_t *thread = context;
+   bson_t options = BSON_INITIALIZER;
+   bool done = mongoc_client_session_append(session, &options, error);
+   *reply = NULL;
+   for (int i = 0; done && i < 2; i++) {
+      bson_t document = BSON_INITIALIZER;
+      write_small(&material.one, &document);
+      done = mongoc_collection_insert_one(thread->inserted, &document, &options, NULL, error);
+      bson_destroy(&document);
+   }
+   bson_destroy(&options);
+   return done;
+}
+
+static void transaction_two_inserts(thread_t *thread)
+{
+   bson_t reply;
+   bson_error_t error;
+   mongoc_client_session_t *session = mongoc_client_start_session(thread->client, NULL, &error);
+   if (session == NULL || !mongoc_client_session_with_transaction(session, two_inserts, NULL, thread, &reply, &error)) {
+      fail("transaction", error.message);
+   }
+   use(&reply);
+   bson_destroy(&reply);
+   mongoc_client_session_destroy(session);
+}
+
+static void change_stream_10k(thread_t *thread)
+{
+   bson_t pipeline = BSON_INITIALIZER;
+   const bson_t *event, *reply;
+   bson_error_t error;
+   mongoc_change_stream_t *changes = mongoc_collection_watch(thread->watched, &pipeline, NULL);
+   for (int found = 0; found < MANY;) {
+      bson_iter_t iter;
+      bson_t document;
+      if (mongoc_change_stream_next(changes, &event)) {
+         const uint8_t *data;
+         uint32_t length;
+         if (!bson_iter_init_find(&iter, event, "fullDocument") || !BSON_ITER_HOLDS_DOCUMENT(&iter)) {
+            fail("watch", "an event has no document");
+         }
+         bson_iter_document(&iter, &length, &data);
+         if (!bson_init_static(&document, data, length)) {
+            fail("watch", "a document is not valid");
+         }
+         read_small(&document, true);
+         found++;
+      } else if (mongoc_change_stream_error_document(changes, &error, &reply)) {
+         fail("watch", error.message);
+      }
+   }
+   mongoc_change_stream_destroy(changes);
+   bson_destroy(&pipeline);
+}
+
 static const struct {
    const char *name;
    operation_t operation;
@@ -297,14 +355,14 @@ static const struct {
    {"find_one", find_one, 100},
    {"find_one_timeout", NULL, 100},
    {"find_one_raw_tweet", find_one_raw_tweet, 100},
-   {"transaction_two_inserts", NULL, 100},
+   {"transaction_two_inserts", transaction_two_inserts, 100},
    {"find_10k_owned", find_10k_owned, 1},
    {"find_10k_borrowed", find_10k_borrowed, 1},
    {"find_10k_raw", find_10k_raw, 1},
    {"find_10k_tweets_document", NULL, 1},
    {"find_10k_tweets_raw", find_10k_tweets_raw, 1},
    {"insert_many_10k", insert_many_10k, 1},
-   {"change_stream_10k", NULL, 1},
+   {"change_stream_10k", change_stream_10k, 1},
 };
 
 static void *work(void *argument)
@@ -360,6 +418,7 @@ static void connect_thread(thread_t *thread, mongoc_client_pool_t *pool, operati
    thread->one_tweet = mongoc_client_get_collection(thread->client, DATABASE, "one_tweet");
    thread->many_small = mongoc_client_get_collection(thread->client, DATABASE, "many_small");
    thread->many_tweets = mongoc_client_get_collection(thread->client, DATABASE, "many_tweets");
+   thread->watched = mongoc_client_get_collection(thread->client, DATABASE, "watched");
    bson_init(&thread->ping);
    BSON_APPEND_INT32(&thread->ping, "ping", 1);
 }
