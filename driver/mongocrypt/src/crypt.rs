@@ -73,8 +73,8 @@ pub struct Crypt {
 pub(crate) struct Handle {
     library: Library,
     pointer: NonNull<RawCrypt>,
-    /// The library has a pointer to it. Never changed.
-    log_handler: Box<Option<LogHandler>>,
+    /// The library has a pointer to it. Never changed, and not a `Box`, because moving one invalidates pointers into it.
+    log_handler: Arc<Option<LogHandler>>,
 }
 
 // SAFETY: "Functions on a mongocrypt_t are thread safe" (mongocrypt.h). The hooks have no state.
@@ -97,7 +97,7 @@ impl Crypt {
         let handle = Handle {
             library,
             pointer,
-            log_handler: Box::new(options.log_handler),
+            log_handler: Arc::new(options.log_handler),
         };
         handle.configure(options)?;
         // SAFETY: the handle is alive and not initialized.

@@ -212,15 +212,21 @@ impl OnDemandCredentials {
     }
 }
 
+/// The response is not part of errors: it may contain a token.
 fn parse(body: &str) -> Result<Document, Missing> {
-    from_extended_json(body).map_err(|error| format!("the response is not JSON ({error}): {body}"))
+    from_extended_json(body).map_err(|_| format!("the response of {} bytes is not JSON", body.len()))
 }
 
-/// The response is part of the error only if it has no token.
 fn access_token(response: &Document) -> Result<Zeroizing<String>, Missing> {
     match response.get_str("access_token") {
         Ok(token) => Ok(Zeroizing::new(token.to_owned())),
-        Err(_) => Err(format!("the response has no field access_token: {response}")),
+        Err(_) => {
+            let names: Vec<&str> = response.keys().map(String::as_str).collect();
+            let names = names.join(", ");
+            Err(format!(
+                "the response has no field access_token with a string; its fields: {names}"
+            ))
+        }
     }
 }
 
@@ -318,6 +324,19 @@ mod tests {
                 began.elapsed()
             );
         }
+    }
+
+    #[test]
+    fn errors_contain_nothing_of_a_response() {
+        let token = "eyJhbGciOi";
+        let cut = parse(&format!("{{\"access_token\": \"{token}\"}} x")).unwrap_err();
+        assert_eq!(cut, "the response of 30 bytes is not JSON");
+        let nested = access_token(&doc! { "access_token": { "value": token }, "token_type": "Bearer" });
+        let nested = nested.unwrap_err();
+        assert!(
+            nested.ends_with("its fields: access_token, token_type"),
+            "{nested}"
+        );
     }
 
     #[test]

@@ -158,6 +158,10 @@ impl Engine {
             }
             Step::Credentials => {
                 let (credentials, missing) = self.credentials.obtain(timeout.deadline(None)).await?;
+                // Client Side Operations Timeout, "Errors".
+                if let Some(error) = missing.as_ref().filter(|_| timeout.has_expired()) {
+                    return Err(error.clone().into_timeout());
+                }
                 machine
                     .provide_credentials(&credentials)
                     .map_err(|error| missing.unwrap_or(error))

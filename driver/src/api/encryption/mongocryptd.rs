@@ -5,8 +5,9 @@
 
 use std::{
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{auto_options::ExtraOptions, engine::time_left};
@@ -35,6 +36,8 @@ pub(super) struct Mongocryptd {
 struct Program {
     path: String,
     arguments: Vec<String>,
+    /// When it was started last.
+    started: Mutex<Option<Instant>>,
 }
 
 impl Mongocryptd {
@@ -50,10 +53,11 @@ impl Mongocryptd {
                 .clone()
                 .unwrap_or_else(|| "mongocryptd".to_owned()),
             arguments: arguments(&options.spawn_args),
+            started: Mutex::default(),
         });
         if let Some(program) = &program {
             // A failure is reported if no server is found.
-            let _ = program.spawn();
+            let _ = program.start(Instant::now());
         }
         Ok(Self {
             client: Client::with_options(client)?,
@@ -75,11 +79,12 @@ impl Mongocryptd {
         command: &RawDocumentBuf,
         timeout: Timeout,
     ) -> Result<RawDocumentBuf> {
+        let began = Instant::now();
         let mut result = self.run(database, command, timeout).await;
         if let (Err(error), Some(program)) = (&result, &self.program)
             && matches!(error.reported().kind(), ErrorKind::ServerSelection(_))
         {
-            result = match program.spawn() {
+            result = match program.start(began) {
                 Ok(()) => self.run(database, command, timeout).await,
                 Err(why) => Err(unreachable(&why, error)),
             };
@@ -135,6 +140,17 @@ fn unreachable(why: &std::io::Error, error: &Error) -> Error {
 }
 
 impl Program {
+    /// Starts the program, unless it was started after `began`: of the operations that found no server at the same time,
+    /// one starts it.
+    fn start(&self, began: Instant) -> std::io::Result<()> {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.is_none_or(|started| started <= began) {
+            self.spawn()?;
+            *started = Some(Instant::now());
+        }
+        Ok(())
+    }
+
     /// Starts the program, without its output.
     fn spawn(&self) -> std::io::Result<()> {
         let mut child = Command::new(&self.path)

@@ -79,6 +79,41 @@ pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
         .expect("an insert");
 }
 
+/// Its program ends at once, so that all operations find no server.
+#[cfg(unix)]
+pub(crate) async fn operations_at_the_same_time_start_one_mongocryptd() {
+    let automatic = Automatic::new().await;
+    let files = marula_driver_tests::tls::Files::new();
+    let starts = files.write("starts", "");
+    let script = format!("echo start >> {starts}");
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=1000", "mongocryptdSpawnPath": "/bin/sh",
+        "mongocryptdSpawnArgs": ["-c", script],
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    let patients = patients(&client);
+    let inserts = (0..20).map(|id| {
+        let patients = patients.clone();
+        async move { patients.insert_one(&doc! { "_id": id, "ssn": "x" }).await }
+    });
+    for inserted in futures_util::future::join_all(inserts).await {
+        let error = inserted.expect_err("no mongocryptd");
+        assert!(
+            matches!(
+                error.kind(),
+                ErrorKind::Encryption(EncryptionError::QueryAnalysis { .. })
+            ),
+            "{error:?}"
+        );
+    }
+    // With the client, and after the first selection.
+    let starts = std::fs::read_to_string(starts).expect("a text");
+    assert_eq!(starts.lines().count(), 2, "{starts}");
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn operations_at_the_same_time_start_one_mongocryptd() {}
+
 #[cfg(not(unix))]
 pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
     let automatic = Automatic::new().await;

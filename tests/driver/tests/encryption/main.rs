@@ -83,6 +83,7 @@ fn main() {
         analysis::{
             client_side_encryption_prose_8_mongocryptd_is_not_started_if_bypassed,
             mongocryptd_is_started_with_its_arguments,
+            operations_at_the_same_time_start_one_mongocryptd,
             errors_of_the_analysis_leave_the_connection_usable,
             invalid_options_are_rejected,
         }
@@ -166,6 +167,7 @@ fn main() {
             client_side_operations_timeout_prose_3c,
             client_side_operations_timeout_prose_unit_6,
             client_side_operations_timeout_prose_unit_7,
+            a_source_of_credentials_is_limited_by_the_time_limit,
         }
         credentials::{
             aws_credentials_come_from_environment_variables,

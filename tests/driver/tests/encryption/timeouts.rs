@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Client, Error,
+    Client, Error, ErrorKind,
     bson::{Binary, BinarySubtype, Document, Uuid, doc},
     encryption::{
-        AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, EncryptionAlgorithm, KmsConnect,
+        AutoEncryptionOptions, AwsCredentialProvider, ClientEncryption, ClientEncryptionOptions,
+        EncryptionAlgorithm, KmsConnect, KmsProviders,
     },
 };
 use marula_driver_tests::{Answer, RecordedClient, ScriptedServer, recorded, standalone, timeouts};
@@ -164,4 +165,31 @@ pub(crate) async fn client_side_operations_timeout_prose_unit_7() {
     // The limit is not sent to mongocryptd, which may be older than `maxTimeMS` on all commands.
     let sent = mongocryptd.wait_for("insert", 1).await;
     assert!(!sent[0].command.contains_key("maxTimeMS"), "{:?}", sent[0]);
+}
+
+/// The time limit of an operation limits the source of its credentials.
+pub(crate) async fn a_source_of_credentials_is_limited_by_the_time_limit() {
+    let setup = Setup::new().await;
+    let analysis = marula_driver_tests::QueryAnalysis::start().await;
+    let master_key = master_key("aws").expect("a master key");
+    let create = setup.encryption();
+    let key = create.create_data_key("aws").master_key(master_key).await;
+    let field = doc! { "encrypt": {
+        "keyId": [key.expect("a key")], "bsonType": "string", "algorithm": "AEAD_AES_256_CBC_HMAC_SHA_512-Random",
+    } };
+    let schema = doc! { "bsonType": "object", "properties": { "ssn": field } };
+    let extra = doc! { "mongocryptdURI": analysis.uri(), "mongocryptdBypassSpawn": true };
+    let options = AutoEncryptionOptions::new(NAMESPACE, KmsProviders::new().with("aws", doc! {}))
+        .schema("hospital.patients", schema)
+        .aws_credentials(AwsCredentialProvider::new(std::future::pending))
+        .extra_options(extra);
+    let uri = setup.deployment.server.uri();
+    let client = marula_driver::options::ClientOptions::parse(&uri).expect("a URI");
+    let client = Client::with_auto_encryption(client, options).expect("a client");
+    let error = insert(&client).await;
+    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
+    assert!(
+        format!("{error:#}").contains("provider of the application"),
+        "{error:#}"
+    );
 }

@@ -45,10 +45,7 @@ impl Gate {
             state.waiting += 1;
         }
         while !state.admits(sensitive) {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if sensitive {
             state.waiting -= 1;
@@ -75,11 +72,7 @@ impl State {
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        let mut state = self
-            .gate
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.sensitive {
             state.sensitive -= 1;
         } else {
