@@ -10,7 +10,7 @@ use super::{
 use crate::execution::CommandEncryption;
 use crate::{
     Error, Result,
-    connection::SharedMetadata,
+    connection::{LoginSettings, SharedMetadata},
     execution::{Executor, admit, start_timeout},
     options::{ClientOptions, DriverInfo},
     telemetry,
@@ -99,6 +99,15 @@ impl Client {
 
     /// As [`with_options`](Self::with_options), in an environment that tests can replace.
     pub(crate) fn start(options: ClientOptions, environment: &Environment) -> Result<Self> {
+        Self::start_with(options, environment, None)
+    }
+
+    /// The same with the login of another client that is a part of this one: they share keys and tokens.
+    pub(crate) fn start_with(
+        options: ClientOptions,
+        environment: &Environment,
+        login: Option<LoginSettings>,
+    ) -> Result<Self> {
         options.validate()?;
         options.check_supported()?;
         options.check_resolved()?;
@@ -114,7 +123,11 @@ impl Client {
         let in_flight = Arc::default();
         let execution = settings::execution(&options, environment, &listeners, &in_flight);
         let metadata = settings::metadata(&options, environment)?;
-        let topology = settings::topology(&options, environment, &metadata, &listeners, &in_flight)?;
+        let login = match login {
+            Some(login) => Some(login),
+            None => settings::login(&options, environment)?,
+        };
+        let topology = settings::topology(&options, environment, &metadata, &listeners, &in_flight, login)?;
         let topology = Topology::start(topology);
         Ok(Self {
             inner: Arc::new(ClientInner {

@@ -82,6 +82,7 @@ pub(super) fn topology(
     metadata: &SharedMetadata,
     listeners: &Listeners,
     in_flight: &Arc<InFlight>,
+    login: Option<LoginSettings>,
 ) -> Result<TopologySettings> {
     let tls = match options.tls.enabled {
         Some(true) => Some(TlsConfig::new(&options.tls)?),
@@ -109,7 +110,7 @@ pub(super) fn topology(
             compression: CompressionSettings::new(&options.compressors, options.zlib_compression_level),
             dns: environment.dns(),
             proxy: options.proxy.clone(),
-            login: login(options, environment)?,
+            login,
             command_timeout: options.timeout,
             ..ConnectionSettings::new(options.connect_timeout, metadata.clone())
         },
@@ -124,7 +125,7 @@ pub(super) fn topology(
 }
 
 /// The user. `None` without a credential.
-fn login(options: &ClientOptions, environment: &Environment) -> Result<Option<LoginSettings>> {
+pub(super) fn login(options: &ClientOptions, environment: &Environment) -> Result<Option<LoginSettings>> {
     let (Some(identity), Some(credential)) = (options.identity()?, options.resolved_credential()?) else {
         return Ok(None);
     };

@@ -102,9 +102,7 @@ async fn request(
     deadline: Deadline,
 ) -> Result<Zeroizing<String>, SourceError> {
     let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-    fetch(service, method, url, headers, deadline)
-        .await
-        .map(Zeroizing::new)
+    fetch(service, method, url, headers, deadline).await
 }
 
 /// The credentials in a response of ECS or EC2.

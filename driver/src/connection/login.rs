@@ -166,6 +166,13 @@ impl LoginSettings {
         Ok(login.with_cached_token(tokens.cached()))
     }
 
+    /// The client is shut down: ends the call of a callback that may otherwise wait for a person.
+    pub fn close(&self) {
+        if let Some(tokens) = &self.oidc {
+            tokens.close();
+        }
+    }
+
     fn error(&self, failure: AuthenticationFailure) -> Error {
         let negotiated = Mechanism::Scram(ScramHash::Sha256);
         let mechanism = self.identity.mechanism.unwrap_or(negotiated);

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 #[cfg(any(feature = "aws-auth", feature = "encryption"))]
 use std::time::Duration;
 
+use zeroize::Zeroizing;
+
 use super::{
     http::{Request, Url, send},
     source_error::SourceError,
@@ -57,7 +59,7 @@ pub(crate) async fn fetch(
     url: &str,
     headers: &[(&str, &str)],
     deadline: Deadline,
-) -> Result<String, SourceError> {
+) -> Result<Zeroizing<String>, SourceError> {
     let target = Url::parse(url).ok_or(SourceError::InvalidUrl(service))?;
     let request = Request {
         method,
@@ -72,7 +74,8 @@ pub(crate) async fn fetch(
         Ok(response) => response.map_err(|error| unanswered(format!("{error} ({origin})")))?,
         Err(_) => return Err(unanswered(format!("no answer in time ({origin})"))),
     };
-    let body = String::from_utf8_lossy(&response.body).into_owned();
+    let bytes = Zeroizing::new(response.body);
+    let body = Zeroizing::new(String::from_utf8_lossy(&bytes).into_owned());
     match response.status {
         200 => Ok(body),
         status => Err(SourceError::Status {

@@ -215,7 +215,7 @@ impl Topology {
     }
 
     /// The user of the connections.
-    #[cfg(feature = "internals")]
+    #[cfg(any(feature = "internals", feature = "encryption"))]
     pub(crate) fn login(&self) -> Option<&crate::connection::LoginSettings> {
         self.shared.settings.connection.login.as_ref()
     }

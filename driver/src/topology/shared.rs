@@ -388,6 +388,9 @@ impl Shared {
             if self.closed.swap(true, Ordering::AcqRel) {
                 return;
             }
+            if let Some(login) = &self.settings.connection.login {
+                login.close();
+            }
             if let Some(poller) = self.srv_poller.get() {
                 poller.abort();
             }

@@ -116,7 +116,8 @@ impl Client {
         } else {
             let mut internal = options;
             internal.min_pool_size = 0;
-            Self::start(internal, environment)?
+            let login = plain.executor().topology().login().cloned();
+            Self::start_with(internal, environment, login)?
         };
         let encryption = AutoEncryption::new(internal, encryption, &extra, environment, services)?;
         Ok(plain.encrypted(encryption))

@@ -207,7 +207,6 @@ impl OnDemandCredentials {
         let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
         fetch(name, "GET", url, headers, deadline)
             .await
-            .map(Zeroizing::new)
             .map_err(|error| error.to_string())
     }
 }

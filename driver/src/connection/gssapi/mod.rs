@@ -123,8 +123,14 @@ impl Conversation {
             drop(place);
             outcome
         });
-        let outcome = calls.join_next().await.and_then(Result::ok);
-        let (context, output) = outcome.ok_or_else(ending)??;
+        let (context, output) = match calls.join_next().await {
+            Some(Ok(outcome)) => outcome?,
+            Some(Err(error)) if error.is_panic() => {
+                let why = "a call of the Kerberos library panicked".to_owned();
+                return Err(AuthenticationFailure::Unavailable(why));
+            }
+            _ => return Err(ending()),
+        };
         self.context = Some(context);
         Ok(output)
     }

@@ -2,10 +2,7 @@
 //! for a token share. A call of the machine flow ends with the last login that waits for it. One of the human flow does
 //! not: a person may be entering a password.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     runtime::Handle,
@@ -108,7 +105,11 @@ pub(super) async fn end(outcome: &mut Outcome) -> Result<Token> {
 
 impl Cache {
     async fn call(&self, request: Request) -> Result<Token> {
-        self.keep_interval().await;
+        let mut last_call = self.last_call.lock().await;
+        if let Some(last) = *last_call {
+            sleep_until(last + CALL_INTERVAL).await;
+        }
+        *last_call = Some(Instant::now());
         match request {
             Request::Machine(deadline) => {
                 let limit = match deadline.remaining() {
@@ -165,15 +166,6 @@ impl Cache {
             idp_info,
         };
         Ok(Token { text, source })
-    }
-
-    /// Waits until the interval since the last call has passed, and notes the beginning of the next.
-    async fn keep_interval(&self) {
-        let last = *self.last_call.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = last {
-            sleep_until(last + CALL_INTERVAL).await;
-        }
-        *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 

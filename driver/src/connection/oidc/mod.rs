@@ -46,8 +46,9 @@ struct Cache {
     username: Option<String>,
     environment: LoginEnvironment,
     stored: Mutex<Stored>,
-    /// The time at which the last call began.
-    last_call: Mutex<Option<Instant>>,
+    /// The time at which the last call began. Locked during a call: one that was ended may still be polled once more,
+    /// and the callback must not run twice at the same time.
+    last_call: tokio::sync::Mutex<Option<Instant>>,
 }
 
 enum Provider {
@@ -103,7 +104,7 @@ impl OidcTokens {
                 username: credential.username.clone(),
                 environment,
                 stored: Mutex::default(),
-                last_call: Mutex::default(),
+                last_call: tokio::sync::Mutex::default(),
             }),
             call: Mutex::default(),
             runtime: Handle::current(),
@@ -183,6 +184,11 @@ impl OidcTokens {
                 Err(missing) => return Err(missing),
             }
         }
+    }
+
+    /// Ends the call that runs, also one of the human flow.
+    pub(super) fn close(&self) {
+        self.call().take();
     }
 
     /// Removes what a server rejected from the cache.

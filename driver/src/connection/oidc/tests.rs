@@ -358,3 +358,42 @@ fn hosts_match_names_and_domains() {
         );
     }
 }
+
+/// The future of a call that has ended may still be polled on another thread.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_callback_does_not_begin_while_one_that_was_ended_is_polled() {
+    let (entered, mut entries) = mpsc::unbounded_channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = Mutex::new(Some(released));
+    let running = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&running);
+    let callback = OidcCallback::new(move |_| {
+        let (entered, counter) = (entered.clone(), Arc::clone(&counter));
+        let released = released.lock().unwrap_or_else(PoisonError::into_inner).take();
+        async move {
+            entered.send(counter.fetch_add(1, Ordering::SeqCst)).unwrap();
+            if let Some(released) = released {
+                // Blocks the thread, as a callback must not do for long.
+                let _ = released.recv();
+            }
+            counter.fetch_sub(1, Ordering::SeqCst);
+            Ok(OidcCredential::new("token"))
+        }
+    });
+    let tokens = Arc::new(tokens(&Credential::default().with_oidc_callback(callback)));
+    let login = || {
+        let tokens = Arc::clone(&tokens);
+        tokio::spawn(async move { obtain(&tokens, TokenRequest::Stored).await })
+    };
+    let first = login();
+    assert_eq!(entries.recv().await, Some(0));
+    first.abort();
+    let _ = first.await;
+    let second = login();
+    // Longer than the interval between two calls.
+    let begun = tokio::time::timeout(3 * CALL_INTERVAL, entries.recv()).await;
+    assert!(begun.is_err(), "the callback runs twice");
+    release.send(()).unwrap();
+    assert_eq!(second.await.unwrap().text.expose(), "token");
+    assert_eq!(running.load(Ordering::SeqCst), 0);
+}

@@ -129,6 +129,7 @@ pub(super) fn start(
     payload: Vec<u8>,
     state: State,
 ) -> (Request, Awaiting) {
+    let payload = payload.into();
     send(source, Content::Start { mechanism, payload }, state)
 }
 
@@ -313,7 +314,7 @@ impl AwaitingToken {
     }
 
     pub(super) fn send_token(self, token: Token) -> (Request, Awaiting) {
-        let payload = token_payload(&token.text);
+        let payload = token_payload(&token.text).into();
         let content = match self.conversation {
             None => Content::Start {
                 mechanism: Mechanism::Oidc(self.progress.flow),
@@ -379,6 +380,7 @@ impl AwaitingSecurityContext {
 }
 
 fn continue_conversation(source: &str, conversation: Bson, payload: Vec<u8>, state: State) -> Step {
+    let payload = payload.into();
     let content = Content::Continue {
         conversation,
         payload,

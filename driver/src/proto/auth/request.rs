@@ -1,5 +1,7 @@
 //! The commands of authentication conversations.
 
+use zeroize::Zeroizing;
+
 use super::mechanism::Mechanism;
 use crate::bson::{BinarySubtype, Bson, DocumentWriter};
 
@@ -11,9 +13,15 @@ pub struct Request {
 
 pub(super) enum Content {
     /// `saslStart`
-    Start { mechanism: Mechanism, payload: Vec<u8> },
+    Start {
+        mechanism: Mechanism,
+        payload: Zeroizing<Vec<u8>>,
+    },
     /// `saslContinue`
-    Continue { conversation: Bson, payload: Vec<u8> },
+    Continue {
+        conversation: Bson,
+        payload: Zeroizing<Vec<u8>>,
+    },
     /// `authenticate` with `MONGODB-X509`. The user name is sent only if the application set it.
     Certificate { username: Option<String> },
 }

@@ -1,15 +1,19 @@
 //! Automatic encryption.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use marula_driver::{
     Client, Collection, WriteModel,
     bson::{Binary, BinarySubtype, Bson, Document, Uuid, doc},
     encryption::{AutoEncryptionOptions, KmsProviders},
     event::CommandEvent,
-    options::ClientOptions,
+    options::{ClientOptions, Credential, OidcCallback, OidcCredential},
 };
-use marula_driver_tests::{QueryAnalysis, replica_set};
+use marula_driver_tests::{Deployment, QueryAnalysis, replica_set};
+use marula_test_server::TestServer;
 
 use super::support::{LOCAL_KEY, NAMESPACE, Setup};
 
@@ -349,4 +353,40 @@ pub(crate) async fn encrypted_collections_are_created() {
     );
     collection.drop().encrypted_fields(&fields).await.expect("a drop");
     assert!(database.list_collection_names().await.expect("names").is_empty());
+}
+
+/// The internal client, which reads schemas and keys, uses the tokens of the client.
+pub(crate) async fn a_callback_of_oidc_is_called_once_for_both_clients() {
+    let builder = TestServer::builder()
+        .auth("root", "hunter2")
+        .parameter("scramIterationCount", 4096)
+        .parameter("scramSHA256IterationCount", 4096)
+        .oidc_token("token", "ada");
+    let server = builder.start().await.expect("a server");
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let callback = OidcCallback::new(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        async { Ok(OidcCredential::new("token")) }
+    });
+    let uri = server.uri();
+    let hosts = uri.split_once('@').expect("a user").1.to_owned();
+    let automatic = Automatic::on(Setup::on(Deployment::of(server, "").await).await).await;
+    let mut options = ClientOptions::parse(&format!("mongodb://{hosts}")).expect("a connection string");
+    options.credential = Some(Credential::default().with_oidc_callback(callback));
+    let (client, _sent) = recorded(options, automatic.encryption());
+    let patients = patients(&client);
+    let documents = [1, 2, 3].map(|id| doc! { "_id": id, "ssn": "457-55-5462" });
+    let inserts = documents
+        .iter()
+        .map(|document| patients.insert_one(document).into_future());
+    for inserted in futures_util::future::join_all(inserts).await {
+        inserted.expect("an insert");
+    }
+    let others = client.database("hospital").collection::<Document>("others");
+    others
+        .insert_one(&doc! {})
+        .await
+        .expect("an insert after a schema was read");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
 }

@@ -94,6 +94,7 @@ fn main() {
             client_side_encryption_prose_3_values_are_decrypted_without_automatic_encryption,
             transactions_are_encrypted,
             encrypted_collections_are_created,
+            a_callback_of_oidc_is_called_once_for_both_clients,
         }
         deadlocks::{
             client_side_encryption_prose_9_a_pool_of_one_connection_suffices,

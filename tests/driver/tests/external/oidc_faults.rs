@@ -61,6 +61,32 @@ async fn a_callback_that_hangs_during_reauthentication_ends_with_the_time_limit(
     assert!(error.is_timeout(), "{error:?}");
 }
 
+/// A person may be signing in. Another clone of the client lives on.
+#[tokio::test]
+async fn a_call_of_the_human_flow_ends_with_the_shutdown() {
+    let server = started(oidc_server().oidc_identity_provider(
+        marula_test_server::OidcIdentityProvider::new("https://idp.example.com"),
+    ))
+    .await;
+    let (began, mut calls) = tokio::sync::mpsc::unbounded_channel();
+    let callback = OidcCallback::new(move |_| {
+        let (ended, waits) = tokio::sync::oneshot::channel::<()>();
+        began.send(waits).unwrap();
+        async move {
+            let _ended = ended;
+            std::future::pending().await
+        }
+    });
+    let credential = Credential::default().with_oidc_human_callback(callback);
+    let client = Client::with_options(options_of(&server, credential, "")).unwrap();
+    let clone = client.clone();
+    let finding = tokio::spawn(async move { find(&clone).await });
+    let ended = calls.recv().await.unwrap();
+    let _ = client.shutdown().deadline(std::time::Duration::ZERO).await;
+    assert!(ended.await.is_err(), "the callback is dropped");
+    finding.await.unwrap().unwrap_err();
+}
+
 /// A dropped operation drops the callback, and the next one calls it again.
 #[tokio::test]
 async fn a_dropped_operation_leaves_the_client_usable() {
