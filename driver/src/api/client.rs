@@ -108,6 +108,10 @@ impl Client {
         environment: &Environment,
         login: Option<LoginSettings>,
     ) -> Result<Self> {
+        let mut options = options;
+        options.warnings.extend(options.tls.unused());
+        // Before errors: an ignored value may be their cause.
+        telemetry::connection_string_warnings(&options.warnings);
         options.validate()?;
         options.check_supported()?;
         options.check_resolved()?;
@@ -116,9 +120,6 @@ impl Client {
                 "a client must be created within a tokio runtime",
             ));
         }
-        let mut options = options;
-        options.warnings.extend(options.tls.unused());
-        telemetry::connection_string_warnings(&options.warnings);
         let listeners = settings::listeners(&options, environment);
         let in_flight = Arc::default();
         let execution = settings::execution(&options, environment, &listeners, &in_flight);
