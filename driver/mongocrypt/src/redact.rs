@@ -16,14 +16,18 @@ const VALUES: [(&str, Option<char>); 6] = [
 const DOCUMENT: &str = ": { \"";
 /// The parts of messages with a JSON document that has no values of the application.
 const HARMLESS: [&str; 2] = [BODY, "AutoEncryptionOpts"];
+/// The fields of error responses with the type of the error: of AWS, of Azure, of Google Cloud, of OAuth.
+const ERROR_TYPES: [&str; 4] = ["\"__type\"", "\"code\"", "\"status\"", "\"error\""];
 /// The text before the body of a response.
 const BODY: &str = "Response body=";
 
 /// The message without secrets.
 pub(crate) fn redacted(mut message: String) -> String {
-    // The body of an error response says why the service refused.
-    if message.contains("HTTP status=200") {
-        hide(&mut message, BODY, None);
+    if let Some(position) = message.find(BODY) {
+        let kept = position + BODY.len();
+        let types = error_types(message.get(kept..).unwrap_or_default());
+        message.truncate(kept);
+        message.push_str(if types.is_empty() { HIDDEN } else { &types });
     }
     if !HARMLESS.iter().any(|part| message.contains(part))
         && let Some(position) = message.find(DOCUMENT)
@@ -34,6 +38,25 @@ pub(crate) fn redacted(mut message: String) -> String {
         hide(&mut message, before, after);
     }
     message
+}
+
+/// The types of the error in the body of a response, such as `AccessDeniedException`. The rest of the body can repeat the
+/// request, or contain a key.
+fn error_types(body: &str) -> String {
+    let value_of = |name: &str| {
+        let (_, rest) = body.split_once(name)?;
+        let rest = rest
+            .trim_start()
+            .strip_prefix(':')?
+            .trim_start()
+            .strip_prefix('"')?;
+        let (value, _) = rest.split_once('"')?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.#".contains(c);
+        (!value.is_empty() && value.len() <= 80 && value.chars().all(is_name)).then_some(value)
+    };
+    let mut types: Vec<&str> = ERROR_TYPES.into_iter().filter_map(value_of).collect();
+    types.dedup();
+    types.join(" ")
 }
 
 /// Replaces what follows a text, until a character or the end.
@@ -85,13 +108,27 @@ mod tests {
                 "Error parsing JSON in KMS response. HTTP status=200. Response body=\n{\"Plaintext\": \"7182\"",
                 "Error parsing JSON in KMS response. HTTP status=200. Response body=(not shown)",
             ),
+            (
+                "Error in KMS response. HTTP status=400. Response body=\n{\"__type\": \"AccessDeniedException\", \"Message\": \"7182\"}",
+                "Error in KMS response. HTTP status=400. Response body=AccessDeniedException",
+            ),
+            (
+                "Error in KMS response. HTTP status=403. Response body=\n{\"error\": {\"code\":\"Forbidden\",\"message\":\"7182\"}}",
+                "Error in KMS response. HTTP status=403. Response body=Forbidden",
+            ),
+            (
+                "Error in KMS response. HTTP status=400. Response body=\n{ \"code\": 400, \"status\": \"INVALID_ARGUMENT\", \"x\": 7182 }",
+                "Error in KMS response. HTTP status=400. Response body=INVALID_ARGUMENT",
+            ),
+            (
+                "Error in KMS response. HTTP status=400. Response body=\n{ \"status\": \"the value 7182\" }",
+                "Error in KMS response. HTTP status=400. Response body=(not shown)",
+            ),
         ] {
             assert_eq!(redacted(message.to_owned()), expected);
             assert!(!expected.contains("718"), "{expected}");
         }
         for message in [
-            "Error in KMS response. HTTP status=400. Response body=\n{\"message\": \"no such key\"}",
-            "Error in KMS response. HTTP status=400. Response body=\n: { \"message\": \"no such key\"}",
             "To ignore the JSON schema, add an empty entry to AutoEncryptionOpts.encryptedFieldsMap: { \"fields\": [] }",
             "HMAC validation failure",
             "",
