@@ -160,13 +160,17 @@ fn shortened(message: &str) -> String {
             shown.push_str(HIDDEN);
             break;
         }
+        let is_zero = |rest: &str| {
+            let next = rest.chars().nth(1);
+            first == '0' && !next.is_some_and(|c| c.is_alphanumeric() || c == '.')
+        };
         let hidden = if first == '"' {
             Some(
                 rest.get(1..)
                     .and_then(|text| text.find('"'))
                     .map_or(rest.len(), |end| end + 2),
             )
-        } else if is_start && first.is_ascii_digit() {
+        } else if is_start && first.is_ascii_digit() && !is_zero(rest) {
             Some(
                 rest.find(|c: char| !c.is_alphanumeric() && c != '.')
                     .unwrap_or(rest.len()),
@@ -271,6 +275,8 @@ mod tests {
                 "expected \"7182\" in address.0.street",
                 "expected (not shown) in address.0.street",
             ),
+            ("cannot supply Timestamp(0, 0)", "cannot supply Timestamp(0, 0)"),
+            ("0.5 of 07", "(not shown) of (not shown)"),
             ("unfinished \"7182", "unfinished (not shown)"),
             ("ärger mit \"ä7182\" 5é", "ärger mit (not shown) (not shown)"),
         ] {

@@ -273,7 +273,8 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
     );
     let text = error.to_string();
     assert!(
-        text.ends_with("HTTP status=400. Response body=NotFoundException"),
+        text.contains("HTTP status=400. Response body=NotFoundException: ")
+            && text.contains("another region"),
         "{text}"
     );
     // Case 4: no service listens on the port. The connection is opened by the driver.
