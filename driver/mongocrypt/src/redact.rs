@@ -60,7 +60,8 @@ fn described(body: &str) -> String {
     };
     let is_name = |value: &&str| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.#".contains(c);
-        !value.is_empty() && value.len() <= 80 && value.chars().all(is_part)
+        let starts_as_one = value.starts_with(|c: char| c.is_ascii_alphabetic());
+        starts_as_one && value.len() <= 80 && value.chars().all(is_part)
     };
     let types = ERROR_TYPES
         .into_iter()

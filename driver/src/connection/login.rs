@@ -166,6 +166,19 @@ impl LoginSettings {
         Ok(login.with_cached_token(tokens.cached()))
     }
 
+    /// The error names the user.
+    fn name(&self, unfinished: Unfinished) -> Unfinished {
+        let Unfinished::Failed(error) = unfinished else {
+            return unfinished;
+        };
+        let ErrorKind::Authentication(failed) = error.kind() else {
+            return error.into();
+        };
+        let (username, source) = (self.identity.username.as_deref(), &self.identity.source);
+        let named = failed.clone().of_user(username, source);
+        error.with_kind(named.into()).into()
+    }
+
     /// The client is shut down: ends the call of a callback that may otherwise wait for a person.
     pub fn close(&self) {
         if let Some(tokens) = &self.oidc {
@@ -282,10 +295,10 @@ impl Connection {
         let outcome = self.take_steps(step, settings, limits).await;
         // The last message may contain a password or a token.
         self.write.zeroize();
-        if let Err(unfinished) = &outcome {
-            settings.handle_failure(unfinished);
-        }
-        outcome
+        outcome.map_err(|unfinished| {
+            settings.handle_failure(&unfinished);
+            settings.name(unfinished)
+        })
     }
 
     async fn take_steps(

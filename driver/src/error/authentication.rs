@@ -10,6 +10,10 @@ use super::{CommandError, ErrorKind, kerberos::KerberosError};
 pub struct AuthenticationError {
     /// The mechanism, as `authMechanism` spells it, e.g. `SCRAM-SHA-256`.
     pub mechanism: &'static str,
+    /// The user name of the credential. `None` if it has none.
+    pub username: Option<String>,
+    /// `authSource`: the database in which the user was looked for. Empty before a message was sent.
+    pub source: String,
     /// The cause of the failure.
     pub failure: AuthenticationFailure,
 }
@@ -41,7 +45,19 @@ pub enum AuthenticationFailure {
 
 impl AuthenticationError {
     pub(crate) fn new(mechanism: &'static str, failure: AuthenticationFailure) -> Self {
-        Self { mechanism, failure }
+        Self {
+            mechanism,
+            username: None,
+            source: String::new(),
+            failure,
+        }
+    }
+
+    /// The same for this user.
+    pub(crate) fn of_user(mut self, username: Option<&str>, source: &str) -> Self {
+        self.username = username.map(str::to_owned);
+        source.clone_into(&mut self.source);
+        self
     }
 
     /// The error reply of the server, for [`AuthenticationFailure::Refused`].
@@ -72,7 +88,14 @@ impl fmt::Display for AuthenticationFailure {
 
 impl fmt::Display for AuthenticationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "authentication by {} failed: {}", self.mechanism, self.failure)
+        f.write_str("authentication ")?;
+        if let Some(username) = &self.username {
+            write!(f, "of user {username:?} ")?;
+        }
+        if !self.source.is_empty() {
+            write!(f, "(authSource={}) ", self.source)?;
+        }
+        write!(f, "by {} failed: {}", self.mechanism, self.failure)
     }
 }
 

@@ -49,7 +49,7 @@ pub enum EncryptionError {
     },
     /// A command could not be analyzed: mongocryptd or `crypt_shared` rejected it, or mongocryptd could not be reached.
     QueryAnalysis {
-        /// The message of `crypt_shared`, or the text of the cause.
+        /// The message of `crypt_shared`, or what mongocryptd did not do.
         message: String,
         /// The error of the client of mongocryptd. `None` for `crypt_shared`.
         cause: Option<Error>,
@@ -118,12 +118,19 @@ impl EncryptionError {
     }
 }
 
-/// The text does not contain that of the cause, except for the analysis.
+/// The text does not contain that of the cause.
 impl fmt::Display for EncryptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(message) => f.write_str(message),
-            Self::Rejected { message, .. } => write!(f, "encryption failed: {message}"),
+            Self::Rejected { message, .. } => {
+                write!(f, "encryption failed: {message}")?;
+                // What the message means to the application.
+                if message.contains("HMAC validation failure") {
+                    f.write_str("; the master key or the data key is not that of the encryption, or the bytes were changed")?;
+                }
+                Ok(())
+            }
             Self::Internal(message) => write!(f, "encryption failed because of a defect: {message}"),
             Self::Kms { message, .. } => write!(f, "the key management service failed: {message}"),
             Self::KmsConnection {

@@ -32,6 +32,8 @@ pub enum PoolError {
         timeout: Duration,
         /// Number of connections in the pool when the wait ended, in use or idle.
         connections: usize,
+        /// Number of those that were still being established, e.g. because a server or a callback of the login did not answer.
+        pending: usize,
         /// `maxPoolSize`; 0 means no limit.
         max_pool_size: u32,
         /// What the connections were in use for. `None` unless the client is in load-balanced mode,
@@ -67,6 +69,7 @@ impl fmt::Display for PoolError {
                 address,
                 timeout,
                 connections,
+                pending,
                 max_pool_size,
                 in_use: None,
             } => {
@@ -75,12 +78,18 @@ impl fmt::Display for PoolError {
                     "no connection to {address} became free within {timeout:?} ({connections} "
                 )?;
                 match max_pool_size {
-                    0 => f.write_str("exist, without a limit); raise waitQueueTimeoutMS"),
-                    max => write!(
-                        f,
-                        "of at most {max} exist); raise maxPoolSize or waitQueueTimeoutMS"
-                    ),
+                    0 => f.write_str("exist, without a limit")?,
+                    max => write!(f, "of at most {max} exist")?,
                 }
+                if *pending > 0 {
+                    write!(f, ", {pending} of them being opened and logged in")?;
+                }
+                let is_full = *max_pool_size > 0 && *connections >= *max_pool_size as usize;
+                f.write_str(match (is_full, *pending > 0) {
+                    (true, _) => "); raise maxPoolSize or waitQueueTimeoutMS",
+                    (false, false) => "); raise waitQueueTimeoutMS",
+                    (false, true) => "); raise the time limit if opening a connection may take longer",
+                })
             }
             Self::WaitQueueTimeout {
                 address,

@@ -73,8 +73,8 @@ pub struct ClientOptions {
     /// `appName`: the name of the application in the server's logs and in `currentOp`, at most 128
     /// bytes. Default: none.
     pub app_name: Option<String>,
-    /// The user that connections authenticate as. Default: no authentication. SCRAM, X.509 and
-    /// PLAIN are supported.
+    /// The user that connections authenticate as, by one of the mechanisms of [`Credential`]. Default: no
+    /// authentication.
     pub credential: Option<Credential>,
     /// The `tls…` options. Default: TLS is disabled; enabled for `mongodb+srv`.
     pub tls: TlsOptions,
@@ -101,8 +101,8 @@ pub struct ClientOptions {
     /// `srvMaxHosts`. Default: `false`.
     pub load_balanced: bool,
     /// `connectTimeoutMS`: the time limit for establishing a connection: resolving the host,
-    /// opening the socket, the TLS and MongoDB handshakes, and authentication. Default: 10 s. Zero
-    /// means no limit.
+    /// opening the socket, the TLS and MongoDB handshakes, and authentication, without the time of a callback
+    /// or an environment of `MONGODB-OIDC`. Default: 10 s. Zero means no limit.
     pub connect_timeout: Duration,
     /// `socketTimeoutMS`: the time limit for the exchange of one command, from the first byte sent
     /// to the last byte of the reply. If it expires, the operation fails with a

@@ -55,6 +55,14 @@ impl AuthMechanism {
         }
     }
 
+    /// Whether the users are outside the server: `authSource` is always `$external`.
+    pub(crate) fn is_external(&self) -> bool {
+        match self {
+            Self::Gssapi | Self::MongoDbX509 | Self::MongoDbAws | Self::MongoDbOidc => true,
+            Self::ScramSha1 | Self::ScramSha256 | Self::Plain => false,
+        }
+    }
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
         [
             Self::ScramSha1,
@@ -102,6 +110,7 @@ impl AuthMechanism {
 /// | `azure` | from the Azure Instance Metadata Service | `TOKEN_RESOURCE` (required): the audience; user name: the client id of a managed identity |
 /// | `gcp` | from the metadata server of Google Cloud | `TOKEN_RESOURCE` (required): the audience |
 /// | `k8s` | the file that `AZURE_FEDERATED_TOKEN_FILE` or else `AWS_WEB_IDENTITY_TOKEN_FILE` names, or else that of the service account | none |
+/// | `test` | the file that `OIDC_TOKEN_FILE` names | none |
 ///
 /// A `TOKEN_RESOURCE` that contains a comma cannot be part of a connection string; set it in
 /// [`mechanism_properties`](Self::mechanism_properties). In the *human flow*, a

@@ -201,7 +201,14 @@ impl fmt::Display for CredentialError {
         match self {
             Self::Missing { mechanism, part } => write!(f, "authentication by {mechanism} needs {part}"),
             Self::Forbidden { mechanism, part } => {
-                write!(f, "authentication by {mechanism} must not have {part}")
+                write!(f, "authentication by {mechanism} must not have {part}")?;
+                if *mechanism == "MONGODB-AWS" {
+                    f.write_str(
+                        ": the credentials are those of environment variables, of a web identity, of ECS or EC2, or of \
+                         an AwsCredentialProvider",
+                    )?;
+                }
+                Ok(())
             }
             Self::AuthSource { mechanism } => write!(
                 f,

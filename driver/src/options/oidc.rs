@@ -27,8 +27,8 @@ pub(crate) const DEFAULT_ALLOWED_HOSTS: [&str; 8] = [
 pub struct OidcCallbackParams {
     /// The time limit. The future of the callback is dropped when it expires, and in the machine flow when no operation waits for
     /// the token any longer. In the human flow it goes on: a person may be entering a password. For a callback of the
-    /// machine flow: what is left of `connectTimeoutMS` and of `timeoutMS`, or one minute without
-    /// `timeoutMS`. For one of the human flow: five minutes.
+    /// machine flow: with `timeoutMS`, what is left of it and of `connectTimeoutMS`; without it one minute, whatever
+    /// `connectTimeoutMS` is. For one of the human flow: five minutes.
     pub timeout: Duration,
     /// The version of these parameters: 1.
     pub version: u32,

@@ -85,7 +85,15 @@ impl ClientOptions {
     pub(crate) fn resolved_credential(&self) -> Result<Option<Credential>> {
         self.credential
             .as_ref()
-            .map(|given| resolve(given, self.default_database.as_deref()))
+            .map(|given| {
+                let mut given = given.clone();
+                // That of the connection string is also for a credential that the application sets.
+                if given.source.is_none() && !given.mechanism.as_ref().is_some_and(AuthMechanism::is_external)
+                {
+                    given.source.clone_from(&self.auth_source);
+                }
+                resolve(&given, self.default_database.as_deref())
+            })
             .transpose()
             .map_err(Error::invalid_argument)
     }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::ClientOptions;
+use super::{AuthMechanism, ClientOptions};
 use crate::{
     Error, Result, ServerAddress,
     proto::srv::{Seeds, SrvName, SrvRecord, TxtRecord, seeds, txt_options},
@@ -43,6 +43,7 @@ impl ClientOptions {
 
     /// Applies the seed list and the options of the TXT record.
     pub(crate) fn with_srv_records(mut self, name: SrvName, seeds: Seeds, txt: &[TxtRecord]) -> Result<Self> {
+        let has_source = self.auth_source.is_some();
         if let Some(text) = txt_options(&name, txt).map_err(Error::dns)? {
             self.apply_txt(&text)
                 .map_err(|error| Error::dns(format!("the TXT record of {name}: {error}")))?;
@@ -50,7 +51,15 @@ impl ClientOptions {
         self.hosts = seeds.hosts;
         self.srv_origin = Some(SrvOrigin { name, ttl: seeds.ttl });
         self.tls.enabled.get_or_insert(true);
-        self.apply_auth_source();
+        let mechanism = self
+            .credential
+            .as_ref()
+            .and_then(|credential| credential.mechanism.as_ref());
+        // The record names the database of the users of a cluster. It is not meant for users outside the server, whose
+        // mechanisms accept no other source than `$external`.
+        if has_source || !mechanism.is_some_and(AuthMechanism::is_external) {
+            self.apply_auth_source();
+        }
         self.validate()?;
         Ok(self)
     }
@@ -64,5 +73,40 @@ impl ClientOptions {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `authSource` of the user.
+    fn source(uri: &str, txt: &str) -> Result<String> {
+        let options = ClientOptions::parse(uri)?;
+        let name = options.srv_name()?.unwrap();
+        let seeds = Seeds {
+            hosts: vec![ServerAddress::tcp("db1.b.c", 27_017)],
+            ttl: Duration::from_secs(60),
+        };
+        let options = options.with_srv_records(name, seeds, &[vec![txt.as_bytes().to_vec()]])?;
+        Ok(options.resolved_credential()?.unwrap().source.unwrap())
+    }
+
+    #[test]
+    fn the_source_of_a_txt_record_is_for_users_in_the_server() {
+        let atlas = "authSource=admin&replicaSet=rs0";
+        for (uri, expected) in [
+            ("mongodb+srv://ada:x@a.b.c/app", "admin"),
+            ("mongodb+srv://a.b.c/?authMechanism=MONGODB-X509", "$external"),
+            ("mongodb+srv://ada@a.b.c/?authMechanism=GSSAPI", "$external"),
+            (
+                "mongodb+srv://a.b.c/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s",
+                "$external",
+            ),
+        ] {
+            assert_eq!(source(uri, atlas).unwrap(), expected, "{uri}");
+        }
+        let uri = "mongodb+srv://a.b.c/?authMechanism=MONGODB-X509&authSource=admin";
+        assert!(source(uri, atlas).is_err());
     }
 }

@@ -115,6 +115,7 @@ impl Request<'_> {
             address: self.pool.address.clone(),
             timeout,
             connections: counts.total,
+            pending: counts.pending,
             max_pool_size: self.pool.settings.max_pool_size,
             in_use,
         }))

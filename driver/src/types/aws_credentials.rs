@@ -2,7 +2,15 @@
 
 #[cfg(feature = "aws-auth")]
 use std::time::SystemTime;
-use std::{error::Error as StdError, fmt, pin::Pin, sync::Arc};
+use std::{
+    error::Error as StdError,
+    fmt,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+};
 
 use zeroize::Zeroizing;
 
@@ -88,8 +96,15 @@ impl AwsCredentialProvider {
         Self(Arc::new(move || Box::pin(provide())))
     }
 
-    pub(crate) fn provide(&self) -> Providing {
-        (self.0)()
+    /// A panic of the provider is an error of it.
+    pub(crate) async fn provide(&self) -> Result<AwsCredentials, ProviderError> {
+        let panicked = || ProviderError::from("it panicked");
+        let mut providing = catch_unwind(AssertUnwindSafe(|| (self.0)())).map_err(|_| panicked())?;
+        poll_fn(|cx| {
+            let polled = catch_unwind(AssertUnwindSafe(|| providing.as_mut().poll(cx)));
+            polled.unwrap_or_else(|_| Poll::Ready(Err(panicked())))
+        })
+        .await
     }
 }
 

@@ -47,6 +47,11 @@ impl Client {
     /// encryption requires the authenticated user to have the [listCollections privilege action]. The commands are analyzed by
     /// mongocryptd or the library `crypt_shared`, which are parts of MongoDB Enterprise.
     ///
+    /// mongocryptd rejects what cannot be analyzed, also on collections without encryption: above all the stage
+    /// `$changeStream`, so that [`watch`](crate::Collection::watch) needs another client, with
+    /// [`bypass_auto_encryption`](AutoEncryptionOptions::bypass_auto_encryption), which decrypts events; and sorts by
+    /// encrypted fields and pipelines that update them.
+    ///
     /// If a client with a limited connection pool size (i.e. a non-zero `maxPoolSize`) is configured, a separate internal
     /// client is created if any of the following are true:
     ///

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    Client, Error, Result,
+    Client, Error, Namespace, Result,
     api::command::Deferred,
     bson::{Bson, Document, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf, decode_document},
     options::encryption::{EncryptionSettings, KmsConnect, KmsProviders, settings_setters},
@@ -126,6 +126,15 @@ impl AutoEncryptionOptions {
     /// Checks the documents, and reads `extraOptions`.
     pub(super) fn check(&mut self) -> Result<ExtraOptions> {
         self.deferred.take_result()?;
+        let namespaces = self.schema_map.iter().chain(&self.encrypted_fields_map);
+        for (namespace, _) in namespaces {
+            // libmongocrypt looks up namespaces only, so that nothing would be encrypted.
+            if Namespace::parse(namespace).is_none() {
+                return Err(Error::invalid_argument(format!(
+                    "{namespace:?} is not the namespace of a collection to encrypt: database.collection"
+                )));
+            }
+        }
         match &self.extra_options {
             Some(options) => ExtraOptions::read(options),
             None => Ok(ExtraOptions::default()),

@@ -329,7 +329,7 @@ mod tests {
     fn errors_contain_nothing_of_a_response() {
         let token = "eyJhbGciOi";
         let cut = parse(&format!("{{\"access_token\": \"{token}\"}} x")).unwrap_err();
-        assert_eq!(cut, "the response of 30 bytes is not JSON");
+        assert_eq!(cut, "the response of 32 bytes is not JSON");
         let nested = access_token(&doc! { "access_token": { "value": token }, "token_type": "Bearer" });
         let nested = nested.unwrap_err();
         assert!(

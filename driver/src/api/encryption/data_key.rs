@@ -100,6 +100,7 @@ impl<'a> CreateDataKey<'a> {
     async fn run(mut self) -> Result<Uuid> {
         self.deferred.take_result()?;
         let engine = &self.encryption.engine;
+        engine.check_provider(&self.provider, self.master_key.is_some())?;
         let timeout = engine.start_timeout(self.timeout)?;
         let context = engine.crypt().create_data_key(&DataKeyOptions {
             key_encryption_key: &key_encryption_key(&self.provider, self.master_key.as_deref())?,

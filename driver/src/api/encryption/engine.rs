@@ -30,6 +30,8 @@ pub(crate) struct Engine {
     key_vault: Collection<RawDocumentBuf>,
     transport: KmsTransport,
     credentials: OnDemandCredentials,
+    /// The names of the providers.
+    providers: Vec<String>,
 }
 
 /// How much work the result is.
@@ -80,7 +82,28 @@ impl Engine {
                 .with_write_concern(WriteConcern::majority()),
             transport,
             credentials: OnDemandCredentials::new(settings, environment.clone(), services),
+            providers: settings.providers.names(),
         })
+    }
+
+    /// Checks that a provider can encrypt data keys. libmongocrypt does not name what is missing.
+    ///
+    /// # Errors
+    /// It is not one of the options, or requires a master key.
+    pub(super) fn check_provider(&self, provider: &str, has_master_key: bool) -> Result<()> {
+        if !self.providers.iter().any(|name| name == provider) {
+            return Err(Error::invalid_argument(format!(
+                "the KMS provider {provider:?} is not one of the options, which have: {}",
+                self.providers.join(", ")
+            )));
+        }
+        let kind = provider.split(':').next().unwrap_or_default();
+        if matches!(kind, "aws" | "azure" | "gcp") && !has_master_key {
+            return Err(Error::invalid_argument(format!(
+                "the KMS provider {provider:?} requires a master key"
+            )));
+        }
+        Ok(())
     }
 
     pub(super) fn crypt(&self) -> &Crypt {
@@ -146,7 +169,7 @@ impl Engine {
                 for key in keys.map_err(EncryptionError::KeyVault)? {
                     machine.feed(&key)?;
                 }
-                machine.fed()
+                machine.fed().map_err(|error| self.with_key_vault(error))
             }
             Step::Requests => {
                 while let Some(mut request) = machine.next_request() {
@@ -173,6 +196,18 @@ impl Engine {
                 }
                 .into())
             }
+        }
+    }
+
+    /// Names the key vault in the error of a missing key.
+    fn with_key_vault(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Encryption(EncryptionError::Rejected { message, code }) => EncryptionError::Rejected {
+                message: format!("{message} (key vault: {})", self.key_vault.namespace()),
+                code: *code,
+            }
+            .into(),
+            _ => error,
         }
     }
 

@@ -86,13 +86,27 @@ impl Mongocryptd {
         {
             result = match program.start(began) {
                 Ok(()) => self.run(database, command, timeout).await,
-                Err(why) => Err(unreachable(&why, error)),
+                Err(why) => Err(unreachable(&program.path, &why, error)),
             };
         }
         result.map_err(|error| {
             let error = without_values(error);
+            let message = match error.reported().kind() {
+                ErrorKind::ServerSelection(_) => {
+                    "mongocryptd was not found; start it, or set mongocryptdURI, mongocryptdSpawnPath or \
+                     cryptSharedLibPath in extraOptions"
+                        .to_owned()
+                }
+                ErrorKind::Unsupported(_) => {
+                    "mongocryptd was not found and could not be started; install mongocryptd or crypt_shared of \
+                     MongoDB Enterprise, or set mongocryptdURI, mongocryptdSpawnPath or cryptSharedLibPath in \
+                     extraOptions"
+                        .to_owned()
+                }
+                _ => format!("mongocryptd: {error}"),
+            };
             EncryptionError::QueryAnalysis {
-                message: error.to_string(),
+                message,
                 cause: Some(error),
             }
             .into()
@@ -193,10 +207,9 @@ fn shortened(message: &str) -> String {
 }
 
 /// mongocryptd was not reached and cannot be started.
-fn unreachable(why: &std::io::Error, error: &Error) -> Error {
+fn unreachable(path: &str, why: &std::io::Error, error: &Error) -> Error {
     Error::unsupported(format!(
-        "automatic encryption without mongocryptd: it cannot be started ({why}), and {error}. Install mongocryptd or \
-         crypt_shared of MongoDB Enterprise, or set mongocryptdURI or cryptSharedLibPath in extraOptions"
+        "automatic encryption without mongocryptd: {path:?} cannot be started ({why}), and {error}"
     ))
 }
 

@@ -75,7 +75,10 @@ impl<'a> RewrapManyDataKey<'a> {
         let engine = &self.encryption.engine;
         let timeout = engine.start_timeout(self.timeout)?;
         let key = match (&self.provider, &self.master_key) {
-            (Some(provider), key) => Some(key_encryption_key(provider, key.as_deref())?),
+            (Some(provider), key) => {
+                engine.check_provider(provider, key.is_some())?;
+                Some(key_encryption_key(provider, key.as_deref())?)
+            }
             (None, Some(_)) => {
                 return Err(Error::invalid_argument(
                     "rewrap_many_data_key with a master key requires its provider",

@@ -93,6 +93,14 @@ impl KmsProviders {
         self.error.clone().map_or(Ok(()), |error| Err(error.into()))
     }
 
+    /// The names of the providers.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.providers
+            .iter()
+            .map(|provider| provider.name.clone())
+            .collect()
+    }
+
     /// Whether the credentials of this provider are obtained when they are needed.
     pub(crate) fn is_on_demand(&self, name: &str) -> bool {
         self.providers

@@ -220,3 +220,15 @@ fn names_of_properties_are_case_insensitive() {
     assert_eq!(properties["SERVICE_REALM"], "R");
     assert_eq!(properties["SERVICE_NAME"], "mongodb");
 }
+
+#[test]
+fn the_source_of_the_connection_string_is_for_a_credential_of_the_application() {
+    let mut options = ClientOptions::parse("mongodb://h/other?authSource=app").unwrap();
+    let mut credential = Credential::default().with_password("x");
+    credential.username = Some("ada".to_owned());
+    options.credential = Some(credential);
+    let source = |options: &ClientOptions| options.resolved_credential().unwrap().unwrap().source;
+    assert_eq!(source(&options).as_deref(), Some("app"));
+    options.credential.as_mut().unwrap().source = Some("own".to_owned());
+    assert_eq!(source(&options).as_deref(), Some("own"));
+}

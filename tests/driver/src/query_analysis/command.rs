@@ -3,7 +3,7 @@
 use marula_driver::bson::{Bson, Document, doc};
 
 use super::{
-    error::{Analyzed, reject},
+    error::{Analyzed, reject, reject_with},
     filter::with_operators,
     schema::{Field, Key, Schema, Target},
     schemas::Schemas,
@@ -60,6 +60,7 @@ impl Marker<'_> {
                 ("find", "filter") | ("count" | "distinct" | "findAndModify", "query") => {
                     self.mark_filter_value(value)?
                 }
+                ("find" | "findAndModify", "sort") => self.check_sort(value)?,
                 ("distinct", "key") => self.check_distinct(value)?,
                 ("findAndModify", "update") => self.mark_update(value)?,
                 ("insert", "documents") => self.each(value, Self::mark_document)?,
@@ -165,6 +166,15 @@ impl Marker<'_> {
     }
 
     fn mark_stage(&mut self, stage: &Document) -> Analyzed<Document> {
+        if stage.contains_key("$changeStream") {
+            return reject_with(
+                31_011,
+                "Aggregation stage $changeStream is not allowed or supported with automatic encryption.",
+            );
+        }
+        if let Some(sort) = stage.get("$sort") {
+            self.check_sort(sort)?;
+        }
         let marked = Self::with_field(stage, "$match", |filter| self.mark_filter_value(filter))?;
         Self::with_field(&marked, "$lookup", |lookup| match lookup {
             Bson::Document(lookup) => self.mark_lookup(lookup).map(Bson::Document),
@@ -187,6 +197,18 @@ impl Marker<'_> {
         let marked = Self::with_field(lookup, "pipeline", |stages| self.each(stages, Self::mark_stage));
         self.schema = outer;
         marked
+    }
+
+    fn check_sort(&self, sort: &Bson) -> Analyzed<Bson> {
+        let paths = sort.as_document().into_iter().flat_map(Document::keys);
+        for path in paths {
+            if !matches!(self.schema.target(path), Target::Plain) {
+                let message =
+                    format!("Sorting on key '{path}' is not supported due to encryption or unknown schema");
+                return reject_with(51_201, message);
+            }
+        }
+        Ok(sort.clone())
     }
 
     fn check_distinct(&mut self, key: &Bson) -> Analyzed<Bson> {

@@ -3,15 +3,16 @@
 use marula_driver::bson::{Bson, Document};
 
 use super::{
-    error::{Analyzed, reject},
+    error::{Analyzed, reject, reject_with},
     schema::Target,
     value::Marker,
 };
 
 impl Marker<'_> {
-    /// Marks the values of an update. Pipelines do not change encrypted fields.
+    /// Marks the values of an update. A pipeline cannot change encrypted fields.
     pub(super) fn mark_update(&mut self, update: &Bson) -> Analyzed<Bson> {
         let Bson::Document(update) = update else {
+            self.check_pipeline(update)?;
             return Ok(update.clone());
         };
         if !update.keys().next().is_some_and(|key| key.starts_with('$')) {
@@ -26,6 +27,27 @@ impl Marker<'_> {
             marked.insert(operator, values);
         }
         Ok(Bson::Document(marked))
+    }
+
+    /// Rejects a pipeline whose stages name an encrypted field, at any depth.
+    fn check_pipeline(&self, value: &Bson) -> Analyzed<()> {
+        match value {
+            Bson::Array(values) => values.iter().try_for_each(|value| self.check_pipeline(value)),
+            Bson::Document(document) => document.iter().try_for_each(|(key, value)| {
+                self.check_reference(key)?;
+                self.check_pipeline(value)
+            }),
+            Bson::String(text) => self.check_reference(text.trim_start_matches('$')),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_reference(&self, path: &str) -> Analyzed<()> {
+        if matches!(self.schema.target(path), Target::Plain) {
+            return Ok(());
+        }
+        let message = format!("Pipelines in updates are not allowed with encrypted fields: '{path}'");
+        reject_with(31_146, message)
     }
 
     fn mark_modification(&mut self, operator: &str, values: &Document) -> Analyzed<Document> {

@@ -54,6 +54,22 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
     }
 }
 
+/// A namespace that libmongocrypt would never look up, so that values were sent without encryption.
+pub(crate) async fn maps_require_namespaces() {
+    let automatic = Automatic::new().await;
+    for encryption in [
+        automatic.encryption().schema("patients", automatic.schema()),
+        automatic
+            .encryption()
+            .encrypted_fields("patients", doc! { "fields": [] }),
+    ] {
+        let error =
+            Client::with_auto_encryption(automatic.options(""), encryption).expect_err("no namespace");
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument(_)), "{error:?}");
+        assert!(error.to_string().contains("\"patients\""), "{error}");
+    }
+}
+
 #[cfg(unix)]
 pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
     let automatic = Automatic::new().await;

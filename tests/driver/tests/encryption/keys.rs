@@ -285,3 +285,40 @@ pub(crate) async fn a_failed_encrypted_collection_reports_its_keys() {
         "{error:?}"
     );
 }
+
+pub(crate) async fn providers_that_cannot_encrypt_keys_are_named() {
+    let setup = Setup::new().await;
+    let local = KmsProviders::new().local(&LOCAL_KEY);
+    let encryption = setup.encryption_with(setup.options(local));
+    let key = encryption.create_data_key("local").await.expect("a key");
+    let errors = [
+        encryption
+            .create_data_key("aws")
+            .await
+            .expect_err("not configured"),
+        encryption
+            .rewrap_many_data_key(doc! { "_id": key })
+            .provider("local:other")
+            .await
+            .expect_err("not configured"),
+    ];
+    for error in errors {
+        let text = error.to_string();
+        assert!(
+            text.contains("is not one of the options, which have: local"),
+            "{text}"
+        );
+    }
+    let error = setup
+        .encryption()
+        .create_data_key("aws")
+        .await
+        .expect_err("no master key");
+    assert!(error.to_string().contains("requires a master key"), "{error}");
+    // A key that does not exist.
+    let error = encryption
+        .encrypt("x", "missing", EncryptionAlgorithm::Random)
+        .await
+        .expect_err("no key");
+    assert!(error.to_string().contains(NAMESPACE), "{error}");
+}

@@ -66,6 +66,7 @@ fn main() {
         }
         keys::{
             keys_are_managed,
+            providers_that_cannot_encrypt_keys_are_named,
             keys_are_rewrapped,
             key_material_has_96_bytes,
             client_side_encryption_prose_13_names_of_keys_are_unique,
@@ -83,6 +84,7 @@ fn main() {
         }
         analysis::{
             client_side_encryption_prose_8_mongocryptd_is_not_started_if_bypassed,
+            maps_require_namespaces,
             mongocryptd_is_started_with_its_arguments,
             operations_at_the_same_time_start_one_mongocryptd,
             errors_of_the_analysis_leave_the_connection_usable,

@@ -144,6 +144,22 @@ async fn a_provider_that_fails_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_provider_that_panics_is_an_error() {
+    let server = started(aws_server(None)).await;
+    let at_once = AwsCredentialProvider::new(|| -> std::future::Pending<_> { panic!("no profile") });
+    let later = AwsCredentialProvider::new(|| async { panic!("no profile") });
+    for provider in [at_once, later] {
+        let credential = Credential::default().with_aws_credential_provider(provider);
+        let client = client_with(&environment([]), &server, credential);
+        let error = find(&client).await.unwrap_err();
+        assert_eq!(
+            missing(&error),
+            "the provider of the application failed: it panicked"
+        );
+    }
+}
+
+#[tokio::test]
 async fn aws_prose_regular_credentials_from_the_environment() {
     let server = started(aws_server(None)).await;
     let variables = environment([("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", SECRET)]);

@@ -35,6 +35,9 @@ async fn a_callback_that_hangs_ends_with_the_time_limit() {
     let client = Client::with_options(options_of(&server, credential, "timeoutMS=200")).unwrap();
     let error = find(&client).await.unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
+    let text = format!("{error:#}");
+    assert!(text.contains("1 of them being opened and logged in"), "{text}");
+    assert!(!text.contains("maxPoolSize"), "{text}");
 }
 
 /// The operation ends with its time limit, although a person has five minutes.
