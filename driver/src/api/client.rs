@@ -152,15 +152,39 @@ impl Client {
     /// The same client with encryption: it shares the connections with this one.
     #[cfg(feature = "encryption")]
     pub(crate) fn encrypted(&self, encryption: impl CommandEncryption + 'static) -> Self {
+        self.with_executor(self.inner.executor.with_encryption(Arc::new(encryption)))
+    }
+
+    /// A client with the same connections, whose operations a shutdown of this one neither counts nor rejects.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn uncounted(&self) -> Self {
+        self.with_executor(self.inner.executor.uncounted())
+    }
+
+    #[cfg(feature = "encryption")]
+    fn with_executor(&self, executor: Executor) -> Self {
         Self {
             inner: Arc::new(ClientInner {
-                executor: self.inner.executor.with_encryption(Arc::new(encryption)),
+                executor,
                 metadata: self.inner.metadata.clone(),
                 default_database: self.inner.default_database.clone(),
                 warnings: self.inner.warnings.clone(),
                 concerns: self.inner.concerns.clone(),
             }),
         }
+    }
+
+    /// Whether both are clones of one client, and so have the same options, and encrypt in the same way.
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://localhost").await?;
+    /// assert!(client.is_clone_of(client.database("shop").client()));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn is_clone_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// The warnings about the connection string, one sentence each: unknown options, invalid

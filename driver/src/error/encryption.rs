@@ -54,6 +54,18 @@ pub enum EncryptionError {
         /// The error of the client of mongocryptd. `None` for `crypt_shared`.
         cause: Option<Error>,
     },
+    /// The client would not encrypt fields that are required
+    /// ([`Client::require_encrypted_fields`](crate::Client::require_encrypted_fields)), because it does not know the collection
+    /// as encrypted: `encryptedFields` are neither in its options nor those of the collection, which it reads again after at
+    /// most one minute. Nothing was sent.
+    NotEncrypted {
+        /// `database.collection`.
+        namespace: String,
+        /// The paths of the fields.
+        fields: Vec<String>,
+        /// What requires them, e.g. "model `Patient`".
+        required_by: String,
+    },
     /// The keys could not be read from the key vault. The predicates and codes of the error are those of the cause.
     KeyVault(Error),
     /// The server performed the command, and its reply could not be decrypted, e.g. because its key could not be read. A
@@ -91,6 +103,7 @@ impl EncryptionError {
             Self::Library(_)
             | Self::Internal(_)
             | Self::Rejected { .. }
+            | Self::NotEncrypted { .. }
             | Self::Kms { .. }
             | Self::Credentials { .. } => None,
         }
@@ -132,6 +145,18 @@ impl fmt::Display for EncryptionError {
             Self::QueryAnalysis { message, .. } => {
                 write!(f, "the command could not be analyzed for encryption: {message}")
             }
+            Self::NotEncrypted {
+                namespace,
+                fields,
+                required_by,
+            } => write!(
+                f,
+                "{required_by} requires that the client encrypts `{}` of {namespace}, and neither the client's `encryptedFields` nor \
+                 those of the collection contain this; create the collection with these encrypted fields before it is used, or add it \
+                 to `encrypted_fields` of the client (what a client has read of a collection, also that it does not exist, is \
+                 read again after at most one minute)",
+                fields.join("`, `")
+            ),
             Self::KeyVault(_) => f.write_str("the keys could not be read from the key vault"),
             Self::Reply(_) => {
                 f.write_str("the server performed the command, but its reply could not be decrypted")

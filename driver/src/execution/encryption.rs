@@ -45,6 +45,10 @@ pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
         self.encrypts()
     }
 
+    /// Rejects later commands on the collection that do not encrypt these fields.
+    #[cfg(feature = "encryption")]
+    fn require_fields(&self, _namespace: &Namespace, _paths: &[String], _required_by: &str) {}
+
     /// The command to send in place of `command`, which does not have the fields that the driver adds to all commands.
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a>;
 

@@ -455,6 +455,14 @@ impl Executor {
         Self::new(Arc::clone(&self.topology), settings)
     }
 
+    /// An executor on the same deployment that no shutdown counts the operations of, or rejects them.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn uncounted(&self) -> Self {
+        let mut settings = self.settings.clone();
+        settings.in_flight = Arc::default();
+        Self::new(Arc::clone(&self.topology), settings)
+    }
+
     /// An executor for commands after the last use of this one: of the same deployment, with an
     /// empty session pool.
     pub(crate) fn successor(&self) -> Self {

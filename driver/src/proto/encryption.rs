@@ -7,8 +7,9 @@
 use marula_mongocrypt::{Context, KmsContext, State, Zeroizing};
 
 use crate::{
-    Result,
+    Error, ErrorKind, Result,
     bson::{RawDocument, RawDocumentBuf},
+    error::EncryptionError,
 };
 
 /// What [`EncryptionMachine`] needs next. Without `Debug`: a command is plaintext.
@@ -36,11 +37,16 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct EncryptionMachine {
     context: Context,
+    /// Why the credentials of a provider are missing. libmongocrypt does not know it.
+    missing: Option<Error>,
 }
 
 impl From<Context> for EncryptionMachine {
     fn from(context: Context) -> Self {
-        Self { context }
+        Self {
+            context,
+            missing: None,
+        }
     }
 }
 
@@ -50,6 +56,11 @@ impl EncryptionMachine {
     /// # Errors
     /// The operation has failed.
     pub(crate) fn step(&mut self) -> Result<Step> {
+        let step = self.next_step();
+        self.explained(step)
+    }
+
+    fn next_step(&mut self) -> Result<Step> {
         Ok(match self.context.state()? {
             State::NeedCollectionInfo => Step::CollectionInfo {
                 database: self.context.database()?,
@@ -64,6 +75,18 @@ impl EncryptionMachine {
         })
     }
 
+    /// Notes why the credentials of a provider are missing: the error, if libmongocrypt rejects what follows.
+    pub(crate) fn note_missing(&mut self, missing: Option<Error>) {
+        self.missing = missing;
+    }
+
+    fn explained<T>(&mut self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error.kind() {
+            ErrorKind::Encryption(EncryptionError::Rejected { .. }) => self.missing.take().unwrap_or(error),
+            _ => error,
+        })
+    }
+
     fn operation(&mut self) -> Result<RawDocumentBuf> {
         document(&self.context.operation()?)
     }
@@ -73,7 +96,8 @@ impl EncryptionMachine {
     /// # Errors
     /// The document is invalid.
     pub(crate) fn feed(&mut self, document: &RawDocument) -> Result<()> {
-        Ok(self.context.feed(document.as_bytes())?)
+        let fed = self.context.feed(document.as_bytes());
+        self.explained(fed.map_err(Error::from))
     }
 
     /// Ends the reply.
@@ -81,7 +105,8 @@ impl EncryptionMachine {
     /// # Errors
     /// The documents are not sufficient, e.g. a key does not exist.
     pub(crate) fn fed(&mut self) -> Result<()> {
-        Ok(self.context.done()?)
+        let done = self.context.done();
+        self.explained(done.map_err(Error::from))
     }
 
     /// The next request to a key management service, also one that is to be repeated. `None` after the last.
@@ -94,7 +119,8 @@ impl EncryptionMachine {
     /// # Errors
     /// A reply is missing or invalid.
     pub(crate) fn requests_done(&mut self) -> Result<()> {
-        Ok(self.context.kms_done()?)
+        let done = self.context.kms_done();
+        self.explained(done.map_err(Error::from))
     }
 
     /// Sets the credentials that were asked for.
@@ -102,7 +128,8 @@ impl EncryptionMachine {
     /// # Errors
     /// Some are missing or invalid.
     pub(crate) fn provide_credentials(&mut self, providers: &[u8]) -> Result<()> {
-        Ok(self.context.provide_kms_providers(providers)?)
+        let provided = self.context.provide_kms_providers(providers);
+        self.explained(provided.map_err(Error::from))
     }
 
     /// Computes the result, a document. May take milliseconds.
@@ -110,7 +137,8 @@ impl EncryptionMachine {
     /// # Errors
     /// A value cannot be encrypted or decrypted.
     pub(crate) fn result(&mut self) -> Result<Zeroizing<Vec<u8>>> {
-        Ok(self.context.finalize()?)
+        let result = self.context.finalize();
+        self.explained(result.map_err(Error::from))
     }
 }
 

@@ -89,7 +89,15 @@ pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
 fn variant(variant: &Variant) -> TokenStream {
     let object = quote!(__m::ObjectSchema::default());
     let content = match &variant.content {
-        Content::None => quote!(__m::BsonDocument::new()),
+        Content::None if variant.parts.is_empty() => quote!(__m::BsonDocument::new()),
+        // Without a constraint, but encrypted fields of the values are found.
+        Content::None => {
+            let values = variant.parts.iter().map(|part| of(&part.ty));
+            quote!(__m::any_of(
+                &[],
+                ::std::vec![__m::BsonDocument::new(), #(#values),*]
+            ))
+        }
         Content::Unit => quote!(__m::types(&["null"])),
         Content::Fields { accessors, .. } => {
             let object = fields(&object, accessors);

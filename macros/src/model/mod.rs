@@ -248,6 +248,11 @@ fn read_types(parsed: &Parsed) -> Vec<Type> {
 
 fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
     if parsed.serde.conversion.is_some() {
+        let place = "a field of a type with a serde conversion";
+        match &parsed.body {
+            parse::Body::Named(fields) | parse::Body::Tuple(fields) => encrypted::reject(fields, place, sink),
+            parse::Body::Enum(_) | parse::Body::Empty => {}
+        }
         return Body::Plain;
     }
     match &parsed.body {

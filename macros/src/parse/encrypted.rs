@@ -93,6 +93,9 @@ impl Query {
     }
 }
 
+/// The names of kinds of queries.
+const QUERIES: [&str; 5] = ["equality", "range", "prefix", "suffix", "substring"];
+
 /// Parses the item. Errors are reported, and leave a field that is encrypted.
 pub(super) fn parse(meta: &ParseNestedMeta<'_>, span: Span, sink: &Sink) -> syn::Result<EncryptedAttribute> {
     let mut out = EncryptedAttribute {
@@ -110,8 +113,12 @@ pub(super) fn parse(meta: &ParseNestedMeta<'_>, span: Span, sink: &Sink) -> syn:
     // The first option that only some kinds of queries have.
     let mut of_strings: Option<(String, Span)> = None;
     let mut contention = None;
+    let mut known = Vec::new();
     meta.parse_nested_meta(|item| {
         let (name, span) = key(&item);
+        if !QUERIES.contains(&name.as_str()) {
+            once(&mut known, &name, span, sink);
+        }
         match name.as_str() {
             "equality" => out.queries.push(Query::new("equality")),
             "range" => out.queries.push(range(&item, sink)?),
@@ -197,14 +204,13 @@ fn range(meta: &ParseNestedMeta<'_>, sink: &Sink) -> syn::Result<Query> {
     if !meta.input.peek(syn::token::Paren) {
         return Ok(out);
     }
+    let mut known = Vec::new();
     meta.parse_nested_meta(|item| {
         let (name, span) = key(&item);
+        once(&mut known, &name, span, sink);
         match name.as_str() {
             "min" | "max" => {
                 let bound = if name == "min" { "min" } else { "max" };
-                if out.bounds.iter().any(|(known, _)| *known == bound) {
-                    sink.at(span, format!("`{bound}` is given twice"));
-                }
                 out.bounds.push((bound, item.value()?.parse()?));
             }
             "sparsity" => out
@@ -239,8 +245,10 @@ fn string(meta: &ParseNestedMeta<'_>, name: &str, span: Span, sink: &Sink) -> sy
         _ => "substring",
     });
     if meta.input.peek(syn::token::Paren) {
+        let mut known = Vec::new();
         meta.parse_nested_meta(|item| {
             let (option, span) = key(&item);
+            once(&mut known, &option, span, sink);
             let stored = match option.as_str() {
                 "min" => "strMinQueryLength",
                 "max" => "strMaxQueryLength",
@@ -269,6 +277,14 @@ fn string(meta: &ParseNestedMeta<'_>, name: &str, span: Span, sink: &Sink) -> sy
         ),
     }
     Ok(out)
+}
+
+/// Reports an option that was given before.
+fn once(known: &mut Vec<String>, name: &str, span: Span, sink: &Sink) {
+    if known.iter().any(|other| other == name) {
+        sink.at(span, format!("`{name}` is given twice"));
+    }
+    known.push(name.to_owned());
 }
 
 fn unknown(

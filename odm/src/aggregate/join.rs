@@ -116,11 +116,13 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn union_with_collection<F: Model>(
-        self,
+        mut self,
         collection: impl Into<String>,
         pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>,
     ) -> Self {
-        let inner = pipeline(Pipeline::new()).into_stages().joined::<F>();
+        let inner = pipeline(Pipeline::new()).into_stages();
+        self.stages.note_filtered(inner.filtered::<F>());
+        let inner = inner.joined::<F>();
         let collection = collection.into();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
@@ -368,17 +370,23 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self,
         pipeline: impl FnOnce(S::Nav<F, Variable>, Pipeline<F>) -> Pipeline<F, J::Foreign>,
     ) -> Pipeline<In, J, C> {
-        let (root, inner) = with_variable("outer", |name| {
-            let inner = pipeline(variable::<F, S>(name), Pipeline::new());
-            (doc! { name: "$$ROOT" }, inner.into_stages().joined::<F>())
+        let (root, filtered, inner) = with_variable("outer", |name| {
+            let inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
+            (
+                doc! { name: "$$ROOT" },
+                inner.filtered::<F>(),
+                inner.joined::<F>(),
+            )
         });
-        self.stage(
+        let mut joined = self.stage(
             F::COLLECTION,
             [
                 ("let", Some(Ok(root.into()))),
                 ("pipeline", Some(inner)),
                 ("", None),
             ],
-        )
+        );
+        joined.stages.note_filtered(filtered);
+        joined
     }
 }

@@ -118,12 +118,14 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             options,
             session,
         } = self.on;
-        let stages = self.stages.into_documents();
+        let (stages, encrypted) = self.stages.into_parts();
         let call = Call::new::<In>(collection.namespace(), "aggregate").stages(&stages);
         let documents = Documents::of(collection.namespace().clone(), ReadAs::result(), call.clone());
         Box::pin(call.observe(async move {
             let driver = collection.driver();
-            let stages = collection.scoped_stages(stages?);
+            let stages = stages?;
+            collection.check_stages(&stages, encrypted)?;
+            let stages = collection.scoped_stages(stages);
             let running = driver.aggregate(stages).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
             Ok(documents(running.await?))
@@ -155,7 +157,10 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             options,
             session,
         } = self.on;
-        let stages = collection.scoped_stages(self.stages.into_documents()?);
+        let (stages, encrypted) = self.stages.into_parts();
+        let stages = stages?;
+        collection.check_stages(&stages, encrypted)?;
+        let stages = collection.scoped_stages(stages);
         let running = collection.raw().aggregate(stages).with_options(options);
         Ok(in_session!(session, running).explain())
     }

@@ -22,7 +22,8 @@ impl<D: Model> Collection<D> {
     /// action is awaited. For several models use [`Client::bulk`](crate::Client::bulk).
     ///
     /// Without writes, nothing is sent, and all counts are 0. The writes are performed in order until
-    /// one is rejected, unless [`ordered`](Bulk::ordered) is set to false.
+    /// one is rejected, unless [`ordered`](Bulk::ordered) is set to false. Updates, replacements and deletes of
+    /// documents with [encrypted fields](crate::encryption) are sent one by one, because the server requires it.
     ///
     /// # Versions
     /// A replacement or a save that meets [another version](derive@crate::Document#maintained-fields) has no
@@ -141,6 +142,9 @@ pub(super) fn update<D: Model>(
     update: Update<D>,
     [many, upsert]: [bool; 2],
 ) -> Result<Built<WriteModel>> {
+    if many {
+        collection.check_one_document("update_many")?;
+    }
     let prepared = prepare(collection, collection.scope, filter, update, upsert)?;
     let change = Ready(prepared.update);
     let mut model = if many {
@@ -200,6 +204,9 @@ pub(super) fn delete<D: Model>(
     filter: Result<Conditions>,
     many: bool,
 ) -> Result<Built<WriteModel>> {
+    if many {
+        collection.check_one_document("delete_many")?;
+    }
     if let Some(change) = deletion::<D>() {
         return update(collection, filter, change, [many, false]);
     }
@@ -418,7 +425,7 @@ impl<'a, D: Model> Bulk<'a, D> {
             return Ok(BulkWriteResult::default());
         }
         let mut runs = Runs::new(self.collection, operations);
-        for run in runs_of(built) {
+        for run in runs_of(built, self.collection.is_encrypted()) {
             let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await;
             if is_last {
                 break;

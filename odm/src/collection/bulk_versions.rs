@@ -130,21 +130,27 @@ pub(super) struct Run {
     pub(super) at: usize,
     pub(super) models: Vec<WriteModel>,
     pub(super) effects: Vec<Effect>,
+    /// Whether the run has one write.
+    is_single: bool,
     has_updates: bool,
     pub(super) has_replacements: bool,
     /// The keys of the ids of the documents that are saved (`false`) and replaced (`true`).
     ids: HashMap<Vec<u8>, bool>,
 }
 
-/// Divides writes into runs.
-pub(super) fn runs_of(built: Vec<Built<WriteModel>>) -> Vec<Run> {
+/// Divides writes into runs. The server performs only one update or delete of encrypted documents in a command.
+pub(super) fn runs_of(built: Vec<Built<WriteModel>>, is_encrypted: bool) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (at, Built { model, effect }) in built.into_iter().enumerate() {
         let is_update = matches!(effect, Effect::Matches);
         let is_replacement = matches!(effect, Effect::Replaces(_));
         let is_last = is_update || matches!(effect, Effect::Deletes);
         let id = effect.id_key();
+        let is_single = is_encrypted && !matches!(effect, Effect::MatchesNone);
         let fits = |run: &Run| {
+            if is_single || run.is_single {
+                return false;
+            }
             let same = id.as_ref().and_then(|id| run.ids.get(id));
             let is_same = same.is_some_and(|is_replaced| *is_replaced || is_replacement);
             !(is_same || is_last && run.has_replacements || is_replacement && run.has_updates)
@@ -154,6 +160,7 @@ pub(super) fn runs_of(built: Vec<Built<WriteModel>>) -> Vec<Run> {
                 at,
                 models: Vec::new(),
                 effects: Vec::new(),
+                is_single,
                 has_updates: false,
                 has_replacements: false,
                 ids: HashMap::new(),

@@ -9,7 +9,7 @@ use crate::driver::options::{ClientBulkWriteOptions, ReadConcern, ReadPreference
 use crate::driver::{
     self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel,
 };
-use crate::error::{BulkOperation, BulkOutcome, PerformedWrites, Result};
+use crate::error::{BulkOperation, BulkOutcome, Error, PerformedWrites, Result};
 use crate::filter::Filter;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
@@ -28,6 +28,8 @@ use crate::value::IntoValue;
 pub struct ClientBulk<'a> {
     client: &'a driver::Client,
     writes: Writes<(Namespace, ClientWriteModel)>,
+    /// The name of a model whose documents are encrypted.
+    encrypted: Option<&'static str>,
     options: ClientBulkWriteOptions,
     session: Session<'a>,
 }
@@ -37,6 +39,7 @@ impl<'a> ClientBulk<'a> {
         ClientBulk {
             client,
             writes: Writes::default(),
+            encrypted: None,
             options: ClientBulkWriteOptions::default(),
             session: None,
         }
@@ -50,6 +53,16 @@ impl<'a> ClientBulk<'a> {
         operation: &'static str,
         built: Result<Built<WriteModel>>,
     ) -> Self {
+        if self.encrypted.is_none() && collection.is_encrypted() {
+            self.encrypted = Some(D::NAME);
+        }
+        let built = built.and_then(|built| match collection.inner.database().client() {
+            client if client.is_clone_of(self.client) => Ok(built),
+            _ => Err(Error::argument(format!(
+                "the collection {} belongs to another client than the bulk write",
+                collection.namespace()
+            ))),
+        });
         let namespace = collection.namespace().clone();
         let built = built
             .map(|built| built.map(|model| (namespace.clone(), ClientWriteModel::new(namespace, model))));
@@ -260,6 +273,9 @@ impl<'a> ClientBulk<'a> {
             models.push(model.1);
             effects.push((model.0, effect));
         }
+        if let Some(model) = self.encrypted {
+            check_encrypted(model, &operations, &effects)?;
+        }
         let is_verbose = self.options.is_verbose();
         let mut session = self.session;
         let is_in_transaction = session.as_ref().is_some_and(|session| session.in_transaction());
@@ -323,6 +339,38 @@ impl<'a> ClientBulk<'a> {
 }
 
 awaitable!(['a] ClientBulk<'a> => ClientBulkWriteResult);
+
+/// Rejects what the server does not perform in one `bulkWrite` if documents are encrypted: writes on several collections, and
+/// several writes that are not all inserts.
+fn check_encrypted(model: &str, operations: &[BulkOperation], effects: &[(Namespace, Effect)]) -> Result<()> {
+    let Some((first, _)) = effects.first() else {
+        return Ok(());
+    };
+    let is_other = |(namespace, _): &(Namespace, Effect)| namespace != first;
+    let is_other_write = |(_, effect): &(Namespace, Effect)| !matches!(effect, Effect::MatchesNone);
+    let (at, reason) = if let Some(at) = effects.iter().position(is_other) {
+        (at, "writes on one collection")
+    } else if let Some(at) = effects
+        .iter()
+        .position(is_other_write)
+        .filter(|_| effects.len() > 1)
+    {
+        (at, "inserts, or one other write")
+    } else {
+        return Ok(());
+    };
+    let reason = format!(
+        "a bulk write of a client that contains documents with encrypted fields (model `{model}`) can only have {reason}; use \
+         `Collection::bulk`"
+    );
+    match operations.get(at) {
+        Some(operation) => Err(Error::InvalidBulkWrite {
+            operation: operation.clone(),
+            source: Box::new(Error::argument(reason)),
+        }),
+        None => Err(Error::argument(reason)),
+    }
+}
 
 /// Adds the errors of the writes. Returns the results of the writes that were performed.
 fn rejected(

@@ -101,6 +101,9 @@ impl<'a, D: Model> Delete<'a, D> {
 
     /// The driver's action with all options.
     fn action(self) -> Result<Deleting<'a>> {
+        if self.many {
+            self.collection.check_one_document("delete_many")?;
+        }
         let inner = &self.collection.inner;
         if !self.permanently
             && let Some(change) = deletion::<D>()

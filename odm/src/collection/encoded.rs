@@ -4,6 +4,7 @@
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
+use crate::collection::encrypted::without_safe_content;
 use crate::collection::write::{to_raw, with_new_id, without_id};
 use crate::driver::options::ReadPreference;
 use crate::error::{Error, Result, ValueError};
@@ -85,6 +86,7 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     } else {
         to_raw(&Stored::new(document))?
     };
+    let raw = without_safe_content::<D>(raw)?;
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];
     if dates == [None, None] && behavior.schema.is_none() {
@@ -105,7 +107,7 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
 /// fields.
 pub(super) fn for_insert_without_id<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     let changed = checked(document, WriteKind::Insert)?;
-    to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))
+    without_safe_content::<D>(to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))?)
 }
 
 /// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
@@ -116,7 +118,7 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
     if document.lacks_id() {
         return replacing::<D>(without_id(document)?);
     }
-    let raw = to_raw(&Stored::new(document))?;
+    let raw = without_safe_content::<D>(to_raw(&Stored::new(document))?)?;
     let behavior = D::BEHAVIOR;
     if behavior.version.is_none() && behavior.updated_at.is_none() && behavior.schema.is_none() {
         return Ok(Encoded {
@@ -184,7 +186,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
         written.updated_at = Some(now);
     }
     Ok(Encoded {
-        raw: to_raw(&document)?,
+        raw: without_safe_content::<D>(to_raw(&document)?)?,
         written,
         version,
     })

@@ -259,7 +259,6 @@ impl Described for Replacement {
     }
 }
 
-/// The document that replaces the stored one.
 pub(super) struct Replacement {
     document: Result<Encoded>,
     lacks_id: bool,
@@ -344,9 +343,9 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         Ok(self.action()?.explain())
     }
 
-    /// The driver's action, with all options.
     fn action(self) -> Result<action::FindOneAndUpdate<'a, RawDocumentBuf>> {
         let mut options = self.options;
+        self.collection.check_returned(options.returns_original())?;
         let prepared = prepare(
             self.collection,
             self.collection.scope,
@@ -405,18 +404,19 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         collection: &Collection<D>,
         filter: Result<Conditions>,
         replacement: Replacement,
-        is_upsert: bool,
+        options: &FindOneAndReplaceOptions,
     ) -> Result<(Conditions, Encoded)> {
         let filter = collection.check_encrypts().and(checked(filter?))?;
-        if is_upsert && replacement.lacks_id {
+        collection.check_returned(options.returns_original())?;
+        if options.is_upsert() && replacement.lacks_id {
             check_upsert_without_id(collection, &filter)?;
         }
         Ok((collection.scope.of::<D>(filter), replacement.document?))
     }
 
     fn explained(self) -> Result<action::Explain<'a>> {
-        let (collection, is_upsert) = (self.collection, self.options.is_upsert());
-        let (filter, document) = Self::checked(collection, self.filter, self.replacement, is_upsert)?;
+        let collection = self.collection;
+        let (filter, document) = Self::checked(collection, self.filter, self.replacement, &self.options)?;
         let filter = match &document.version {
             Some(version) => version.of(filter),
             None => filter,
@@ -428,11 +428,11 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
         Ok(in_session!(self.session, replacing).explain())
     }
 
-    /// The driver's future with all options, and what follows it.
+    /// The driver's future, and what follows it.
     fn sending(self) -> Result<Replacing<'a>> {
         let is_upsert = self.options.is_upsert();
         let (collection, options, mut session) = (self.collection, self.options, self.session);
-        let (filter, document) = Self::checked(collection, self.filter, self.replacement, is_upsert)?;
+        let (filter, document) = Self::checked(collection, self.filter, self.replacement, &options)?;
         let Some(version) = &document.version else {
             let replacing = collection
                 .inner
@@ -477,9 +477,9 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
         })
     }
 
-    /// The driver's action, with all options.
     fn action(self) -> Result<Deleting<'a>> {
         let inner = &self.collection.inner;
+        self.collection.check_returned(self.options.returns_original())?;
         if let Some(change) = deletion::<D>() {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let deleting = inner
@@ -493,7 +493,7 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
     }
 }
 
-/// The action of a delete: a soft deletion is an update.
+/// A soft deletion is an update.
 enum Deleting<'a> {
     Delete(action::FindOneAndDelete<'a, RawDocumentBuf>),
     Update(action::FindOneAndUpdate<'a, RawDocumentBuf>),

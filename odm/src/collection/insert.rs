@@ -106,8 +106,8 @@ impl<'a, D: Model> InsertOne<'a, D> {
     }
 
     async fn run(self) -> Result<InsertOneResult> {
-        self.collection.check_encrypts()?;
-        if self.document.lacks_id() || D::BEHAVIOR.changes_documents() {
+        let is_encrypted = self.collection.check_encrypts()?;
+        if self.document.lacks_id() || D::BEHAVIOR.changes_documents() || is_encrypted {
             // Boxed, so that the future of an insert with an id is smaller.
             return Box::pin(async move {
                 let document = for_insert(self.collection, self.document)?;
@@ -159,8 +159,8 @@ impl<'a, D: Model> InsertMany<'a, D> {
         if self.documents.is_empty() {
             return Ok(InsertManyResult::default());
         }
-        self.collection.check_encrypts()?;
-        if D::BEHAVIOR.changes_documents() || self.documents.iter().any(|d| d.document().lacks_id()) {
+        let has_changes = self.collection.check_encrypts()? || D::BEHAVIOR.changes_documents();
+        if has_changes || self.documents.iter().any(|d| d.document().lacks_id()) {
             // Boxed, so that the future of an insert with ids is smaller.
             return Box::pin(async move {
                 let documents: Vec<RawDocumentBuf> = self

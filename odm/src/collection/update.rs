@@ -160,6 +160,9 @@ macro_rules! updates {
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let mut options = self.options;
+                if stringify!($method) == "update_many" {
+                    self.collection.check_one_document("update_many")?;
+                }
                 let prepared = prepare(self.collection, self.scope, self.filter, self.update, options.is_upsert())?;
                 if !prepared.array_filters.is_empty() {
                     options = options.add_array_filters(prepared.array_filters);
@@ -292,6 +295,7 @@ impl<'a, D: Model> Replace<'a, D> {
     /// of the validation.
     pub fn explain(self) -> Result<action::Explain<'a>> {
         let filter = checked(self.filter?)?;
+        self.collection.check_encrypts()?;
         if self.options.is_upsert() && self.document.lacks_id() {
             check_upsert_without_id(self.collection, &filter)?;
         }
@@ -312,9 +316,9 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
-        self.collection.check_encrypts()?;
         let behavior = D::BEHAVIOR;
-        if self.document.lacks_id() || behavior.changes_documents() || behavior.soft_delete.is_some() {
+        let has_changes = self.collection.check_encrypts()? || behavior.changes_documents();
+        if self.document.lacks_id() || has_changes || behavior.soft_delete.is_some() {
             // Boxed, so that the future of a replacement with an id is smaller.
             return Box::pin(async move {
                 if self.options.is_upsert() && self.document.lacks_id() {

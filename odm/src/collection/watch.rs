@@ -86,7 +86,9 @@ impl<'a, D: Model> Watch<'a, D> {
     pub fn filter(mut self, filter: impl FnOnce(Fields<D>) -> Filter<D>) -> Self {
         self.pipeline = self.pipeline.and_then(|mut stages| {
             let mut conditions = vec![doc! { "fullDocument": { "$type": "object" } }];
-            let filter = filter_of(filter)?.into_tree();
+            let filter = filter_of(filter)?;
+            self.collection.check_event_filter(&filter)?;
+            let filter = filter.into_tree();
             if !filter.is_empty() {
                 conditions.push(of_full_document(filter)?);
             }

@@ -12,8 +12,9 @@
 //! | `encrypted(suffix(min = 2, max = 10))` | [`ends_with`] (MongoDB 9.0+) | `String` |
 //! | `encrypted(substring(max_length = 60, min = 2, max = 10))` | [`contains_text`] (MongoDB 9.0+) | `String` |
 //!
-//! Updates set and remove encrypted fields ([`set`], [`unset`]). All other operators, sorts, groups and expressions
-//! do not compile, because the server cannot evaluate them.
+//! Updates set and remove encrypted fields ([`set`], [`unset`]), also by the document that contains them. All other operators,
+//! sorts, groups and expressions do not compile, because the server cannot evaluate them; a comparison of the document that
+//! contains an encrypted field is an error before anything is sent.
 //!
 //! ```
 //! # #[cfg(feature = "encryption")]
@@ -85,7 +86,8 @@
 //! [guide](crate::guide::encryption). Documents are written and read by a client with automatic encryption,
 //! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts, and filters and updates
 //! of encrypted fields, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and documents cannot be
-//! decoded, because their values are `Binary`.
+//! decoded, because their values are `Binary`. A client with automatic encryption that does not know the collection as encrypted
+//! rejects every typed call with `EncryptionError::NotEncrypted`.
 //!
 //! [`exists`]: EncryptedPath::exists
 //! [`is_missing`]: EncryptedPath::is_missing

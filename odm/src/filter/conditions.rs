@@ -46,6 +46,7 @@ impl Comparison {
 fn is_mentioned(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
     filter.iter().any(|(name, value)| match value {
         _ if !name.starts_with('$') => is_meant(name),
+        expression if name == "$expr" => is_read(expression, is_meant),
         Bson::Array(filters) => filters
             .iter()
             .filter_map(Bson::as_document)
@@ -53,6 +54,45 @@ fn is_mentioned(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
         Bson::Document(filter) => is_mentioned(filter, is_meant),
         _ => false,
     })
+}
+
+/// Whether an expression reads such a path, `"$path"`.
+fn is_read(expression: &Bson, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    match expression {
+        Bson::String(text) => text
+            .strip_prefix('$')
+            .is_some_and(|path| is_meant(path.strip_prefix("$ROOT.").unwrap_or(path))),
+        Bson::Array(all) => all.iter().any(|expression| is_read(expression, is_meant)),
+        Bson::Document(all) => all.values().any(|expression| is_read(expression, is_meant)),
+        _ => false,
+    }
+}
+
+/// Whether a filter document compares the value at such a path with another one than null.
+fn is_compared(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    filter.iter().any(|(name, value)| match value {
+        _ if !name.starts_with('$') => is_meant(name) && is_comparison(value),
+        Bson::Array(filters) => filters
+            .iter()
+            .filter_map(Bson::as_document)
+            .any(|filter| is_compared(filter, is_meant)),
+        _ => false,
+    })
+}
+
+/// Whether the operand of a path, a value or a document of operators, is a comparison with another value than null.
+fn is_comparison(operand: &Bson) -> bool {
+    match operand {
+        Bson::Null => false,
+        Bson::Document(operators) if operators.keys().any(|key| key.starts_with('$')) => {
+            operators.iter().any(|(operator, value)| match operator.as_str() {
+                "$exists" | "$type" => false,
+                "$not" => is_comparison(value),
+                _ => *value != Bson::Null,
+            })
+        }
+        _ => true,
+    }
 }
 
 impl Conditions {
@@ -110,6 +150,27 @@ impl Conditions {
             Self::Everything => false,
             Self::Flat(comparisons) => comparisons.iter().any(|comparison| is_meant(&comparison.path)),
             Self::Tree(document) => is_mentioned(document, is_meant),
+        }
+    }
+
+    /// As [`mentions`](Self::mentions), of a filter document.
+    pub(crate) fn is_mentioned_in(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
+        is_mentioned(filter, is_meant)
+    }
+
+    /// Whether a condition compares the value at a path for which this returns `true`.
+    pub(crate) fn compares(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Flat(comparisons) => comparisons.iter().any(|comparison| {
+                is_meant(&comparison.path)
+                    && match comparison.operator {
+                        Some("$exists" | "$type") => false,
+                        Some("$not") => is_comparison(&comparison.value),
+                        _ => comparison.value != Bson::Null,
+                    }
+            }),
+            Self::Tree(document) => is_compared(document, is_meant),
         }
     }
 

@@ -93,11 +93,13 @@
 //!
 //! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
 //! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts, and filters and updates of
-//! encrypted fields, are errors before they are sent through a client without automatic encryption. Not checked are writes of the
-//! [driver's collection](crate::Collection::driver), and **whether an encrypting client knows the collection**: another database
-//! or name, such as that of a new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the
-//! first write. Keep an encrypted type out of `HashMap`s with other keys than strings, and out of `Arc`: the attribute has no effect
-//! there.
+//! encrypted fields, are errors before they are sent through a client without automatic encryption. So are all typed calls through
+//! an encrypting client that does not know the collection as encrypted
+//! ([`EncryptionError::NotEncrypted`](crate::driver::EncryptionError::NotEncrypted)): another database or name, such as that of a
+//! new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the first call. What the client has
+//! read of a collection, also that it does not exist, it reads again after at most one minute. Not checked are calls of the
+//! [driver's collection](crate::Collection::driver) before the first typed one, and collections that a lookup or a union reads. Keep
+//! an encrypted type out of `HashMap`s with other keys than strings, and out of `Arc`: the attribute has no effect there.
 //!
 //! The commands are analyzed by `mongocryptd` or the library `crypt_shared` of MongoDB, which `AutoEncryptionOptions::extra_options`
 //! locates (`cryptSharedLibPath`, `mongocryptdURI`, `mongocryptdSpawnPath`). In development, the provider `local` with a key of 96
@@ -112,17 +114,77 @@
 //! | limit | instead |
 //! |---|---|
 //! | sorts, groups, expressions and `distinct` of encrypted fields | load the documents, and sort them in the application |
-//! | `update_many` and `delete_many`, also of plain fields | single writes by `_id` |
+//! | `update_many` and `delete_many`, also of plain fields (an error before anything is sent) | single writes by `_id` |
 //! | upserts by an encrypted field (an error before anything is sent) | an upsert by another field |
-//! | more than one update, replacement or delete in a bulk write | single writes |
-//! | find-and-modify that returns the new document or a projection | an update, then `find_by_id` |
+//! | more than one update, replacement or delete in a command | [`Collection::bulk`](crate::Collection::bulk) sends each as a command of its own; [`Client::bulk`](crate::Client::bulk) is an error before anything is sent |
+//! | find-and-modify that returns the new document or a projection (an error before anything is sent) | an update, then `find_by_id` |
+//! | comparisons of a document that contains an encrypted field, and its `$rename` (an error before anything is sent) | compare its plain fields; `set` and `unset` of the document are encrypted |
+//! | filters of change events by encrypted fields (an error before anything is sent) | compare the fields in the events |
 //! | `$inc`, `$min`, `$max`, `$rename` of encrypted fields | `set` of a value that was read |
 //! | migrations, and saves of bulk writes with `created_at` | read the documents, and save each of them |
 //! | indexes, also unique ones, on encrypted fields | the index of the queries is created with the collection |
+//! | TTL indexes, capped collections, time series, views, `validationLevel` other than "strict", `validationAction` "warn" (an error of the plan) | |
 //! | null | an `Option` that is not stored if it is `None` |
 //!
 //! Raw filters, updates and pipelines are not checked by the compiler; the analysis of commands rejects them before they
 //! are sent.
+//!
+//! A model that reads unknown fields into a flattened map finds the field `__safeContent__` of the server there. It is not written
+//! back: the server computes it again.
+//!
+//! # Compaction
+//!
+//! Each insert and update of a field with queries adds documents to the state collections `enxcol_.…`. Compact them when they
+//! exceed 1 GB: the command keeps what queries need, and runs beside reads and writes. `cleanupStructuredEncryptionData`
+//! (MongoDB 7.0+) also removes what compactions have left. Both are run by the encrypting client, which adds the tokens of the fields
+//! (`compactionTokens`, `cleanupTokens`):
+//!
+//! ```no_run
+//! # #[cfg(feature = "encryption")]
+//! # mod example {
+//! use marula::bson::doc;
+//! use marula::{Client, Result};
+//!
+//! async fn compact(encrypting: &Client) -> Result<()> {
+//!     let hospital = encrypting.database("hospital");
+//!     let compact = doc! { "compactStructuredEncryptionData": "patients" };
+//!     println!("{}", hospital.driver().run_command(compact).await?);
+//!     let clean = doc! { "cleanupStructuredEncryptionData": "patients" };
+//!     hospital.driver().run_command(clean).await?;
+//!     Ok(())
+//! }
+//! # }
+//! ```
+//!
+//! # Rotation of keys
+//!
+//! The data keys of a collection stay as they are: a value can be encrypted by another key only if it is written to another
+//! collection. What is rotated is the master key of the key management service, which encrypts the data keys in the key vault:
+//!
+//! ```no_run
+//! # #[cfg(feature = "encryption")]
+//! # mod example {
+//! use marula::bson::doc;
+//! use marula::Result;
+//! use marula::driver::encryption::ClientEncryption;
+//!
+//! /// Encrypts the data keys of one collection with a new master key.
+//! async fn rotate(encryption: &ClientEncryption) -> Result<()> {
+//!     let keys = doc! { "keyAltNames": { "$regex": "^marula:hospital\\.patients:" } };
+//!     let master_key = doc! { "region": "eu-central-1", "key": "arn:aws:kms:…" };
+//!     let rotated = encryption.rewrap_many_data_key(keys).provider("aws").master_key(master_key).await?;
+//!     if let Some(result) = rotated.bulk_write_result {
+//!         println!("{} keys", result.modified_count);
+//!     }
+//!     Ok(())
+//! }
+//! # }
+//! ```
+//!
+//! Without `provider`, each key is encrypted again by its own master key, which a key management service may have rotated. Running
+//! clients keep decrypted data keys for a minute (`key_expiration`) and need no restart. The schema creates each data key with the
+//! alternate name `marula:database.collection:path`, uses the key of this name if it exists, and rejects one that another provider
+//! encrypts.
 //!
 //! # Changes of a model
 //!

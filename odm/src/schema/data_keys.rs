@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-#[cfg(feature = "encryption")]
-use crate::bson::Bson;
-use crate::bson::Document;
+use crate::bson::{Bson, Document};
+use crate::collection::is_about;
 #[cfg(feature = "encryption")]
 use crate::driver::encryption::{AutoEncryptionOptions, ClientEncryption};
 use crate::error::{Result, SchemaError};
@@ -42,21 +41,74 @@ impl DataKeys {
         self
     }
 
-    async fn create(&self, target: &Target<'_>, declared: &Document) -> Result<()> {
-        let fields = declared
+    async fn create(&self, target: &Target<'_>, declared: &Document, model: &'static str) -> Result<()> {
+        let mut fields = declared
             .get_document(ENCRYPTED_FIELDS)
             .cloned()
             .unwrap_or_default();
+        for field in fields.get_array_mut("fields").into_iter().flatten() {
+            if let Bson::Document(field) = field {
+                let path = field.get_str("path").unwrap_or_default();
+                let id = self.key_of(target, path, model).await?;
+                field.insert("keyId", id);
+            }
+        }
         let (database, collection) = (target.database, &target.plan.collection);
+        self.encryption
+            .create_encrypted_collection(database, collection, fields, self.provider.as_str())
+            .options(create_options(declared)?)
+            .await?;
+        Ok(())
+    }
+
+    /// The data key of a field: the one with its name in the key vault, which remains of a creation that failed, or a new one.
+    async fn key_of(&self, target: &Target<'_>, path: &str, model: &'static str) -> Result<Bson> {
+        let name = format!("marula:{}:{path}", target.plan.namespace);
+        if let Some(key) = self.encryption.get_key_by_alt_name(&name).await? {
+            return self.existing(&key, path, model);
+        }
         let mut create = self
             .encryption
-            .create_encrypted_collection(database, collection, fields, self.provider.as_str())
-            .options(create_options(declared)?);
+            .create_data_key(self.provider.clone())
+            .alt_names([&name]);
         if let Some(key) = &self.master_key {
             create = create.master_key(key);
         }
-        create.await?;
-        Ok(())
+        match create.await {
+            Ok(id) => Ok(id.into()),
+            // Another client has created it since.
+            Err(error) if error.is_duplicate_key() => {
+                match self.encryption.get_key_by_alt_name(&name).await? {
+                    Some(key) => self.existing(&key, path, model),
+                    None => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The id of a key that exists, which must be encrypted by the provider of the schema.
+    fn existing(&self, key: &Document, path: &str, model: &'static str) -> Result<Bson> {
+        let found = key
+            .get_document("masterKey")
+            .and_then(|key| key.get_str("provider"));
+        let found = found.unwrap_or_default();
+        if found != self.provider {
+            let names = key.get_array("keyAltNames").into_iter().flatten();
+            let names: Vec<&str> = names.filter_map(Bson::as_str).collect();
+            return Err(SchemaError::InvalidEncryption {
+                model,
+                path: path.to_owned(),
+                reason: format!(
+                    "its data key `{}` in the key vault is encrypted by the provider {found:?} and not by {:?}, that of the schema; \
+                     rewrap the key (`ClientEncryption::rewrap_many_data_key`), or delete it if no value is encrypted by it",
+                    names.join("`, `"),
+                    self.provider
+                ),
+            }
+            .into());
+        }
+        Ok(key.get("_id").cloned().unwrap_or(Bson::Null))
     }
 }
 
@@ -111,6 +163,69 @@ fn create_options(declared: &Document) -> Result<crate::driver::options::CreateC
     Ok(options)
 }
 
+/// Rejects the options that the server does not permit for an encrypted collection.
+fn check_options(model: &'static str, declared: &DeclaredCollection) -> Result<(), SchemaError> {
+    for (option, value) in declared.options().into_iter().flatten() {
+        let reason = match (option.as_str(), value.as_str()) {
+            ("validationLevel", Some(level)) if level != "strict" => {
+                format!(
+                    "an encrypted collection must have the option `validationLevel` \"strict\", found {level:?}"
+                )
+            }
+            ("validationAction", Some("warn")) => {
+                "an encrypted collection cannot have the option `validationAction` \"warn\"; use \"error\""
+                    .to_owned()
+            }
+            (known, _) if PERMITTED.contains(&known) => continue,
+            _ => format!("a collection with the option `{option}` cannot be encrypted"),
+        };
+        return Err(SchemaError::InvalidEncryption {
+            model,
+            path: String::new(),
+            reason,
+        });
+    }
+    Ok(())
+}
+
+/// Rejects the indexes that the server does not permit in an encrypted collection: on encrypted fields, or on documents that
+/// contain them, and TTL indexes, because the server cannot delete from the state collections without the client's keys.
+fn check_indexes(model: &'static str, declared: &DeclaredCollection) -> Result<(), SchemaError> {
+    let fields = declared.encrypted_fields();
+    let fields = fields.and_then(|fields| fields.get_array("fields").ok());
+    let paths = fields.into_iter().flatten().filter_map(Bson::as_document);
+    let paths: Vec<&str> = paths.filter_map(|field| field.get_str("path").ok()).collect();
+    for index in &declared.indexes {
+        let invalid = |path: &str, reason: String| {
+            Err(SchemaError::InvalidEncryption {
+                model,
+                path: path.to_owned(),
+                reason,
+            })
+        };
+        if index.specification.contains_key("expireAfterSeconds") {
+            return invalid(
+                "",
+                format!(
+                    "a collection with the TTL index `{}` cannot be encrypted",
+                    index.name
+                ),
+            );
+        }
+        let keys = || index.normal.keys.iter().map(|(key, _)| key.as_str());
+        if let Some(path) = paths.iter().find(|path| keys().any(|key| is_about(key, path))) {
+            return invalid(
+                path,
+                format!(
+                    "the index `{}` is on it, or on the document that contains it; the server has no index on encrypted values",
+                    index.name
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
 impl Step {
     /// Whether the step creates an encrypted collection, and a data key for each of its fields.
     pub(super) fn creates_data_keys(&self) -> bool {
@@ -123,9 +238,10 @@ impl Schema {
     /// their collections. Required if a registered model has encrypted fields. With it, collections of models without
     /// encrypted fields are also compared.
     ///
-    /// The client of the database needs no automatic encryption. If a creation fails, keys and collections that were
-    /// created before remain; see
-    /// [`create_encrypted_collection`](crate::driver::encryption::ClientEncryption::create_encrypted_collection).
+    /// The client of the database needs no automatic encryption. Each key has the alternate name
+    /// `marula:database.collection:path`. If a creation fails, keys and state collections that were created before remain,
+    /// and the next plan that is applied uses them. So does a plan that creates the collection again after it was dropped:
+    /// delete the keys with these names before, if its fields are to have new keys.
     ///
     /// ```no_run
     /// # use marula::{Document, Model};
@@ -226,14 +342,8 @@ impl Schema {
             let Some(model) = declared.encrypted_by() else {
                 continue;
             };
-            let mut options = declared.options().into_iter().flat_map(Document::keys);
-            if let Some(option) = options.find(|name| !PERMITTED.contains(&name.as_str())) {
-                return Err(SchemaError::InvalidEncryption {
-                    model,
-                    path: String::new(),
-                    reason: format!("a collection with the option `{option}` cannot be encrypted"),
-                });
-            }
+            check_options(model, declared)?;
+            check_indexes(model, declared)?;
             if !self.has_data_keys() {
                 let namespace = format!("{}.{collection}", self.database.name());
                 return Err(SchemaError::EncryptionNotConfigured { namespace, model });
@@ -249,7 +359,10 @@ impl SchemaPlan {
         #[cfg(feature = "encryption")]
         if let (Some(keys), true) = (&self.schema.data_keys, declared.contains_key(ENCRYPTED_FIELDS)) {
             // Boxed, because it is rare.
-            return Box::pin(keys.create(target, declared)).await;
+            let declarations = self.schema.declarations.collections()?;
+            let of = declarations.get(&target.plan.collection);
+            let model = of.and_then(DeclaredCollection::encrypted_by).unwrap_or_default();
+            return Box::pin(keys.create(target, declared, model)).await;
         }
         target.create_collection(declared).await
     }

@@ -252,6 +252,13 @@ impl Schema {
                 &listed,
                 &records.indexes,
             );
+            if declared.encrypted_fields().is_some()
+                && existing
+                    .get(collection)
+                    .is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
+            {
+                compared.steps.extend(plan::missing_index_of_encryption(&listed));
+            }
             compared.steps.splice(0..0, options);
             let search = declared.search_indexes();
             let search = self

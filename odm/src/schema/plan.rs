@@ -1,6 +1,7 @@
 //! Plans: the comparison of declared indexes with those that the server lists. No I/O.
 
-use crate::bson::Document;
+use crate::bson::{Document, doc};
+use crate::collection::SAFE_CONTENT;
 use crate::error::SchemaError;
 use crate::index::normal::{NormalIndex, normalize};
 use crate::schema::Step;
@@ -152,10 +153,20 @@ pub(crate) fn compare(
     }
 }
 
+/// The step that creates the index of Queryable Encryption, if it is missing: the creation of the collection has failed after
+/// the collection was created.
+pub(super) fn missing_index_of_encryption(listed: &[Document]) -> Option<Step> {
+    const NAME: &str = "__safeContent___1";
+    (!listed.iter().any(is_of_encryption)).then(|| Step::Create {
+        name: NAME.to_owned(),
+        specification: doc! { "key": { SAFE_CONTENT: 1 }, "name": NAME },
+    })
+}
+
 /// Whether the index is that of Queryable Encryption, which is created with the collection.
 fn is_of_encryption(specification: &Document) -> bool {
     let keys = specification.get_document("key");
-    keys.is_ok_and(|keys| keys.len() == 1 && keys.contains_key("__safeContent__"))
+    keys.is_ok_and(|keys| keys.len() == 1 && keys.contains_key(SAFE_CONTENT))
 }
 
 fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
@@ -208,7 +219,6 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::doc;
 
     fn declared(name: &str, specification: &Document) -> Declared {
         let mut specification = specification.clone();

@@ -4,6 +4,7 @@
 
 use std::{borrow::Cow, marker::PhantomData};
 
+use super::shown::debug_without_values;
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
@@ -111,7 +112,6 @@ impl Database {
 /// Runs an aggregation pipeline. Await it for a [`Cursor`]; see [`Collection::aggregate`] and
 /// [`Database::aggregate`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct Aggregate<'a, T = Document> {
     collection: Cow<'a, CollectionInner>,
     whole_database: bool,
@@ -120,6 +120,11 @@ pub struct Aggregate<'a, T = Document> {
     options: AggregateOptions,
     session: InSession<'a>,
     output: PhantomData<fn() -> T>,
+}
+
+debug_without_values! {
+    [T] Aggregate<'_, T>, "Aggregate", |it|
+    namespace: it.collection.namespace(), stages: it.pipeline.len(), options: it.options
 }
 
 impl<'a> Aggregate<'a> {

@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession,
     aggregate::{Aggregate, AggregateOptions},
@@ -81,13 +82,17 @@ impl<T> Collection<T> {
 
 /// Counts documents exactly. Await it for the number; see [`Collection::count_documents`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct CountDocuments<'a> {
     collection: &'a CollectionInner,
     filter: RawDocumentBuf,
     deferred: Deferred,
     options: CountDocumentsOptions,
     session: InSession<'a>,
+}
+
+debug_without_values! {
+    [] CountDocuments<'_>, "CountDocuments", |it|
+    namespace: it.collection.namespace(), filter: FieldNames(&it.filter), options: it.options
 }
 
 impl<'a> CountDocuments<'a> {

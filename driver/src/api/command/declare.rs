@@ -69,7 +69,7 @@ macro_rules! define_options {
         ///
         /// See [`options`](crate::options) for options that several actions share.
         #[must_use = "options have no effect until they are passed to an action"]
-        #[derive(Clone, Debug, Default)]
+        #[derive(Clone, Default)]
         #[non_exhaustive]
         $visibility struct $Options {
             $(pub(crate) $name: Option<$crate::api::command::declare::option_type!($kind $($type)?)>,)*
@@ -78,6 +78,19 @@ macro_rules! define_options {
         }
 
         $($crate::api::command::declare::check_marks! { $($($mark)+)? })*
+
+        /// The options that are set. Documents are not shown, because they can contain values of the application.
+        impl ::std::fmt::Debug for $Options {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                let (options, mut shown) = (self, f.debug_struct(stringify!($Options)));
+                $(if let Some(value) = &options.$name {
+                    let _ = value;
+                    shown.field(stringify!($name), $crate::api::command::declare::shown_option!($kind value));
+                })*
+                let _ = options;
+                shown.finish()
+            }
+        }
 
         impl $Options {
             $($crate::api::command::declare::option_setter! { [] $(#[$doc])* $name: $kind $($type)? })*
@@ -116,6 +129,29 @@ macro_rules! define_options {
     };
 }
 pub(crate) use define_options;
+
+/// What `Debug` shows of an option.
+macro_rules! shown_option {
+    (plain $value:ident) => {
+        $value
+    };
+    (into $value:ident) => {
+        $value
+    };
+    (read_concern $value:ident) => {
+        $value
+    };
+    (write_concern $value:ident) => {
+        $value
+    };
+    (read_preference $value:ident) => {
+        $value
+    };
+    ($kind:ident $value:ident) => {
+        &$crate::api::command::shown::Hidden
+    };
+}
+pub(crate) use shown_option;
 
 /// Accepts the marks that the macros here and in the ODM match, in this order.
 macro_rules! check_marks {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable,
     batcher::send_single,
@@ -83,7 +84,6 @@ impl<T> Collection<T> {
 /// Deletes documents. Await it for a [`DeleteResult`]; see [`Collection::delete_one`] and
 /// [`Collection::delete_many`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct Delete<'a> {
     collection: &'a CollectionInner,
     filter: RawDocumentBuf,
@@ -91,6 +91,11 @@ pub struct Delete<'a> {
     deferred: Deferred,
     options: DeleteOptions,
     session: InSession<'a>,
+}
+
+debug_without_values! {
+    [] Delete<'_>, "Delete", |it|
+    namespace: it.collection.namespace(), filter: FieldNames(&it.filter), multi: it.multi, options: it.options
 }
 
 impl<'a> Delete<'a> {
@@ -154,13 +159,15 @@ awaitable!(in place ['a] Delete<'a> => DeleteResult);
 
 /// An element of `deletes`. A call with one statement serializes it while it is sent; a bulk write
 /// encodes it before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct DeleteStatement<'a> {
     pub(super) filter: &'a RawDocumentBuf,
     /// Whether to delete all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a DeleteOptions,
 }
+
+debug_without_values! { [] DeleteStatement<'_>, "DeleteStatement", |it| filter: FieldNames(it.filter), multi: it.multi }
 
 impl DeleteStatement<'_> {
     /// Appends the statement to a buffer.

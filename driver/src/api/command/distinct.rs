@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
@@ -63,7 +64,6 @@ impl<T> Collection<T> {
 /// Returns the distinct values of a field. Await it for a [`Vec`] of [`Bson`] values; see
 /// [`Collection::distinct`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct Distinct<'a> {
     collection: &'a CollectionInner,
     field: String,
@@ -71,6 +71,11 @@ pub struct Distinct<'a> {
     deferred: Deferred,
     options: DistinctOptions,
     session: InSession<'a>,
+}
+
+debug_without_values! {
+    [] Distinct<'_>, "Distinct", |it|
+    namespace: it.collection.namespace(), field: it.field, filter: FieldNames(&it.filter), options: it.options
 }
 
 impl<'a> Distinct<'a> {

@@ -8,6 +8,7 @@ use std::{borrow::Cow, marker::PhantomData};
 
 use serde::de::DeserializeOwned;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
@@ -176,13 +177,17 @@ impl<T: DeserializeOwned + 'static> Collection<T> {
 
 /// Queries documents. Await it for a [`Cursor`]; see [`Collection::find`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct Find<'a, T> {
     collection: &'a Collection<T>,
     filter: RawDocumentBuf,
     deferred: Deferred,
     options: FindOptions,
     session: InSession<'a>,
+}
+
+debug_without_values! {
+    [T] Find<'_, T>, "Find", |it|
+    namespace: it.collection.namespace(), filter: FieldNames(&it.filter), options: it.options
 }
 
 impl<'a, T> Find<'a, T> {
@@ -238,7 +243,6 @@ impl<'a, T> Find<'a, T> {
 
 /// Queries one document. Await it for an [`Option`] of the document; see [`Collection::find_one`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct FindOne<'a, T> {
     collection: &'a CollectionInner,
     filter: RawDocumentBuf,
@@ -246,6 +250,11 @@ pub struct FindOne<'a, T> {
     options: FindOptions,
     session: InSession<'a>,
     document: PhantomData<fn() -> T>,
+}
+
+debug_without_values! {
+    [T] FindOne<'_, T>, "FindOne", |it|
+    namespace: it.collection.namespace(), filter: FieldNames(&it.filter), options: it.options
 }
 
 impl<'a, T: DeserializeOwned + 'static> FindOne<'a, T> {

@@ -7,6 +7,7 @@ use std::{borrow::Cow, marker::PhantomData};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable,
     declare::{define_options, option_setters},
@@ -28,7 +29,7 @@ use crate::{
         command::{CommandBuilder, Reply, document_bytes},
         description::HelloReply,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, return_document::ReturnDocument},
 };
 
 /// The options of `find_one_and_delete`, which `find_one_and_replace` and `find_one_and_update`
@@ -146,6 +147,27 @@ impl From<FindOneAndDeleteOptions> for FindOneAndUpdateOptions {
 }
 
 upsert_options! { FindOneAndUpdateOptions FindOneAndReplaceOptions }
+
+/// For the ODM: the server returns no other form of a document with encrypted fields.
+macro_rules! returned_options {
+    ($($Options:ident: $original:expr;)*) => { $(
+        impl $Options {
+            /// Whether the whole document is returned, as it was before the change.
+            #[must_use]
+            pub fn returns_original(&self) -> bool {
+                let is_original: fn(&Self) -> bool = $original;
+                self.projection.is_none() && is_original(self)
+            }
+        }
+    )* };
+}
+
+returned_options! {
+    FindOneAndUpdateOptions: |options| options.return_document != Some(ReturnDocument::After);
+    FindOneAndReplaceOptions: |options| options.return_document != Some(ReturnDocument::After);
+    FindOneAndDeleteOptions: |_| true;
+}
+
 array_filter_options! { FindOneAndUpdateOptions }
 
 impl<T: DeserializeOwned + 'static> Collection<T> {
@@ -220,13 +242,17 @@ macro_rules! find_and_modify_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident) => {
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
-        #[derive(Debug)]
         pub struct $Action<'a, T> {
             collection: &'a Collection<T>,
             filter: RawDocumentBuf,
             change: Change,
             options: $Options,
             session: InSession<'a>,
+        }
+
+        debug_without_values! {
+            [T] $Action<'_, T>, "FindAndModify", |it|
+            namespace: it.collection.namespace(), filter: FieldNames(&it.filter), change: it.change.0, options: it.options
         }
 
         impl<'a, T: DeserializeOwned + 'static> $Action<'a, T> {

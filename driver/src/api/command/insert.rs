@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::shown::debug_without_values;
 use super::{
     InSession, awaitable,
     batcher::{Batcher, send_single},
@@ -111,7 +112,6 @@ impl<T: Serialize> Collection<T> {
 
 /// Inserts one document. Await it for an [`InsertOneResult`]; see [`Collection::insert_one`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct InsertOne<'a, T> {
     collection: &'a Collection<T>,
     document: &'a T,
@@ -119,15 +119,21 @@ pub struct InsertOne<'a, T> {
     session: InSession<'a>,
 }
 
+debug_without_values! { [T] InsertOne<'_, T>, "InsertOne", |it| namespace: it.collection.namespace(), options: it.options }
+
 /// Inserts several documents. Await it for an [`InsertManyResult`]; see
 /// [`Collection::insert_many`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct InsertMany<'a, T> {
     collection: &'a Collection<T>,
     documents: &'a [T],
     options: InsertManyOptions,
     session: InSession<'a>,
+}
+
+debug_without_values! {
+    [T] InsertMany<'_, T>, "InsertMany", |it|
+    namespace: it.collection.namespace(), documents: it.documents.len(), options: it.options
 }
 
 impl<'a, T: Serialize> InsertOne<'a, T> {
@@ -182,7 +188,6 @@ awaitable!(in place ['a, T: Serialize + Send + Sync + 'a] InsertMany<'a, T> => I
 
 /// The documents of a call. They are serialized into the write buffer of the connection without an
 /// intermediate copy.
-#[derive(Debug)]
 struct Documents<'a, T, O> {
     documents: &'a [T],
     /// Number of documents that have been sent.
@@ -195,6 +200,8 @@ struct Documents<'a, T, O> {
     /// document is first appended, so a retry sends the same `_id`.
     ids: Vec<(usize, Bson)>,
 }
+
+debug_without_values! { [T O] Documents<'_, T, O>, "Documents", |it| documents: it.documents.len(), offset: it.offset }
 
 impl<'a, T: Serialize, O> Documents<'a, T, O> {
     /// The document of a call with one document.

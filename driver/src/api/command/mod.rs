@@ -9,6 +9,7 @@ mod batcher;
 pub(crate) mod common;
 pub(crate) mod declare;
 mod deferred;
+pub(crate) mod shown;
 pub(crate) mod wire;
 
 mod aggregate;

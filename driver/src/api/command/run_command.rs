@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable,
     declare::{define_options, option_setters},
@@ -95,7 +96,6 @@ impl Database {
 
 /// Runs a command. Await it for the complete reply; see [`Database::run_command`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct RunCommand<'a, T = Document> {
     database: &'a Database,
     command: RawDocumentBuf,
@@ -103,6 +103,11 @@ pub struct RunCommand<'a, T = Document> {
     options: RunCommandOptions,
     session: InSession<'a>,
     reply: PhantomData<fn() -> T>,
+}
+
+debug_without_values! {
+    [T] RunCommand<'_, T>, "RunCommand", |it|
+    database: it.database.name(), command: FieldNames(&it.command), options: it.options
 }
 
 impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {

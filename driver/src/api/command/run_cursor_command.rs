@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable,
     declare::{define_options, option_setters},
@@ -91,7 +92,6 @@ impl Database {
 /// Runs a command that returns a cursor. Await it for a [`Cursor`]; see
 /// [`Database::run_cursor_command`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct RunCursorCommand<'a, T = Document> {
     database: &'a Database,
     command: RawDocumentBuf,
@@ -99,6 +99,11 @@ pub struct RunCursorCommand<'a, T = Document> {
     options: RunCursorCommandOptions,
     session: InSession<'a>,
     output: PhantomData<fn() -> T>,
+}
+
+debug_without_values! {
+    [T] RunCursorCommand<'_, T>, "RunCursorCommand", |it|
+    database: it.database.name(), command: FieldNames(&it.command), options: it.options
 }
 
 impl<'a, T> RunCursorCommand<'a, T> {

@@ -6,6 +6,7 @@
 
 use std::{borrow::Cow, iter::once, marker::PhantomData};
 
+use super::shown::debug_without_values;
 use super::{
     Deferred, InSession, awaitable, check_read_concern,
     declare::{define_options, option_setters},
@@ -165,7 +166,6 @@ pub(in crate::api) enum Target {
 /// Watches changes. Await it for a [`ChangeStream`]; see [`Collection::watch`],
 /// [`Database::watch`] and [`Client::watch`].
 #[must_use = "nothing is sent before the action is awaited"]
-#[derive(Debug)]
 pub struct Watch<'a, E> {
     collection: Cow<'a, CollectionInner>,
     target: Target,
@@ -174,6 +174,11 @@ pub struct Watch<'a, E> {
     options: ChangeStreamOptions,
     session: InSession<'a>,
     event: PhantomData<fn() -> E>,
+}
+
+debug_without_values! {
+    [E] Watch<'_, E>, "Watch", |it|
+    namespace: it.collection.namespace(), target: it.target, stages: it.pipeline.len(), options: it.options
 }
 
 impl<'a, E> Watch<'a, E> {

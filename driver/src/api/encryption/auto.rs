@@ -6,6 +6,8 @@ use super::{
     auto_options::{AutoEncryptionOptions, ExtraOptions, Map, document_of},
     engine::{Engine, Work, compute, time_left},
     mongocryptd::Mongocryptd,
+    required::RequiredFields,
+    unexpected,
 };
 use crate::{
     Client, Error, Namespace, Result,
@@ -31,7 +33,9 @@ pub(crate) struct AutoEncryption {
     /// `None` if commands are not analyzed, or analyzed by `crypt_shared`.
     mongocryptd: Option<Mongocryptd>,
     is_analyzed: bool,
+    schema_map: Map,
     encrypted_fields_map: Map,
+    required: RequiredFields,
     /// The clients that belong to this one.
     internal: Option<Client>,
 }
@@ -105,6 +109,30 @@ impl Client {
             .is_some_and(CommandEncryption::encrypts_values)
     }
 
+    /// Requires that the client encrypts these fields of a collection. Later commands on the collection, also those of clones
+    /// of the client, fail with [`EncryptionError::NotEncrypted`](crate::EncryptionError::NotEncrypted) before anything is
+    /// sent, unless `encryptedFields` of the options or of the collection contain the fields. Without this call, values are
+    /// sent as they are to a collection that is not known to be encrypted, such as one that does not exist.
+    ///
+    /// `required_by` is part of the error, e.g. "model `Patient`". The call sends nothing, adds to the fields of earlier calls,
+    /// and has no effect for fields that a [schema](AutoEncryptionOptions::schema) in the options encrypts, or if
+    /// [`encrypts_commands`](Self::encrypts_commands) is `false`. Commands are checked with values of documents: inserts,
+    /// updates, deletes and queries, but not `create` or `collMod`, and not the collections that `$lookup` reads.
+    ///
+    /// ```no_run
+    /// # async fn run(encrypting: marula_driver::Client) {
+    /// use marula_driver::Namespace;
+    ///
+    /// let patients = Namespace::new("hospital", "patients");
+    /// encrypting.require_encrypted_fields(&patients, &["ssn".to_owned()], "the list of patients");
+    /// # }
+    /// ```
+    pub fn require_encrypted_fields(&self, namespace: &Namespace, paths: &[String], required_by: &str) {
+        if let Some(encryption) = self.executor().encryption().filter(|e| e.encrypts_values()) {
+            encryption.require_fields(namespace, paths, required_by);
+        }
+    }
+
     /// As [`with_auto_encryption`](Self::with_auto_encryption), in an environment that tests can replace.
     pub(crate) fn start_encrypted(
         options: ClientOptions,
@@ -117,7 +145,8 @@ impl Client {
         let plain = Self::start(options.clone(), environment)?;
         let has_no_reads = encryption.bypass_auto_encryption && encryption.key_vault_client.is_some();
         let internal = if options.max_pool_size == 0 || has_no_reads {
-            plain.clone()
+            // Its reads are parts of operations that a shutdown waits for.
+            plain.uncounted()
         } else {
             let mut internal = options;
             internal.min_pool_size = 0;
@@ -173,6 +202,8 @@ impl AutoEncryption {
             metadata: encrypts.then(|| internal.clone()),
             mongocryptd,
             is_analyzed,
+            schema_map: options.schema_map,
+            required: RequiredFields::new(&options.encrypted_fields_map),
             encrypted_fields_map: options.encrypted_fields_map,
             internal: Some(internal),
         })
@@ -200,10 +231,12 @@ impl AutoEncryption {
                 } => {
                     let other = other.as_deref().unwrap_or(database);
                     let infos = self.collection_infos(other, &filter, timeout).await;
-                    for info in infos.map_err(EncryptionError::CollectionInfo)? {
-                        machine.feed(&info)?;
+                    let infos = infos.map_err(EncryptionError::CollectionInfo)?;
+                    for info in &infos {
+                        machine.feed(info)?;
                     }
                     machine.fed()?;
+                    self.required.note(other, &filter, &infos);
                 }
                 Step::Markings(marked) => {
                     let reply = self.mongocryptd()?.mark(database, &marked, timeout).await?;
@@ -213,7 +246,11 @@ impl AutoEncryption {
                     machine.feed(&reply)?;
                     machine.fed()?;
                 }
-                Step::Result => return Ok(std::mem::take(&mut *compute(machine, work).await?)),
+                Step::Result => {
+                    let mut result = compute(machine, work).await?;
+                    self.required.check(database, document_in(&result)?)?;
+                    return Ok(std::mem::take(&mut *result));
+                }
                 // Never sent without the library's result.
                 Step::End => {
                     return Err(EncryptionError::Rejected {
@@ -255,6 +292,11 @@ impl AutoEncryption {
     }
 }
 
+/// The command that libmongocrypt returned.
+fn document_in(command: &[u8]) -> Result<&RawDocument> {
+    RawDocument::from_bytes(command).map_err(|error| unexpected(&error.to_string()))
+}
+
 impl CommandEncryption for AutoEncryption {
     fn encrypts(&self) -> bool {
         self.metadata.is_some()
@@ -262,6 +304,10 @@ impl CommandEncryption for AutoEncryption {
 
     fn encrypts_values(&self) -> bool {
         self.metadata.is_some() && self.is_analyzed
+    }
+
+    fn require_fields(&self, namespace: &Namespace, paths: &[String], required_by: &str) {
+        self.required.add(namespace, paths, required_by, &self.schema_map);
     }
 
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a> {

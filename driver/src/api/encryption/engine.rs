@@ -185,9 +185,8 @@ impl Engine {
                 if let Some(error) = missing.as_ref().filter(|_| timeout.has_expired()) {
                     return Err(error.clone().into_timeout());
                 }
-                machine
-                    .provide_credentials(&credentials)
-                    .map_err(|error| missing.unwrap_or(error))
+                machine.note_missing(missing);
+                machine.provide_credentials(&credentials)
             }
             Step::CollectionInfo { .. } | Step::Markings(_) | Step::Result | Step::End => {
                 Err(EncryptionError::Rejected {

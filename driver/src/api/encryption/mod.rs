@@ -13,6 +13,7 @@ mod encrypt;
 mod engine;
 mod keys;
 mod mongocryptd;
+mod required;
 mod rewrap;
 
 use std::sync::Arc;

@@ -90,6 +90,7 @@ impl Mongocryptd {
             };
         }
         result.map_err(|error| {
+            let error = without_values(error);
             let message = match error.reported().kind() {
                 ErrorKind::ServerSelection(_) => {
                     "mongocryptd was not found; start it, or set mongocryptdURI, mongocryptdSpawnPath or \
@@ -143,6 +144,66 @@ fn client_options(uri: &str) -> Result<ClientOptions> {
     options.max_log_document_length = Some(0);
     options.tracing.enabled = Some(false);
     Ok(options)
+}
+
+/// The most characters of a message of mongocryptd.
+const LONGEST_MESSAGE: usize = 400;
+
+/// An error of mongocryptd whose message repeats no value of the command: neither documents, nor strings in double quotes, nor
+/// numbers.
+fn without_values(error: Error) -> Error {
+    let ErrorKind::Command(command) = error.kind() else {
+        return error;
+    };
+    let mut command = command.clone();
+    command.message = shortened(&command.message);
+    error.with_kind(ErrorKind::Command(command))
+}
+
+fn shortened(message: &str) -> String {
+    const HIDDEN: &str = "(not shown)";
+    let mut shown = String::new();
+    let mut rest = message;
+    while let Some(first) = rest.chars().next() {
+        let is_start = !shown.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '$');
+        if shown.chars().count() >= LONGEST_MESSAGE {
+            shown.push('…');
+            break;
+        }
+        if matches!(first, '{' | '[') {
+            shown.push_str(HIDDEN);
+            break;
+        }
+        let is_zero = |rest: &str| {
+            let next = rest.chars().nth(1);
+            first == '0' && !next.is_some_and(|c| c.is_alphanumeric() || c == '.')
+        };
+        let hidden = if first == '"' {
+            Some(
+                rest.get(1..)
+                    .and_then(|text| text.find('"'))
+                    .map_or(rest.len(), |end| end + 2),
+            )
+        } else if is_start && first.is_ascii_digit() && !is_zero(rest) {
+            Some(
+                rest.find(|c: char| !c.is_alphanumeric() && c != '.')
+                    .unwrap_or(rest.len()),
+            )
+        } else {
+            None
+        };
+        match hidden {
+            Some(length) => {
+                shown.push_str(HIDDEN);
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            None => {
+                shown.push(first);
+                rest = rest.get(first.len_utf8()..).unwrap_or_default();
+            }
+        }
+    }
+    shown
 }
 
 /// mongocryptd was not reached and cannot be started.
@@ -206,6 +267,35 @@ mod tests {
             (options.timeout, options.socket_timeout),
             (Some(Duration::from_millis(7)), None)
         );
+    }
+
+    #[test]
+    fn messages_have_no_values() {
+        for (message, expected) in [
+            (
+                "Invalid match expression operator on encrypted field 'ssn': $gt",
+                "Invalid match expression operator on encrypted field 'ssn': $gt",
+            ),
+            (
+                "unknown operator: { ssn: \"457\" }",
+                "unknown operator: (not shown)",
+            ),
+            (
+                "Value 7182.5 must be less than the range maximum",
+                "Value (not shown) must be less than the range maximum",
+            ),
+            (
+                "expected \"7182\" in address.0.street",
+                "expected (not shown) in address.0.street",
+            ),
+            ("cannot supply Timestamp(0, 0)", "cannot supply Timestamp(0, 0)"),
+            ("0.5 of 07", "(not shown) of (not shown)"),
+            ("unfinished \"7182", "unfinished (not shown)"),
+            ("ärger mit \"ä7182\" 5é", "ärger mit (not shown) (not shown)"),
+        ] {
+            assert_eq!(shortened(message), expected);
+        }
+        assert_eq!(shortened(&"x".repeat(1000)).chars().count(), LONGEST_MESSAGE + 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
 /// The reply to a command with its schemas.
 pub(super) fn analyze(mut command: Document) -> Analyzed<Document> {
     let database = command.get_str("$db").unwrap_or_default().to_owned();
-    for added in ["$db", "lsid", "$readPreference"] {
+    for added in ["$db", "$readPreference"] {
         command.remove(added);
     }
     let namespace = namespace_of(&database, &command);

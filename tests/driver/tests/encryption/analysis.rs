@@ -2,9 +2,11 @@
 
 use marula_driver::{
     Client, EncryptionError, ErrorKind,
-    bson::{Binary, BinarySubtype, doc},
+    bson::{Binary, BinarySubtype, Uuid, doc},
     encryption::AutoEncryptionOptions,
 };
+use marula_driver_tests::{QueryAnalysis, read_request, reply_to};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use super::automatic::{Automatic, local, patients, take};
 
@@ -237,4 +239,22 @@ pub(crate) async fn invalid_options_are_rejected() {
         .encrypted_fields("hospital.patients", doc! { "fields": [] });
     let error = create(both).expect_err("two schemas");
     assert!(error.to_string().contains("hospital.patients"), "{error}");
+}
+
+/// Drivers that leave `lsid` in the command that is analyzed, such as pymongo, send the analyzed command, with a transaction number.
+pub(crate) async fn the_stand_in_keeps_the_session_of_a_command() {
+    let analysis = QueryAnalysis::start().await;
+    let address = analysis.uri().replace("mongodb://", "");
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let id = Uuid::new();
+    let command = doc! {
+        "insert": "things", "documents": [{ "_id": 1 }], "lsid": { "id": id }, "txnNumber": 1_i64, "jsonSchema": {},
+        "isRemoteSchema": true, "$db": "db",
+    };
+    stream.write_all(&reply_to(0, &command)).await.expect("a request");
+    let (_, reply) = read_request(&mut stream).await.expect("a reply");
+    let result = reply.get_document("result").expect("a command");
+    assert_eq!(result.get("lsid"), Some(&doc! { "id": id }.into()), "{result}");
+    assert_eq!(result.get("txnNumber"), Some(&1_i64.into()));
+    assert!(!result.contains_key("jsonSchema") && !result.contains_key("$db"));
 }

@@ -279,6 +279,19 @@ pub(crate) async fn client_side_encryption_prose_17_gcp_tokens_are_obtained() {
     assert!(message.contains("not allowed"), "{message}");
 }
 
+/// libmongocrypt gets the credentials of the other provider.
+pub(crate) async fn the_reason_of_missing_credentials_of_one_of_two_providers_is_reported() {
+    let setup = Setup::new().await;
+    let providers = KmsProviders::new().with("gcp", doc! {}).with("aws", doc! {});
+    let options = setup.options(providers);
+    let failing = AwsCredentialProvider::new(|| async { Err("the safe is closed".into()) });
+    let metadata = MetadataService::start(|_| (200, r#"{"access_token":"token","expires_in":3599}"#)).await;
+    let encryption = setup.encryption_in(&options.aws_credentials(failing), [], metadata.services());
+    create(&encryption, "gcp").await.expect("a key");
+    let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));
+    assert!(message.contains("the safe is closed"), "{message}");
+}
+
 /// Prose test 15: without credentials in the environment, the creation of a key fails.
 pub(crate) async fn client_side_encryption_prose_15_missing_credentials_are_errors() {
     let setup = Setup::new().await;

@@ -19,6 +19,7 @@ mod plaintext;
 mod queryable;
 mod ranges;
 mod replies;
+mod required;
 mod services;
 mod strings;
 mod support;
@@ -87,6 +88,7 @@ fn main() {
             mongocryptd_is_started_with_its_arguments,
             operations_at_the_same_time_start_one_mongocryptd,
             errors_of_the_analysis_leave_the_connection_usable,
+            the_stand_in_keeps_the_session_of_a_command,
             invalid_options_are_rejected,
         }
         automatic::{
@@ -97,6 +99,11 @@ fn main() {
             transactions_are_encrypted,
             encrypted_collections_are_created,
             a_callback_of_oidc_is_called_once_for_both_clients,
+        }
+        required::{
+            fields_are_required_to_be_encrypted,
+            debug_output_of_actions_has_no_values,
+            a_shutdown_waits_for_the_reads_of_an_encryption,
         }
         deadlocks::{
             client_side_encryption_prose_9_a_pool_of_one_connection_suffices,
@@ -182,6 +189,7 @@ fn main() {
             client_side_encryption_prose_18_azure_tokens_are_obtained_and_cached,
             client_side_encryption_prose_19_azure_keys_need_the_token_of_the_machine,
             client_side_encryption_prose_17_gcp_tokens_are_obtained,
+            the_reason_of_missing_credentials_of_one_of_two_providers_is_reported,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
         }

@@ -271,7 +271,12 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
         ),
         "{error:?}"
     );
-    assert!(error.to_string().contains("another region"), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("HTTP status=400. Response body=NotFoundException: ")
+            && text.contains("another region"),
+        "{text}"
+    );
     // Case 4: no service listens on the port. The connection is opened by the driver.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|socket| socket.local_addr())

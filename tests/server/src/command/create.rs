@@ -129,6 +129,7 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
+    encrypted_fields::check_options(&options)?;
     collection.options = options;
     Ok(collection)
 }

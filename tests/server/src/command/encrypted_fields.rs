@@ -1,9 +1,17 @@
 //! `encryptedFields` of `create`: the fields and the state collections of Queryable Encryption.
 
 use crate::error::{Error, Result, code};
+use crate::storage::encrypted_paths;
 use crate::value::type_name;
 use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
+
+const NO_CAPPED_COLLECTION: i32 = 6_367_301;
+/// Views and time series.
+const NO_VIEW: i32 = 6_346_401;
+const NO_TTL_INDEX: i32 = 6_346_501;
+/// On encrypted fields.
+const NO_INDEX: i32 = 6_346_502;
 
 /// The option as it is stored, with the names of the state collections.
 pub(super) fn checked(collection: &str, fields: &Document) -> Result<Document> {
@@ -31,6 +39,73 @@ pub(super) fn checked(collection: &str, fields: &Document) -> Result<Document> {
         stored.insert(field, name);
     }
     Ok(stored)
+}
+
+/// Rejects the options that an encrypted collection cannot have. `options`: all of its options, also of an existing collection.
+pub(super) fn check_options(options: &Document) -> Result<()> {
+    if !options.contains_key("encryptedFields") {
+        return Ok(());
+    }
+    if options.contains_key("capped") {
+        return Err(Error::new(
+            NO_CAPPED_COLLECTION,
+            "Encrypted fields cannot be used with capped collections",
+        ));
+    }
+    if options.contains_key("viewOn") || options.contains_key("timeseries") {
+        return Err(Error::new(
+            NO_VIEW,
+            "Encrypted fields cannot be used with views or timeseries collections",
+        ));
+    }
+    if options
+        .get_str("validationLevel")
+        .is_ok_and(|level| level != "strict")
+    {
+        return Err(Error::bad_value(
+            "Validation levels other than 'strict' are not allowed on encrypted collections",
+        ));
+    }
+    if options
+        .get_str("validationAction")
+        .is_ok_and(|action| action == "warn")
+    {
+        return Err(Error::bad_value(
+            "Validation action of 'warn' is not allowed on encrypted collections",
+        ));
+    }
+    Ok(())
+}
+
+/// Rejects the indexes that an encrypted collection cannot have.
+pub(super) fn check_index(options: &Document, index: &Document) -> Result<()> {
+    let Ok(fields) = options.get_document("encryptedFields") else {
+        return Ok(());
+    };
+    if index.contains_key("expireAfterSeconds") {
+        return Err(Error::new(
+            NO_TTL_INDEX,
+            "TTL indexes are not allowed on encrypted collections",
+        ));
+    }
+    let keys = index.get_document("key");
+    for key in keys.into_iter().flat_map(Document::keys) {
+        let is_about = |path: &str| {
+            let within = |inner: &str, outer: &str| {
+                inner
+                    .strip_prefix(outer)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            within(path, key) || within(key, path)
+        };
+        if let Some(path) = encrypted_paths(fields).find(|path| is_about(path)) {
+            return Err(Error::new(
+                NO_INDEX,
+                format!("Index not allowed on, or a prefix of, the encrypted field {path}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_field(field: &Bson) -> Result<()> {
@@ -77,6 +152,32 @@ mod tests {
         assert_eq!(checked("people", &stored).expect("valid"), expected);
         assert!(checked("people", &doc! { "fields": [], "escCollection": "other" }).is_err());
         assert!(checked("people", &doc! {}).is_err());
+    }
+
+    #[test]
+    fn options_and_indexes_of_encrypted_collections_are_limited() {
+        let with = |name: &str, value: Bson| {
+            let mut options = doc! { "encryptedFields": { "fields": [{ "path": "a.b" }] } };
+            options.insert(name, value);
+            check_options(&options).map_err(|error| error.code)
+        };
+        assert_eq!(with("capped", true.into()), Err(NO_CAPPED_COLLECTION));
+        assert_eq!(with("timeseries", doc! {}.into()), Err(NO_VIEW));
+        assert_eq!(with("viewOn", "x".into()), Err(NO_VIEW));
+        assert_eq!(with("validationLevel", "moderate".into()), Err(code::BAD_VALUE));
+        assert_eq!(with("validationAction", "warn".into()), Err(code::BAD_VALUE));
+        assert_eq!(with("validationAction", "error".into()), Ok(()));
+        assert!(check_options(&doc! { "capped": true }).is_ok());
+        let options = doc! { "encryptedFields": { "fields": [{ "path": "a.b" }] } };
+        let index = |index: Document| check_index(&options, &index).map_err(|error| error.code);
+        for key in ["a", "a.b", "a.b.c"] {
+            assert_eq!(index(doc! { "key": { "x": 1, key: 1 } }), Err(NO_INDEX));
+        }
+        assert_eq!(
+            index(doc! { "key": { "x": 1 }, "expireAfterSeconds": 1 }),
+            Err(NO_TTL_INDEX)
+        );
+        assert_eq!(index(doc! { "key": { "a.c": 1, "__safeContent__": 1 } }), Ok(()));
     }
 
     #[test]

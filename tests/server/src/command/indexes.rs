@@ -3,6 +3,7 @@
 use super::Call;
 use super::args::Args;
 use super::create::{existing, set_validator};
+use super::encrypted_fields;
 use super::plan::normalized;
 use crate::error::{Error, Result, code};
 use crate::storage::change::Definition;
@@ -38,6 +39,11 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
                 "Cannot create new indexes on existing collection {namespace} in a multi-document transaction."
             ),
         ));
+    }
+    if let Some(collection) = catalog.get(&namespace) {
+        for spec in &specs {
+            encrypted_fields::check_index(&collection.options, spec)?;
+        }
     }
     let default_collation = catalog
         .get(&namespace)
@@ -230,6 +236,11 @@ pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
         ));
     }
     let mut options = collection.options.clone();
+    let mut wanted = options.clone();
+    for name in ["validationLevel", "validationAction"] {
+        wanted.extend(call.body.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    encrypted_fields::check_options(&wanted)?;
     set_validator(collection, &mut options, call.body)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
         if images.get_bool("enabled").unwrap_or(false) {

@@ -12,6 +12,9 @@ const INFORMATION: &str = "encryptionInformation";
 /// The statements of `update` and `delete` are those of one document.
 const ONE_STATEMENT: i32 = 6_371_502;
 const ONE_DOCUMENT: i32 = 6_371_503;
+/// `new` and `fields` of `findAndModify`.
+const ONLY_OLD_DOCUMENT: i32 = 6_371_402;
+const NO_FIELDS: i32 = 6_371_408;
 
 /// Whether the command is one of an encrypting client.
 pub(crate) fn has_information(command: &Document) -> bool {
@@ -38,8 +41,10 @@ pub(crate) fn rewrite(
     let schema = Schema::read(information.map_err(|_| invalid("must be an object"))?)?;
     let collection = command.values().next().and_then(Bson::as_str).unwrap_or_default();
     let namespace = format!("{database}.{collection}");
-    if matches!(name, "update" | "delete") {
-        check_statements(name, command)?;
+    match name {
+        "update" | "delete" => check_statements(name, command)?,
+        "findAndModify" => check_returned(command)?,
+        _ => {}
     }
     let mut rewritten = Document::new();
     for (field, value) in command {
@@ -151,6 +156,21 @@ fn check_statements(name: &str, command: &Document) -> Result<()> {
             ONE_DOCUMENT,
             format!("FLE only supports single document {what}"),
         ));
+    }
+    Ok(())
+}
+
+/// Rejects a find-and-modify that returns the changed document, or some fields of it.
+fn check_returned(command: &Document) -> Result<()> {
+    if command.get("new").is_some_and(|new| *new != Bson::Boolean(false)) {
+        return Err(Error::new(
+            ONLY_OLD_DOCUMENT,
+            "findAndModify with encryption only supports new: false",
+        ));
+    }
+    let fields = command.get_document("fields");
+    if fields.is_ok_and(|fields| !fields.is_empty()) {
+        return Err(Error::new(NO_FIELDS, "findAndModify fields must be empty"));
     }
     Ok(())
 }

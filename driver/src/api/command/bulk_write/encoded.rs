@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use super::super::shown::debug_without_values;
 use super::BulkWriteOptions;
 use crate::{
     Result,
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// An encoded statement.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct EncodedStatement {
     pub(super) kind: WriteKind,
     /// The document to insert, or the element of `updates` or `deletes`.
@@ -25,6 +26,8 @@ pub(super) struct EncodedStatement {
     /// Whether the statement has a hint that servers before 4.4 do not support.
     pub(super) needs_4_4: bool,
 }
+
+debug_without_values! { [] EncodedStatement, "EncodedStatement", |it| kind: it.kind, bytes: it.bytes.as_bytes().len() }
 
 /// A [`WriteKind`] as a type parameter.
 pub(super) trait Kind {

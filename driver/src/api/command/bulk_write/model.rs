@@ -2,6 +2,8 @@
 //!
 //! [CRUD specification]: https://github.com/mongodb/specifications/blob/master/source/crud/crud.md
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{
@@ -9,6 +11,7 @@ use super::{
         Deferred,
         delete::{DeleteOptions, DeleteStatement},
         insert::prepend_id,
+        shown::FieldNames,
         update::{
             IntoUpdate, Modification, UpdateModification, UpdateOneOptions, UpdateStatement, replacement_of,
         },
@@ -43,7 +46,7 @@ pub struct WriteModel {
 }
 
 /// A write with the options of its statement.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(in crate::api::command) enum Write {
     Insert {
         document: RawDocumentBuf,
@@ -61,6 +64,37 @@ pub(in crate::api::command) enum Write {
         multi: bool,
         options: DeleteOptions,
     },
+}
+
+impl fmt::Debug for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Insert { document, .. } => f.debug_tuple("Insert").field(&FieldNames(document)).finish(),
+            Self::Update {
+                filter,
+                modification,
+                multi,
+                options,
+                ..
+            } => f
+                .debug_struct("Update")
+                .field("filter", &FieldNames(filter))
+                .field("update", modification)
+                .field("multi", multi)
+                .field("options", options)
+                .finish(),
+            Self::Delete {
+                filter,
+                multi,
+                options,
+            } => f
+                .debug_struct("Delete")
+                .field("filter", &FieldNames(filter))
+                .field("multi", multi)
+                .field("options", options)
+                .finish(),
+        }
+    }
 }
 
 impl WriteModel {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::shown::debug_without_values;
 use super::{
     super::{bulk_write::Write, wire::WriteOptions},
     ClientWriteModel,
@@ -20,7 +21,7 @@ const NAMESPACE_INDEX: usize = 4 + 1 + "insert\0".len();
 const INSERT_FRAME: usize = NAMESPACE_INDEX + 4 + 1 + "document\0".len() + 1;
 
 /// All writes of a call.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Writes {
     all: Vec<EncodedWrite>,
     /// The documents in `ops` of updates and deletes, with 0 as the index of the namespace.
@@ -30,14 +31,14 @@ pub(super) struct Writes {
     sent: usize,
 }
 
-#[derive(Debug)]
+debug_without_values! { [] Writes, "Writes", |it| all: it.all.len(), sent: it.sent }
+
 struct EncodedWrite {
     /// The index in the namespace table.
     namespace: usize,
     kind: Kind,
 }
 
-#[derive(Debug)]
 enum Kind {
     /// The document is copied once, to the message.
     Insert {

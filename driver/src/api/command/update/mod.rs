@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use super::shown::{FieldNames, debug_without_values};
 use super::{
     Deferred, InSession, awaitable,
     batcher::send_single,
@@ -246,7 +247,6 @@ macro_rules! update_action {
     ($(#[$doc:meta])* $Action:ident, $Options:ident, $list:ident, multi: $multi:literal) => {
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
-        #[derive(Debug)]
         pub struct $Action<'a> {
             collection: &'a CollectionInner,
             filter: RawDocumentBuf,
@@ -254,6 +254,11 @@ macro_rules! update_action {
             deferred: Deferred,
             options: $Options,
             session: InSession<'a>,
+        }
+
+        debug_without_values! {
+            [] $Action<'_>, "Update", |it|
+            namespace: it.collection.namespace(), filter: FieldNames(&it.filter), update: it.modification, options: it.options
         }
 
         impl<'a> $Action<'a> {
@@ -349,13 +354,17 @@ impl From<WriteOutcome> for UpdateResult {
 
 /// An element of `updates`. A call with one statement encodes it when the command is written; a
 /// bulk write encodes its statements in advance.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct UpdateStatement<'a, O> {
     pub(super) filter: &'a RawDocumentBuf,
     pub(super) modification: &'a Modification,
     /// `multi`: whether to update all documents that match, or only the first.
     pub(super) multi: bool,
     pub(super) options: &'a O,
+}
+
+debug_without_values! {
+    [O] UpdateStatement<'_, O>, "UpdateStatement", |it| filter: FieldNames(it.filter), update: it.modification
 }
 
 impl<O: WriteOptions> UpdateStatement<'_, O> {

@@ -1,8 +1,10 @@
 //! The argument of updates: update operators, a pipeline, or a replacement.
 
+use std::fmt;
+
 use serde::Serialize;
 
-use super::super::Deferred;
+use super::super::{Deferred, shown::FieldNames};
 use crate::{
     Error, Result,
     bson::{Document, DocumentWriter, IntoDocument, RawDocument, RawDocumentBuf},
@@ -60,7 +62,7 @@ pub(in crate::api::command) fn replacement_of<T: Serialize>(replacement: &T) -> 
 }
 
 /// How an update modifies a document.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Modification {
     /// A document of update operators.
     Operators(RawDocumentBuf),
@@ -68,6 +70,16 @@ pub(crate) enum Modification {
     Pipeline(Vec<RawDocumentBuf>),
     /// A complete document.
     Replacement(RawDocumentBuf),
+}
+
+impl fmt::Debug for Modification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operators(update) => f.debug_tuple("Operators").field(&FieldNames(update)).finish(),
+            Self::Pipeline(stages) => f.debug_struct("Pipeline").field("stages", &stages.len()).finish(),
+            Self::Replacement(document) => f.debug_tuple("Replacement").field(&FieldNames(document)).finish(),
+        }
+    }
 }
 
 impl Modification {

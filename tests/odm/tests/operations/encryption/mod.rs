@@ -2,8 +2,12 @@
 //! print a message and pass, or fail if `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
 
 mod documents;
+mod limits;
 mod models;
+mod plain_client;
 mod plans;
+mod repaired;
+mod unknown;
 
 use marula::bson::{BinarySubtype, Bson, Document as BsonDocument, doc};
 use marula::driver::encryption::{
@@ -125,15 +129,22 @@ impl Hospital {
 
     /// The database of a client with automatic encryption and the encrypted fields of a schema.
     pub(super) async fn encrypted(&self, schema: Schema) -> Database {
-        let options = AutoEncryptionOptions::new(VAULT, providers())
-            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true });
         let options = schema
-            .encrypted_fields_map(options)
+            .encrypted_fields_map(self.options())
             .await
             .expect("encrypted collections");
+        self.client_with(options).database("hospital")
+    }
+
+    /// Options of automatic encryption without encrypted fields.
+    pub(super) fn options(&self) -> AutoEncryptionOptions {
+        AutoEncryptionOptions::new(VAULT, providers())
+            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true })
+    }
+
+    pub(super) fn client_with(&self, options: AutoEncryptionOptions) -> Client {
         let client = ClientOptions::parse(&self.server.uri()).expect("a connection string");
-        let client = Client::with_auto_encryption(client, options).expect("a client");
-        client.database("hospital")
+        Client::with_auto_encryption(client, options).expect("a client")
     }
 
     pub(super) async fn keys(&self) -> u64 {
@@ -166,7 +177,7 @@ pub(super) fn is_encrypted(value: Option<&Bson>) -> bool {
     matches!(value, Some(Bson::Binary(binary)) if binary.subtype == BinarySubtype::Encrypted)
 }
 
-#[derive(Serialize, Deserialize, Document)]
+#[derive(Debug, Serialize, Deserialize, Document)]
 #[document(collection = "plain")]
 pub(super) struct Plain {
     pub(super) _id: i64,

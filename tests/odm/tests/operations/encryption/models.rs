@@ -119,6 +119,19 @@ struct Anywhere {
     place: AddressOrAnything,
 }
 
+#[derive(Serialize, Deserialize, Embedded)]
+enum Moved {
+    Between(Address, i32),
+    Nowhere,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "moves")]
+struct Move {
+    _id: i64,
+    moved: Moved,
+}
+
 /// The schema of the type does not constrain these values, or is made twice.
 #[test]
 fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
@@ -140,6 +153,7 @@ fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
         ["record.value.contact.value.st"]
     );
     assert!(Anywhere::encrypted_fields().is_err());
+    assert!(Move::encrypted_fields().is_err());
 }
 
 #[test]
