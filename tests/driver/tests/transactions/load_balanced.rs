@@ -53,11 +53,13 @@ impl Balanced {
 
     /// The replies to this command do not arrive, or are delayed.
     fn hold_replies(&self, command: &'static str, action: fn() -> Action) {
-        self.proxy()
-            .set_rule(move |exchange| match exchange.command == command {
-                true => action(),
-                false => Action::Pass,
-            });
+        self.proxy().set_rule(move |exchange| {
+            if exchange.command == command {
+                action()
+            } else {
+                Action::Pass
+            }
+        });
     }
 }
 
