@@ -235,7 +235,8 @@ pub use types::{
 /// it of a server that is no longer the primary is handled as usual.
 ///
 /// The next command of a transaction waits for the late reply to the preceding one, because the server may
-/// not have run it yet: for up to 3 s, or up to half of the time limit (`timeoutMS`) of the next command. See
+/// not have run it yet: for up to 3 s, or up to half of the time limit (`timeoutMS`) of the next command. Later
+/// commands do not wait for it again. See
 /// [`commit_transaction`](crate::ClientSession::commit_transaction) and
 /// [`abort_transaction`](crate::ClientSession::abort_transaction).
 ///

@@ -394,6 +394,25 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     /// an event cannot be deserialized as `E`; the next call then returns the event after it.
     /// [`InvalidReply`](crate::ErrorKind::InvalidReply) if an event has no `_id`, because the
     /// pipeline has removed it; the stream has then ended.
+    ///
+    /// [`Timeout`](crate::ErrorKind::Timeout) if the time limit of the call expires,
+    /// [`Encryption`](crate::ErrorKind::Encryption) if the keys of an event cannot be read in six attempts in a
+    /// row, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) while a transaction is in progress in the
+    /// session of the stream: the next call continues at the same event.
+    /// [`Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its runtime has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, no event is lost. The command that is running stays with the stream.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Collection, Result, bson::Document};
+    /// # async fn run(orders: Collection<Document>) -> Result<()> {
+    /// let mut changes = orders.watch().await?;
+    /// while let Some(change) = changes.try_next().await? {
+    ///     println!("{:?}", change.operation);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn try_next(&mut self) -> Result<Option<E>> {
         self.next_within(Wait::Event).await
     }
@@ -406,6 +425,9 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     /// After `None`, events can follow as long as the stream is [alive](Self::is_alive).
     ///
     /// # Errors
+    /// As [`try_next`](Self::try_next).
+    ///
+    /// # Cancel safety
     /// As [`try_next`](Self::try_next).
     pub async fn next_if_any(&mut self) -> Result<Option<E>> {
         self.next_within(Wait::Batch(false)).await
@@ -426,6 +448,8 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     }
 }
 
+/// The events as [`ChangeStream::try_next`] returns them, with its errors. An error is an item: the stream ends only
+/// if it is not [alive](ChangeStream::is_alive). Dropping a future of the next item loses no event.
 impl<E: DeserializeOwned + 'static> Stream for ChangeStream<E> {
     type Item = Result<E>;
 

@@ -59,6 +59,9 @@ impl Client {
     /// invalid, the errors of [`ClientOptions::resolve`] for `mongodb+srv`, and those of
     /// [`with_options`](Self::with_options).
     ///
+    /// # Cancel safety
+    /// If the future is dropped, no client is created and no server is contacted.
+    ///
     /// ```no_run
     /// # async fn run() -> marula_driver::Result<()> {
     /// let client = marula_driver::Client::connect("mongodb://db1.example.com,db2.example.com/?replicaSet=rs0").await?;

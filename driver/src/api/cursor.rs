@@ -406,6 +406,16 @@ impl<T: DeserializeOwned + 'static> Cursor<T> {
     /// # Errors
     /// The first error of the server, the connection or the deserialization. The documents read
     /// before it are lost.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the cursor is closed in the background, and the documents read before are lost.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Collection, Result, bson::{Document, doc}};
+    /// # async fn run(books: Collection<Document>) -> Result<()> {
+    /// let books: Vec<Document> = books.find(doc! { "author": "Shelley" }).await?.try_collect().await?;
+    /// # Ok(()) }
+    /// ```
     pub async fn try_collect(mut self) -> Result<Vec<T>> {
         let mut documents = Vec::new();
         while self.advance().await? {

@@ -199,10 +199,19 @@ impl ClientSession {
     /// no effect.
     ///
     /// The abort waits for the late reply to an operation that was dropped or timed out, for up to 3 s; see
-    /// [`abort_transaction`](Self::abort_transaction).
+    /// [`abort_transaction`](Self::abort_transaction). If the time limit expires while another command of the
+    /// transaction is running, of a cursor in another task, the session has ended, and the transaction is aborted
+    /// in the background when the reply to that command has arrived.
     ///
     /// # Cancel safety
     /// If the future is dropped, the session has not ended.
+    ///
+    /// ```no_run
+    /// # async fn run(mut session: marula_driver::ClientSession) {
+    /// session.end().await;
+    /// assert_eq!(session.id(), None);
+    /// # }
+    /// ```
     pub async fn end(&mut self) {
         self.end_with(None).await;
     }
@@ -213,6 +222,12 @@ impl ClientSession {
     ///
     /// # Cancel safety
     /// As [`end`](Self::end).
+    ///
+    /// ```no_run
+    /// # async fn run(mut session: marula_driver::ClientSession) {
+    /// session.end_within(std::time::Duration::from_secs(1)).await;
+    /// # }
+    /// ```
     pub async fn end_within(&mut self, timeout: Duration) {
         self.end_with(Some(timeout)).await;
     }
@@ -224,6 +239,13 @@ impl ClientSession {
             let timeout = timeout.filter(|_| !has_limit);
             // Errors of the command are ignored, and the state permits the abort.
             let _ = transaction::abort(&self.client, &self.session, timeout).await;
+            if self.in_transaction() {
+                // The time limit expired before the abort could be sent: a getMore is running.
+                let ended = self.client.executor().ended_session(&self.session);
+                let session = std::mem::replace(&mut self.session, ended);
+                end_in_background(&self.client, session);
+                return;
+            }
         }
         self.client.executor().end_session(&self.session);
     }
@@ -245,12 +267,22 @@ impl Drop for ClientSession {
             self.client.executor().end_session(&self.session);
             return;
         }
-        let (client, session) = (self.client.clone(), Arc::clone(&self.session));
-        self.client.executor().spawn(async move {
-            let _ = transaction::abort(&client, &session, None).await;
-            client.executor().end_session(&session);
-        });
+        end_in_background(&self.client, Arc::clone(&self.session));
     }
+}
+
+/// Aborts the transaction of a session and ends the session, in a task on the runtime of the client. Waits for a
+/// command of the transaction that is running, such as a getMore in another task, without a time limit.
+fn end_in_background(client: &Client, session: Arc<ExplicitSession>) {
+    let owned = client.clone();
+    client.executor().spawn(async move {
+        // Again if another command has begun meanwhile, and ran for as long as the time limit of the abort.
+        while session.lock().open_transaction().is_some() {
+            session.idle().await;
+            let _ = transaction::abort(&owned, &session, None).await;
+        }
+        owned.executor().end_session(&session);
+    });
 }
 
 impl fmt::Debug for ClientSession {

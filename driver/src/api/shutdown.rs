@@ -47,7 +47,8 @@ impl Client {
     ///
     /// # Cancel safety
     /// If the future is dropped, the client accepts operations again, unless another shutdown is
-    /// running or has completed, and `shutdown` can be called again.
+    /// running or has completed, and `shutdown` can be called again. Aborts then wait for late replies as the
+    /// deadline of the other shutdown permits.
     ///
     /// ```no_run
     /// # async fn run(client: marula_driver::Client) {
@@ -84,7 +85,7 @@ impl Shutdown<'_> {
 
     async fn run(self) -> Unfinished {
         let executor = self.client.executor();
-        let closing = executor.begin_shutdown();
+        let mut closing = executor.begin_shutdown();
         if !self.deadline.is_zero() {
             let began = Instant::now();
             let after = |time| began.checked_add(time).map_or(Deadline::NEVER, Deadline::at);

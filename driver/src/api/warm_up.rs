@@ -25,7 +25,8 @@ impl Client {
     /// [`Network`](crate::ErrorKind::Network). [`Pool`](crate::ErrorKind::Pool) if a server failed
     /// in between. [`ServerSelection`](crate::ErrorKind::ServerSelection) if there was no
     /// data-bearing server in time, [`Timeout`](crate::ErrorKind::Timeout) if the connections were
-    /// not established in time. After an error, the connections that were established remain, and
+    /// not established in time, [`Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its
+    /// runtime has ended. After an error, the connections that were established remain, and
     /// the action can be repeated.
     ///
     /// # Cancel safety

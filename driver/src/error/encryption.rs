@@ -5,8 +5,9 @@ use std::fmt;
 use super::{Error, ErrorKind};
 use crate::bson::Document;
 
-/// In-use encryption failed ([Client Side Encryption]). A command whose encryption failed was not sent. One whose reply could
-/// not be decrypted was performed ([`Reply`](Self::Reply)).
+/// In-use encryption failed ([Client Side Encryption]). A command whose encryption failed was not sent, in no attempt: if an
+/// earlier attempt was, its error is returned instead. A command whose reply could not be decrypted was performed
+/// ([`Reply`](Self::Reply)).
 ///
 /// [Client Side Encryption]:
 /// https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
@@ -69,7 +70,8 @@ pub enum EncryptionError {
     /// The keys could not be read from the key vault. The predicates and codes of the error are those of the cause.
     KeyVault(Error),
     /// The server performed the command, and its reply could not be decrypted, e.g. because its key could not be read. A
-    /// cursor that the reply opened is closed.
+    /// cursor that the reply opened is closed. Not returned for the errors of single writes, whose values, e.g. of a
+    /// duplicate key, then remain encrypted.
     ///
     /// The driver does not retry the command. The predicates and codes of the error are not those of the cause, except for
     /// [`is_timeout`](Error::is_timeout), and it has no labels: a cause that is temporary does not mean that the command

@@ -19,7 +19,8 @@ pub enum PoolError {
         /// The error that caused the clear.
         cause: Option<Box<Error>>,
     },
-    /// The pool was closed, because the client was shut down or the server left the deployment.
+    /// The pool was closed, because the server left the deployment. After the shutdown of the client, the error is
+    /// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown).
     Closed {
         /// The server of the pool.
         address: ServerAddress,

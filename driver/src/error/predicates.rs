@@ -151,6 +151,12 @@ impl Error {
         }
     }
 
+    /// Whether the command may have been sent and its reply was not read, so that the server may still run it.
+    pub(crate) fn is_reply_lost(&self) -> bool {
+        let is_lost = |kind: &ErrorKind| matches!(kind, ErrorKind::Network(_) | ErrorKind::Protocol(_));
+        is_lost(&self.reported().0.kind) && !self.is_encryption()
+    }
+
     /// Whether encryption or decryption failed, not the command itself.
     pub(crate) fn is_encryption(&self) -> bool {
         cfg!(feature = "encryption")

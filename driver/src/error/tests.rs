@@ -227,3 +227,23 @@ fn a_write_concern_error_without_code_is_classified_by_its_message() {
     assert!(concern("not master").is_state_change() && concern("node is recovering").is_state_change());
     assert!(!concern("waiting for replication timed out").is_state_change());
 }
+
+#[test]
+fn a_reply_is_lost_after_these_errors() {
+    let network = || Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
+    for error in [
+        network(),
+        network().into_timeout(),
+        Error::protocol("not a reply"),
+    ] {
+        assert!(error.is_reply_lost(), "{error}");
+    }
+    for error in [
+        Error::from(EncryptionError::KeyVault(network())),
+        Error::from(EncryptionError::KeyVault(network())).into_timeout(),
+        Error::from(EncryptionError::Reply(network())),
+        command(11000),
+    ] {
+        assert!(!error.is_reply_lost(), "{error}");
+    }
+}

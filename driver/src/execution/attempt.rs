@@ -460,7 +460,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
+pub(super) fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
     let mut session = session.lock();
     if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {
         session.advance_cluster_time(time);

@@ -162,7 +162,7 @@ pub(super) fn has_encrypted_value(document: &[u8]) -> bool {
 }
 
 /// Decrypts the values in the reply to a command, if it has succeeded; `None` if none can be decrypted. The times of the
-/// reply are noted first.
+/// reply are noted first. A reply with `writeErrors` is not an error: its encrypted values remain as they are.
 ///
 /// A cursor that the reply opened is closed if the decryption fails or the future is dropped.
 pub(super) async fn decrypt_reply<'a>(
@@ -183,7 +183,7 @@ pub(super) async fn decrypt_reply<'a>(
     // The event has the reply as it was received.
     CommandMonitor::succeeded(monitor.take(), Some(bytes));
     attempt.note_times(&reply);
-    let state_change = reply.state_change();
+    let (state_change, has_write_errors) = (reply.state_change(), reply.has_write_errors());
     let decrypting = encryption.decrypt(bytes, attempt.timeout);
     // The server closes the cursors of a transaction at its end.
     let cursor = OpenCursor::opened_by(bytes).filter(|_| attempt.transaction.is_none());
@@ -195,6 +195,8 @@ pub(super) async fn decrypt_reply<'a>(
             connection.release_cursor();
             Ok(decrypted)
         }
+        // The counts and codes of a write are not encrypted; only the values of a duplicate key are.
+        Err(_) if has_write_errors => Ok(None),
         Err(error) => {
             if let Some(error) = state_change {
                 let error = error.with_address(attempt.server.address());

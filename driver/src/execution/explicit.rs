@@ -45,6 +45,24 @@ pub(crate) struct ExplicitSession {
 }
 
 impl ExplicitSession {
+    fn new(topology: &Arc<Topology>, state: SessionState) -> Self {
+        Self {
+            topology: Arc::clone(topology),
+            state: Mutex::new(state),
+            connection: OnceLock::new(),
+            turn: Semaphore::new(1),
+            late_replies: Arc::default(),
+            span: TransactionSpan::none(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Completes when no command of a transaction is running.
+    pub(crate) async fn idle(&self) {
+        // The semaphore is never closed.
+        let _ = self.turn.acquire().await;
+    }
+
     /// Whether it is a session of the client with this topology.
     pub(super) fn belongs_to(&self, topology: &Arc<Topology>) -> bool {
         Arc::ptr_eq(&self.topology, topology)
@@ -57,6 +75,12 @@ impl ExplicitSession {
 
     pub(super) fn holds_connection(&self) -> bool {
         self.connection.get().is_some_and(|place| place.is_held())
+    }
+
+    /// Whether a transaction of the session was pinned to a connection, and the session holds none.
+    #[inline]
+    pub(super) fn lacks_connection(&self) -> bool {
+        self.connection.get().is_some_and(|place| !place.is_held())
     }
 
     /// The session holds the connection whenever no command uses it.
@@ -144,15 +168,13 @@ impl Executor {
         let server = self
             .sessions
             .take(Instant::now(), self.topology.session_timeout());
-        Ok(Arc::new(ExplicitSession {
-            topology: Arc::clone(&self.topology),
-            state: Mutex::new(SessionState::new(options, server)),
-            connection: OnceLock::new(),
-            turn: Semaphore::new(1),
-            late_replies: Arc::default(),
-            span: TransactionSpan::none(),
-            held: Mutex::default(),
-        }))
+        let state = SessionState::new(options, server);
+        Ok(Arc::new(ExplicitSession::new(&self.topology, state)))
+    }
+
+    /// A session that has ended, with the times of `session`.
+    pub(crate) fn ended_session(&self, session: &ExplicitSession) -> Arc<ExplicitSession> {
+        Arc::new(ExplicitSession::new(&self.topology, session.lock().ended()))
     }
 
     /// Ends the session. Its server session returns to the session pool, unless a command in it has

@@ -231,13 +231,7 @@ impl Executor {
         });
         let has_timed_out = timeout.is_set() && error.is_timeout();
         let policy = &mut retries.policy;
-        // A failure of the encryption of the command, or of the decryption of its reply, is not one of the server.
-        let next = if error.is_encryption() {
-            Next::Report(error)
-        } else {
-            policy.next(error, self.settings.jitter.next())
-        };
-        let next = match next {
+        let next = match policy.next(error, self.settings.jitter.next()) {
             // No attempt can begin after the end of the time limit.
             Next::Again { .. } if timeout.has_expired() => Next::Report(policy.give_up().into_timeout()),
             // A pause that would end too late is not begun (Client Backpressure).
@@ -320,7 +314,7 @@ impl Executor {
             let result = 'done: {
                 if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
                     // Boxed, because it is rare.
-                    let draining = Box::pin(self.drain_pinned(&mut connection, pinned_by, state));
+                    let draining = Box::pin(self.drain_pinned(&server, &mut connection, pinned_by, state));
                     if let Err(error) = draining.await {
                         // A commit or an abort is sent on another connection, as after a network error.
                         break 'done Err(match state.transaction {
@@ -361,15 +355,17 @@ impl Executor {
                     .run(operation, &mut connection, &mut state.in_flight)
                     .await
             };
-            let is_encryption = matches!(&result, Err(error) if error.is_encryption());
-            let is_network = !is_encryption && matches!(&result, Err(error) if error.is_network());
-            state.leave(is_network);
-            if is_network {
+            let is_lost = matches!(&result, Err(error) if error.is_reply_lost());
+            state.leave(is_lost);
+            if is_lost {
                 state.mark_dirty();
                 operation.reply_lost();
             }
             let was_sent = std::mem::take(&mut state.in_flight);
+            let mut is_network = false;
             let result = result.map_err(|error| {
+                let is_encryption = error.is_encryption();
+                is_network = !is_encryption && error.is_network();
                 if was_sent && !is_encryption {
                     self.topology.handle_error(&server, connection.key(), &error);
                 }

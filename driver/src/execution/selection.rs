@@ -6,7 +6,10 @@ use super::{Executor, OperationState};
 use crate::{
     Result, ServerAddress,
     operation::Operation,
-    proto::server_selection::{Criteria, Patience},
+    proto::{
+        server_selection::{Criteria, Patience},
+        session::TransactionCommand,
+    },
     telemetry::LoggedSelection,
     topology::SelectedServer,
     types::deadline::Deadline,
@@ -40,7 +43,9 @@ impl Executor {
 
     /// A server for the next command of an operation. Waits for one until the deadline. A command of
     /// a transaction is sent to the mongos that its session is pinned to, or else to a writable
-    /// server.
+    /// server. The abort after an operation whose future was dropped does not wait for a mongos that is not
+    /// available: it is sent to another, with the `recoveryToken`, as it would be after an error of the
+    /// operation ("When to unpin", 2).
     pub(super) async fn select_for<O: Operation>(
         &self,
         operation: &O,
@@ -52,6 +57,15 @@ impl Executor {
         let criteria = match (state.transaction, &pinned) {
             (None, _) => properties.criteria,
             (Some(_), None) => Criteria::Writable,
+            (Some(TransactionCommand::Abort), Some(address))
+                if state.is_lost()
+                    && self
+                        .topology
+                        .try_select(Criteria::Address(address), &[])
+                        .is_none() =>
+            {
+                Criteria::Writable
+            }
             (Some(_), Some(address)) => Criteria::Address(address),
         };
         let wanted = Wanted {

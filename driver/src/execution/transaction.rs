@@ -7,20 +7,21 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{Executor, ExplicitSession, OperationState, PinnedBy};
+use super::{Executor, ExplicitSession, OperationState, PinnedBy, attempt::remember};
 use crate::{
     Error, ErrorKind, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
     operation::{Operation, Retry},
     pool::PooledConnection,
     proto::{
+        command::{Reply, state_change_in},
         retry::RetryOptions,
         server_selection::Criteria,
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
     types::{
-        cancellation::run_until_cancelled,
+        cancellation::{complete_unless_cancelled, run_until_cancelled},
         deadline::{Deadline, Elapsed},
         in_flight::InFlight,
         timeout::Timeout,
@@ -65,7 +66,8 @@ impl ExplicitSession {
     /// again, whose locks are held until it expires. And a session id "MUST NOT be used simultaneously by more
     /// than one operation" (Driver Sessions).
     ///
-    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case.
+    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case, and
+    /// no later command waits for these replies.
     async fn await_late_replies(&self, timeout: Timeout, in_flight: &InFlight) {
         // The next command awaits the reply on the pinned connection itself.
         if self.late_replies.is_empty() || self.holds_connection() {
@@ -78,7 +80,9 @@ impl ExplicitSession {
         }
         let limit = Deadline::at(Instant::now() + self.patience(timeout));
         let settled = limit.run(self.late_replies.settled());
-        let _ = run_until_cancelled(in_flight.urgent(), settled).await;
+        if let Some(Err(Elapsed)) = run_until_cancelled(in_flight.urgent(), settled).await {
+            self.late_replies.give_up();
+        }
     }
 
     /// How long the next command of the transaction waits for late replies: until 3 s after the first such
@@ -204,6 +208,12 @@ impl OperationState<'_> {
         }
     }
 
+    /// Whether the future of an operation of the transaction was dropped while its reply was outstanding.
+    pub(super) fn is_lost(&self) -> bool {
+        let lost = |transaction: &mut Transaction| transaction.is_lost();
+        self.explicit.and_then(|session| session.change_transaction(lost)) == Some(true)
+    }
+
     /// The connection that the session is pinned to.
     pub(super) fn take_pinned_connection(&self) -> Option<Box<PooledConnection>> {
         self.transaction?;
@@ -291,6 +301,9 @@ impl OperationState<'_> {
         let (Some(session), true) = (self.explicit, self.has_turn || self.transaction.is_some()) else {
             return;
         };
+        if !self.in_flight && session.lacks_connection() {
+            session.change_transaction(Transaction::lost_connection);
+        }
         if let (true, Some(command)) = (self.in_flight, self.transaction) {
             let is_held = session.holds_connection();
             session.change_transaction(|transaction| {
@@ -310,25 +323,62 @@ impl OperationState<'_> {
 
 impl Executor {
     /// Reads the outstanding reply on a pinned connection, before its next command. The next command of a
-    /// transaction waits as long as for a reply on another connection.
+    /// transaction waits as long as for a reply on another connection. The times, the `recoveryToken` and the
+    /// state change error of the reply are handled as those of another.
     ///
     /// # Errors
     /// The reply did not arrive in time, or the connection is broken.
     pub(super) async fn drain_pinned(
         &self,
+        server: &SelectedServer,
         connection: &mut PooledConnection,
         pinned_by: PinnedBy,
         state: &OperationState<'_>,
     ) -> Result<()> {
         let limit = state.timeout.deadline(self.settings.socket_timeout);
-        let (PinnedBy::Transaction, Some(session)) = (pinned_by, state.explicit) else {
-            return connection.drain(limit).await.map(drop);
+        let session = state.explicit.filter(|_| pinned_by == PinnedBy::Transaction);
+        let drained = match session {
+            None => connection.drain(limit).await,
+            Some(session) => {
+                let patience = Deadline::at(Instant::now() + session.patience(state.timeout));
+                let draining = connection.drain(limit.min(patience));
+                // A reply that has arrived is read in any case.
+                match complete_unless_cancelled(draining, self.settings.in_flight.urgent()).await {
+                    Some(drained) => drained,
+                    None => Err(connection.overdue()),
+                }
+            }
         };
-        let patience = Deadline::at(Instant::now() + session.patience(state.timeout));
-        let draining = connection.drain(limit.min(patience));
-        match run_until_cancelled(self.settings.in_flight.urgent(), draining).await {
-            Some(drained) => drained.map(drop),
-            None => Err(connection.overdue()),
+        match drained {
+            Ok(body) => {
+                let body = connection.reply(body);
+                if let Ok(reply) = Reply::scan(body) {
+                    self.note_late_reply(session, &reply);
+                }
+                if let Some(error) = state_change_in(body) {
+                    let error = error.with_address(server.address());
+                    self.topology.handle_error(server, connection.key(), &error);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                if connection.condition() == Condition::Broken {
+                    self.topology.handle_error(server, connection.key(), &error);
+                } else if let Some(session) = session {
+                    session.late_replies.give_up();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the times and the `recoveryToken` of a late reply.
+    fn note_late_reply(&self, session: Option<&ExplicitSession>, reply: &Reply<'_>) {
+        if let Some(time) = reply.cluster_time() {
+            self.clock.advance(time);
+        }
+        if let Some(session) = session {
+            remember(session, reply);
         }
     }
 
@@ -386,13 +436,15 @@ impl Executor {
             let result = self.run_in(Some(session), timeout, operation).await;
             ending.is_cancelable = false;
             result
-        } else if command == TransactionCommand::Commit && self.topology.is_closed() {
-            Err(Error::new(ErrorKind::Shutdown))
         } else {
             // The server does not know the transaction, so that nothing needs its connection.
             session.change_transaction(Transaction::unpin);
             session.settle_pin();
-            Ok(())
+            if command == TransactionCommand::Commit && self.topology.is_closed() {
+                Err(Error::new(ErrorKind::Shutdown))
+            } else {
+                Ok(())
+            }
         };
         session.hold_transaction(&self.settings.in_flight);
         if command == TransactionCommand::Abort {

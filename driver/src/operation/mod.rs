@@ -117,7 +117,8 @@ pub(crate) trait Operation {
         )))
     }
 
-    /// Called after a network error of an attempt: the server may still run the command. The session
+    /// Called after an attempt whose reply was not read, because of a network error or because it violates the
+    /// wire protocol: the server may still run the command. The session
     /// of the executor is then marked as dirty; an operation that has a session of its own does so
     /// itself, whether or not a retry succeeds.
     fn reply_lost(&mut self) {}

@@ -35,8 +35,8 @@ struct Shutdowns {
     running: usize,
     /// One of them has completed.
     is_closed: bool,
-    /// Half of the deadline of one of them has passed.
-    is_urgent: bool,
+    /// The number of those of which half of the deadline has passed.
+    urgent: usize,
 }
 
 /// The numbers at one time.
@@ -123,7 +123,10 @@ impl<K: Kind> Drop for Held<K> {
 /// A running call of `shutdown`. If it is dropped and no other has completed or is running, the
 /// client accepts operations again.
 #[derive(Debug)]
-pub struct Closing<'a>(&'a InFlight);
+pub struct Closing<'a> {
+    in_flight: &'a InFlight,
+    is_urgent: bool,
+}
 
 impl InFlight {
     /// Begins an operation. [`leave`](Self::leave) must follow.
@@ -176,7 +179,10 @@ impl InFlight {
         let mut shutdowns = self.shutdowns();
         shutdowns.running += 1;
         self.operations.fetch_or(CLOSING, Ordering::SeqCst);
-        Closing(self)
+        Closing {
+            in_flight: self,
+            is_urgent: false,
+        }
     }
 
     /// Closes the client without a shutdown: its runtime has ended.
@@ -188,7 +194,7 @@ impl InFlight {
 
     /// Completes when the client closes soon: commands that must be sent before can wait no longer.
     pub async fn urgent(&self) {
-        self.changes_until(|| self.shutdowns().is_urgent).await;
+        self.changes_until(|| self.shutdowns().urgent > 0).await;
     }
 
     async fn changes_until(&self, is_reached: impl Fn() -> bool) {
@@ -212,30 +218,35 @@ impl InFlight {
 impl Closing<'_> {
     /// Completes when nothing is in flight, or when another shutdown has completed.
     pub async fn wait(&self) {
-        let has_ended = || self.0.counts().is_zero() || self.0.shutdowns().is_closed;
-        self.0.changes_until(has_ended).await;
+        let has_ended = || self.in_flight.counts().is_zero() || self.in_flight.shutdowns().is_closed;
+        self.in_flight.changes_until(has_ended).await;
     }
 
     /// The deadline is near. See [`InFlight::urgent`].
-    pub fn hurry(&self) {
-        self.0.shutdowns().is_urgent = true;
-        self.0.notify();
+    pub fn hurry(&mut self) {
+        if !std::mem::replace(&mut self.is_urgent, true) {
+            self.in_flight.shutdowns().urgent += 1;
+            self.in_flight.notify();
+        }
     }
 
     /// Ends the shutdown: the client is closed.
     pub fn complete(self) {
-        self.0.shutdowns().is_closed = true;
-        self.0.notify();
+        self.in_flight.shutdowns().is_closed = true;
+        self.in_flight.notify();
     }
 }
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let mut shutdowns = self.0.shutdowns();
+        let mut shutdowns = self.in_flight.shutdowns();
         shutdowns.running -= 1;
-        if shutdowns.running == 0 && !shutdowns.is_closed {
-            shutdowns.is_urgent = false;
-            self.0.operations.fetch_and(!CLOSING, Ordering::SeqCst);
+        if shutdowns.is_closed {
+            return;
+        }
+        shutdowns.urgent -= usize::from(self.is_urgent);
+        if shutdowns.running == 0 {
+            self.in_flight.operations.fetch_and(!CLOSING, Ordering::SeqCst);
         }
     }
 }
@@ -303,13 +314,30 @@ mod tests {
     #[test]
     fn a_shutdown_is_urgent_until_it_is_dropped() {
         let in_flight = Arc::<InFlight>::default();
-        let closing = in_flight.begin_shutdown();
+        let mut closing = in_flight.begin_shutdown();
         let mut urgent = pin!(in_flight.urgent());
         assert!(!is_ready(urgent.as_mut()));
         closing.hurry();
         assert!(is_ready(urgent.as_mut()));
         drop(closing);
         assert!(!is_ready(pin!(in_flight.urgent())));
+    }
+
+    #[test]
+    fn a_shutdown_that_is_dropped_leaves_another_as_urgent_as_it_is() {
+        let in_flight = Arc::<InFlight>::default();
+        let is_urgent = || is_ready(pin!(in_flight.urgent()));
+        let (mut first, mut second) = (in_flight.begin_shutdown(), in_flight.begin_shutdown());
+        first.hurry();
+        first.hurry();
+        assert!(is_urgent());
+        drop(first);
+        assert!(!is_urgent(), "half of the deadline of the second has not passed");
+        second.hurry();
+        drop(in_flight.begin_shutdown());
+        assert!(is_urgent());
+        second.complete();
+        assert!(is_urgent(), "the client is closed");
     }
 
     #[test]

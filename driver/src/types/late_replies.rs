@@ -5,56 +5,74 @@
 //! reply. Replies to commands outside of transactions are not counted.
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use tokio::sync::Notify;
 
-/// What [`LateReplies::counts`] grows by with each command.
-const COMMAND: u64 = 1 << 32;
-
 /// The outstanding replies of a session's transactions.
 #[derive(Debug, Default)]
 pub(crate) struct LateReplies {
-    /// The number of outstanding replies in the lower half, and in the upper half that of all commands.
-    counts: AtomicU64,
-    /// When the first wait began, with the number of commands at that time.
-    awaited: Mutex<Option<(u64, Instant)>>,
+    counts: Mutex<Counts>,
     settled: Notify,
 }
 
+#[derive(Debug, Default)]
+struct Counts {
+    /// The number of all commands, which is also that of the last one.
+    commands: u64,
+    /// The number of outstanding replies that are still awaited.
+    awaited: usize,
+    /// The last command whose reply is no longer awaited.
+    given_up: u64,
+    /// When the first wait began, with the number of commands at that time.
+    began: Option<(u64, Instant)>,
+}
+
 impl LateReplies {
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A command is about to be sent. The connection keeps the result until it has read the reply, or is broken.
     pub(crate) fn expect(self: &Arc<Self>) -> OutstandingReply {
-        self.counts.fetch_add(COMMAND + 1, Ordering::SeqCst);
-        OutstandingReply(Arc::clone(self))
+        let mut counts = self.lock();
+        counts.commands += 1;
+        counts.awaited += 1;
+        OutstandingReply {
+            command: counts.commands,
+            replies: Arc::clone(self),
+        }
     }
 
-    /// Whether there is none, which is the case unless an operation was given up.
+    /// Whether no reply is awaited, which is the case unless an operation was given up.
     pub(crate) fn is_empty(&self) -> bool {
-        self.counts.load(Ordering::SeqCst).is_multiple_of(COMMAND)
+        self.lock().awaited == 0
     }
 
-    /// When the first wait for the outstanding replies began, also if it was given up: now, if this is the
-    /// first since the last command.
+    /// When the first wait for the outstanding replies began, also if its future was dropped: now, if this is
+    /// the first since the last command.
     pub(crate) fn awaited_since(&self) -> Instant {
-        let commands = self.counts.load(Ordering::SeqCst) / COMMAND;
-        let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-        match *awaited {
-            Some((known, since)) if known == commands => since,
+        let mut counts = self.lock();
+        match counts.began {
+            Some((commands, since)) if commands == counts.commands => since,
             _ => {
                 let since = Instant::now();
-                *awaited = Some((commands, since));
+                counts.began = Some((counts.commands, since));
                 since
             }
         }
     }
 
-    /// Completes when all were read, or their connections were closed.
+    /// The outstanding replies are not awaited any longer: they were awaited for as long as is permitted.
+    pub(crate) fn give_up(&self) {
+        let mut counts = self.lock();
+        counts.awaited = 0;
+        counts.given_up = counts.commands;
+    }
+
+    /// Completes when all that are awaited were read, or their connections were closed.
     pub(crate) async fn settled(&self) {
         loop {
             // Registered before the check, so that no reply is missed.
@@ -69,12 +87,22 @@ impl LateReplies {
 
 /// A reply that a connection has not read.
 #[derive(Debug)]
-pub(crate) struct OutstandingReply(Arc<LateReplies>);
+pub(crate) struct OutstandingReply {
+    command: u64,
+    replies: Arc<LateReplies>,
+}
 
 impl Drop for OutstandingReply {
     fn drop(&mut self) {
-        if self.0.counts.fetch_sub(1, Ordering::SeqCst) % COMMAND == 1 {
-            self.0.settled.notify_waiters();
+        let mut counts = self.replies.lock();
+        if self.command <= counts.given_up {
+            return;
+        }
+        counts.awaited -= 1;
+        let is_settled = counts.awaited == 0;
+        drop(counts);
+        if is_settled {
+            self.replies.settled.notify_waiters();
         }
     }
 }
@@ -102,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_was_given_up_counts_until_the_next_command() {
+    fn a_wait_that_was_dropped_counts_until_the_next_command() {
         let replies = Arc::new(LateReplies::default());
         let first = replies.expect();
         let since = replies.awaited_since();
@@ -111,5 +139,19 @@ mod tests {
         let _second = replies.expect();
         drop(first);
         assert!(replies.awaited_since() > since);
+    }
+
+    #[test]
+    fn replies_that_were_given_up_are_not_awaited_again() {
+        let replies = Arc::new(LateReplies::default());
+        let first = replies.expect();
+        replies.give_up();
+        assert!(replies.is_empty());
+        let second = replies.expect();
+        assert!(!replies.is_empty());
+        drop(first);
+        assert!(!replies.is_empty(), "the second is awaited");
+        drop(second);
+        assert!(replies.is_empty());
     }
 }

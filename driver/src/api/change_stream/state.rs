@@ -11,10 +11,8 @@ use super::super::{
     command::{ChangeStreamAggregate, Target, options::ChangeStreamOptions},
     cursor::{CursorTimeout, state::State as Cursor},
 };
-#[cfg(feature = "encryption")]
-use crate::error::EncryptionError;
 use crate::{
-    Error, ErrorKind, RETRYABLE_ERROR,
+    EncryptionError, Error, ErrorKind, RETRYABLE_ERROR,
     bson::{RawDocument, RawDocumentBuf, Timestamp, find_element},
     error::RESUMABLE_CHANGE_STREAM_ERROR,
     execution::ExplicitSession,
@@ -131,7 +129,7 @@ impl State {
             Err(error) => {
                 // After a timeout the server may still run the command, so the next resume has another
                 // session.
-                let is_running = error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_));
+                let is_running = error.is_reply_lost() && matches!(error.kind(), ErrorKind::Timeout(_));
                 self.implicit = session.filter(|_| !is_running);
                 return Err(self.failed(error, refused_by));
             }
@@ -216,8 +214,7 @@ impl State {
                 _,
             ) => Failure::NoReply,
             // The keys of an event could not be read: the event is requested again.
-            #[cfg(feature = "encryption")]
-            (ErrorKind::Encryption(failed), _) if is_unreachable(failed) => Failure::NoReply,
+            (ErrorKind::Encryption(failed), _) if is_unreachable(failed) => Failure::KeysUnavailable,
             // The session has a transaction in progress.
             (ErrorKind::InvalidArgument(_), _) if self.has_live_session() => Failure::NotPermitted,
             _ => Failure::Rejected,
@@ -257,7 +254,6 @@ fn reply(cursor: &mut Cursor, operation_time: Option<Timestamp>) -> Reply {
 }
 
 /// Whether encryption failed because a server or a service could not be reached.
-#[cfg(feature = "encryption")]
 fn is_unreachable(failed: &EncryptionError) -> bool {
     failed.cause().is_some_and(|cause| match cause.kind() {
         // The error of the key vault or of a service, in that of the reply.

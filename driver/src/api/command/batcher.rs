@@ -188,7 +188,12 @@ impl<'a> Batcher<'a> {
     /// The error of a command that failed as a whole, with the results of the preceding commands.
     pub(super) fn into_error(mut self, error: &Error) -> Error {
         let timeout = error;
-        let error = error.reported().clone();
+        // Not `reported`: the caller must see that the encryption failed, so that nothing was sent.
+        let error = match error.kind() {
+            ErrorKind::Timeout(timeout) => timeout.cause().unwrap_or(error),
+            _ => error,
+        }
+        .clone();
         let mut failures = self
             .failures
             .take()

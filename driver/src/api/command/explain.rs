@@ -104,7 +104,11 @@ pub(super) struct ExplainedCursor {
 /// # Errors
 /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if an argument of the explained
 /// action is invalid, or if a transaction is in progress in its session: nothing is sent then.
-/// [`ErrorKind::Command`](crate::ErrorKind::Command) if the server rejects the command.
+/// Also if the read concern of the action cannot be used in its session, or if the time limits of the action
+/// contradict each other. [`ErrorKind::Command`](crate::ErrorKind::Command) if the server rejects the command,
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it does not support an option.
+/// [`ErrorKind::Timeout`](crate::ErrorKind::Timeout) if the time limit expires, and
+/// [`ErrorKind::Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its runtime has ended.
 ///
 /// # Cancel safety
 /// As other actions: if the future is dropped, the late reply is discarded.
@@ -205,15 +209,18 @@ impl<'a> Explain<'a> {
             ));
         }
         self.options.max_time = self.options.max_time.or(self.max_time);
-        let own = self.options.timeout.or(self.timeout);
-        let timeout = CursorTimeoutOptions {
+        // Checked with the time limit of the action, because the explanation has no cursor.
+        let of_action = CursorTimeoutOptions {
             mode: self.cursor.timeout_mode,
             cursor_type: self.cursor.cursor_type,
             max_await_time: self.cursor.max_await_time,
-            ..self.collection.cursor_timeout(own)
+            ..self.collection.cursor_timeout(self.timeout)
         }
-        .start(self.session)?
-        .of_operation();
+        .start(self.session)?;
+        let timeout = match self.options.timeout {
+            Some(own) => self.collection.start_timeout(Some(own), self.session)?,
+            None => of_action.of_operation(),
+        };
         let (concern, preference) = match &self.explained {
             Explained::Write => (None, None),
             Explained::Read(concern, preference) | Explained::AggregateWithWrite(concern, preference) => {

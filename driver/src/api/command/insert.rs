@@ -99,7 +99,20 @@ impl<T: Serialize> Collection<T> {
     /// [`ErrorKind::BulkWrite`](crate::ErrorKind::BulkWrite) if the server rejects documents or the
     /// write concern was not satisfied. It contains the indexes of the documents that failed, and
     /// the `_id` of each document that was inserted.
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `documents` is empty.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if `documents` is empty. The error itself
+    /// if the first command failed as a whole.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, a part of the commands may have been sent, and the server may still run the last
+    /// of them. Which documents were inserted is unknown.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Collection, Result, bson::{Document, doc}};
+    /// # async fn run(books: Collection<Document>) -> Result<()> {
+    /// let inserted = books.insert_many(&[doc! { "title": "Emma" }, doc! { "title": "Persuasion" }]).await?;
+    /// println!("{} books", inserted.inserted_ids.len());
+    /// # Ok(()) }
+    /// ```
     pub fn insert_many<'a>(&'a self, documents: &'a [T]) -> InsertMany<'a, T> {
         InsertMany {
             collection: self,

@@ -115,6 +115,17 @@ impl<T> Collection<T> {
     /// Requires a replica set or a sharded cluster. The stream ends after the collection was dropped
     /// or renamed.
     ///
+    /// # Errors
+    /// When the action is awaited: [`Command`](crate::ErrorKind::Command) if the server rejects the pipeline or
+    /// the position, or does not support change streams, as a standalone server; the errors of the connection and
+    /// of server selection. [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if an option is invalid, if a
+    /// transaction is in progress in the session, or if `max_await_time` is not shorter than the timeout.
+    /// [`Timeout`](crate::ErrorKind::Timeout) if the time limit expires, and
+    /// [`Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its runtime has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped after the command was sent, the cursor in the late reply is closed.
+    ///
     /// ```no_run
     /// # async fn run(orders: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
     /// use marula_driver::{ChangeOperation, bson::doc};
@@ -140,6 +151,18 @@ impl Database {
     /// Watches the changes of all collections in the database, except system collections. Awaiting
     /// the action returns a [`ChangeStream`]. As [`Collection::watch`] otherwise; the stream ends
     /// after the database was dropped.
+    ///
+    /// # Errors
+    /// As [`Collection::watch`].
+    ///
+    /// ```no_run
+    /// # async fn run(shop: marula_driver::Database) -> marula_driver::Result<()> {
+    /// let mut changes = shop.watch().await?;
+    /// while let Some(change) = changes.try_next().await? {
+    ///     println!("{:?}", change.operation);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn watch(&self) -> Watch<'_, ChangeStreamEvent<Document>> {
         Watch::new(Cow::Owned(CollectionInner::of_database(self)), Target::Database)
     }
@@ -149,6 +172,18 @@ impl Client {
     /// Watches the changes of all collections in all databases, except system collections and the
     /// databases `admin`, `config` and `local`. Awaiting the action returns a [`ChangeStream`]. As
     /// [`Collection::watch`] otherwise; the stream does not end.
+    ///
+    /// # Errors
+    /// As [`Collection::watch`].
+    ///
+    /// ```no_run
+    /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
+    /// let mut changes = client.watch().await?;
+    /// while let Some(change) = changes.try_next().await? {
+    ///     println!("{:?}", change.operation);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn watch(&self) -> Watch<'_, ChangeStreamEvent<Document>> {
         let admin = self.database("admin");
         Watch::new(Cow::Owned(CollectionInner::of_database(&admin)), Target::Cluster)
@@ -164,7 +199,7 @@ pub(in crate::api) enum Target {
 }
 
 /// Watches changes. Await it for a [`ChangeStream`]; see [`Collection::watch`],
-/// [`Database::watch`] and [`Client::watch`].
+/// [`Database::watch`] and [`Client::watch`], also for its errors and for what dropping the future does.
 #[must_use = "nothing is sent before the action is awaited"]
 pub struct Watch<'a, E> {
     collection: Cow<'a, CollectionInner>,

@@ -256,7 +256,7 @@ impl State {
                     self.failed = false;
                     return Err(error);
                 }
-                if error.is_network() {
+                if error.is_reply_lost() {
                     // The server may still be running the command.
                     self.abandon_session();
                 }
@@ -308,16 +308,15 @@ impl State {
         }
     }
 
-    /// After a failed getMore of a change stream. The session is used by the resume. After a network
-    /// error it is dirty, so that it does not return to the session pool. After a timeout the server
+    /// After a failed getMore of a change stream. The session is used by the resume. After a reply that was
+    /// not read it is dirty, so that it does not return to the session pool. After a timeout the server
     /// may still run the getMore, so the resume has another session.
     #[cold]
     fn keep_for_resume(&mut self, error: &Error) {
-        if error.is_network() && matches!(error.kind(), ErrorKind::Timeout(_)) {
+        let is_reply_lost = error.is_reply_lost();
+        if is_reply_lost && matches!(error.kind(), ErrorKind::Timeout(_)) {
             self.reply.session = None;
-        } else if error.is_network()
-            && let Some(session) = &mut self.reply.session
-        {
+        } else if is_reply_lost && let Some(session) = &mut self.reply.session {
             session.mark_dirty();
         }
         if self.is_pinned && self.is_lost_after(error, None) {

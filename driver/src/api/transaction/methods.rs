@@ -29,8 +29,13 @@ impl ClientSession {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited: a
     /// transaction is in progress, the write concern is unacknowledged, or the session has ended or
-    /// is a snapshot session. The state of the session does not change. A deployment without
-    /// transactions is reported by the first operation.
+    /// is a snapshot session. [`Shutdown`](crate::ErrorKind::Shutdown)
+    /// if the client shuts down, was shut down, or its runtime has ended.
+    /// The state of the session does not change. A deployment without transactions is reported by the first
+    /// operation.
+    ///
+    /// # Cancel safety
+    /// Dropping the future has no effect.
     ///
     /// ```no_run
     /// # use marula_driver::bson::{Document, doc};
@@ -73,7 +78,7 @@ impl ClientSession {
     /// # Late replies
     /// If the future of an operation or of a commit was dropped, or its time limit expired, the server may
     /// still run its command. The commit waits for the late reply before it is sent: for up to 3 s from the
-    /// first wait, and for at most half of its own time limit. It does not wait if an error has unpinned the
+    /// first wait, and for at most half of its own time limit. No later command waits for it again. It does not wait if an error has unpinned the
     /// session from its mongos.
     ///
     /// # Cancel safety
@@ -99,12 +104,20 @@ impl ClientSession {
     /// # Late replies
     /// If the future of an operation was dropped, or its time limit expired, the server may still run its
     /// command. The abort waits for the late reply before it is sent, since it would have no effect before the
-    /// command: for up to 3 s from the first wait, and for at most half of its own time limit. It does not
-    /// wait if an error has unpinned the session from its mongos.
+    /// command: for up to 3 s from the first wait, and for at most half of its own time limit. No later
+    /// command waits for it again. It does not wait if an error has unpinned the session from its mongos.
     ///
     /// # Cancel safety
     /// If the future is dropped before the command is sent, the transaction remains in progress. The time
     /// that was waited for a late reply counts for the next call.
+    ///
+    /// ```no_run
+    /// # async fn run(mut session: marula_driver::ClientSession) -> marula_driver::Result<()> {
+    /// session.start_transaction().await?;
+    /// // …
+    /// session.abort_transaction().await?;
+    /// # Ok(()) }
+    /// ```
     pub fn abort_transaction(&mut self) -> AbortTransaction<'_> {
         AbortTransaction {
             session: self,
@@ -212,6 +225,10 @@ impl StartTransaction<'_> {
 awaitable!(['a] StartTransaction<'a> => ());
 
 /// Commits a transaction. Await it; see [`ClientSession::commit_transaction`].
+///
+/// # Cancel safety
+/// If the future is dropped before the command is sent, the transaction remains in progress. Otherwise its result
+/// is unknown, and the commit can be called again.
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct CommitTransaction<'a> {
@@ -237,6 +254,10 @@ impl CommitTransaction<'_> {
 awaitable!(['a] CommitTransaction<'a> => ());
 
 /// Aborts a transaction. Await it; see [`ClientSession::abort_transaction`].
+///
+/// # Cancel safety
+/// If the future is dropped before the command is sent, the transaction remains in progress. Otherwise it has
+/// ended.
 #[must_use = "nothing is sent before the action is awaited"]
 #[derive(Debug)]
 pub struct AbortTransaction<'a> {

@@ -23,8 +23,12 @@ impl Client {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the action is awaited, if the
-    /// write concern is unacknowledged. A deployment without transactions is reported by the first
-    /// operation.
+    /// write concern is unacknowledged. [`Shutdown`](crate::ErrorKind::Shutdown)
+    /// if the client shuts down, was shut down, or its runtime has ended. A
+    /// deployment without transactions is reported by the first operation.
+    ///
+    /// # Cancel safety
+    /// Dropping the future has no effect.
     ///
     /// ```no_run
     /// # use marula_driver::bson::{Document, doc};
@@ -112,6 +116,22 @@ impl TransactionScope {
     ///
     /// # Errors
     /// As [`ClientSession::commit_transaction`].
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before the command is sent, the transaction remains in progress, and dropping
+    /// the scope aborts it. Otherwise its result is unknown, and the commit can be called again.
+    ///
+    /// ```no_run
+    /// # use marula_driver::{Result, TransactionScope, UNKNOWN_TRANSACTION_COMMIT_RESULT};
+    /// # async fn run(mut tx: TransactionScope) -> Result<()> {
+    /// let committed = tx.commit().await;
+    /// if committed.as_ref().is_err_and(|error| error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT)) {
+    ///     tx.commit().await?;
+    /// } else {
+    ///     committed?;
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn commit(&mut self) -> CommitTransaction<'_> {
         self.session.commit_transaction()
     }

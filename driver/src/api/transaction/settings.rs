@@ -43,7 +43,8 @@ impl Client {
 
 impl ClientSession {
     /// As [`Client::transaction`], in this session: with its options, and with causal consistency
-    /// to its other operations (`withTransaction` of the specification).
+    /// to its other operations (`withTransaction` of the specification). For the errors, and for what dropping
+    /// the future does, see [`run`](SessionTransaction::run).
     ///
     /// ```no_run
     /// # use marula_driver::{Client, Result, bson::{Document, doc}};
@@ -132,7 +133,7 @@ impl TransactionSettings {
     /// If nothing else says which error the body returns, its last value must: `Ok::<_, Error>(n)`.
     ///
     /// If the body dropped the future of an operation, or an operation timed out, the server may still run its
-    /// command: the commit or abort, and the first operation of the next attempt, wait for the late reply, for
+    /// command: the next command of the transaction, or of the next attempt, waits for the late reply once, for
     /// up to 3 s, or half of the [timeout](Self::timeout) that is left.
     ///
     /// The driver cannot inspect errors of other types. Such an error causes another attempt if an
@@ -142,7 +143,9 @@ impl TransactionSettings {
     /// The errors of the body and the commit, unchanged. If the time limit has expired, an error
     /// with [`is_timeout`](Error::is_timeout), the labels of the last error, and the last error as
     /// its source. The error of an operation that the body did not return is
-    /// [`operation_error`](crate::TimeoutError::operation_error).
+    /// [`operation_error`](crate::TimeoutError::operation_error). [`Shutdown`](crate::ErrorKind::Shutdown) if the
+    /// client shuts down, was shut down, or its runtime has ended; a run that has begun continues until the
+    /// deadline of the shutdown.
     ///
     /// # Cancel safety
     /// If the future is dropped, the transaction is aborted in the background, unless its commit was

@@ -14,6 +14,9 @@ pub enum Failure {
     NoReply,
     /// The reply, or a document of its batch, is malformed.
     InvalidReply,
+    /// The keys for the decryption of a reply could not be read, because a server or a service was not
+    /// available.
+    KeysUnavailable,
     /// The session of the stream did not permit the command at this time, so it was not sent.
     NotPermitted,
     /// The driver rejected the command, and would do it again.
@@ -36,7 +39,7 @@ impl Failure {
     /// because it is "any error encountered which is not a server error".
     pub(super) fn is_resumable(self) -> bool {
         match self {
-            Self::Timeout | Self::NoReply | Self::InvalidReply => true,
+            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::KeysUnavailable => true,
             Self::NotPermitted | Self::Rejected => false,
             Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND => true,
             Self::Server {
@@ -51,7 +54,11 @@ impl Failure {
     /// Whether the aggregate of a resume may succeed if it is sent again later.
     pub(super) fn is_transient(self) -> bool {
         match self {
-            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::NotPermitted => true,
+            Self::Timeout
+            | Self::NoReply
+            | Self::InvalidReply
+            | Self::KeysUnavailable
+            | Self::NotPermitted => true,
             Self::Rejected => false,
             Self::Server {
                 code,
@@ -67,7 +74,9 @@ impl Failure {
     pub(super) fn cursor(self) -> CursorAfterFailure {
         let is_open = match self {
             Self::NotPermitted => return CursorAfterFailure::Keep,
-            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::Rejected => true,
+            Self::Timeout | Self::NoReply | Self::InvalidReply | Self::KeysUnavailable | Self::Rejected => {
+                true
+            }
             Self::Server { code, .. } if code == code::CURSOR_NOT_FOUND => false,
             Self::Server { is_unstarted, .. } => is_unstarted || self.is_resumable(),
         };

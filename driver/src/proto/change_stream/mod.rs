@@ -25,7 +25,7 @@ pub use failure::{CursorAfterFailure, Failure};
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 /// The number of invalid replies in a row after which the stream ends: the next would be invalid,
-/// too.
+/// too. Also that of replies whose keys could not be read after which the error is reported.
 const MAX_INVALID_REPLIES: u32 = 5;
 
 /// Where a change stream begins: the options `resumeAfter`, `startAfter` and
@@ -108,7 +108,7 @@ pub struct ChangeStream {
     has_delivered: bool,
     /// Number of resumes since the last reply to a getMore.
     resumes: u32,
-    /// Number of invalid replies since the last event or empty batch.
+    /// Number of invalid replies since the last event or empty batch, with those that could not be decrypted.
     invalid_replies: u32,
 }
 
@@ -237,7 +237,7 @@ impl ChangeStream {
     /// The command that [`next_action`](Self::next_action) returned has failed, or a document of the
     /// batch is malformed.
     pub fn failed(&mut self, failure: &Failure) -> Failed {
-        if *failure == Failure::InvalidReply {
+        if matches!(failure, Failure::InvalidReply | Failure::KeysUnavailable) {
             self.invalid_replies = self.invalid_replies.saturating_add(1);
         }
         let (state, resumes) = match self.state {
@@ -247,6 +247,11 @@ impl ChangeStream {
                 Failure::Timeout => (State::Lost, false),
                 Failure::NotPermitted => (State::Open(true), false),
                 Failure::InvalidReply if self.invalid_replies > MAX_INVALID_REPLIES => (State::Ended, false),
+                // Resuming helps when the keys can be read again, which the application can wait for.
+                Failure::KeysUnavailable if self.invalid_replies > MAX_INVALID_REPLIES => {
+                    self.invalid_replies = 0;
+                    (State::Lost, false)
+                }
                 _ if failure.is_resumable() => (State::Lost, true),
                 _ => (State::Ended, false),
             },

@@ -316,3 +316,22 @@ fn timeouts_do_not_lengthen_the_pause_before_a_resume() {
         stream.failed(&Failure::Timeout);
     }
 }
+
+#[test]
+fn keys_that_cannot_be_read_are_reported_and_the_stream_resumes() {
+    let mut stream = awaiting();
+    for _ in 0..2 {
+        for _ in 0..MAX_INVALID_REPLIES {
+            let failed = stream.failed(&Failure::KeysUnavailable);
+            assert!(failed.resumes && failed.cursor == CursorAfterFailure::Kill);
+            assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+            stream.replied(reply(true, Some("p")));
+            assert_eq!(stream.next_action(), Action::GetMore);
+        }
+        assert!(!stream.failed(&Failure::KeysUnavailable).resumes);
+        assert!(stream.is_alive());
+        assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+        stream.replied(reply(true, Some("p")));
+        assert_eq!(stream.next_action(), Action::GetMore);
+    }
+}

@@ -132,7 +132,12 @@ impl<'a> Reply<'a> {
 
     /// Whether the reply may contain write errors or a write concern error.
     pub fn has_write_failures(&self) -> bool {
-        self.write_errors.is_some() || self.write_concern_error.is_some()
+        self.has_write_errors() || self.write_concern_error.is_some()
+    }
+
+    /// Whether the reply has `writeErrors`.
+    pub fn has_write_errors(&self) -> bool {
+        self.write_errors.is_some()
     }
 
     /// The labels of the reply and of its write concern error.

@@ -14,7 +14,10 @@ use super::{
     failure::{is_retryable_read, is_retryable_write},
     overload::{is_overload, is_retryable_overload, pause},
 };
-use crate::{Error, ErrorKind, error::NO_WRITES_PERFORMED};
+use crate::{
+    Error, ErrorKind,
+    error::{EncryptionError, NO_WRITES_PERFORMED},
+};
 
 /// Which option permits retries of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +128,9 @@ impl RetryPolicy {
 
     /// Whether another attempt is permitted after this error, regardless of the limit.
     fn is_retryable(&self, error: &Error) -> bool {
-        if !self.options.permit(self.intent) {
+        // A failure of the encryption of the command, or of the decryption of its reply, is not one of the
+        // server, whatever its cause is.
+        if !self.options.permit(self.intent) || error.is_encryption() {
             return false;
         }
         let as_specified = match self.intent {
@@ -150,10 +155,11 @@ impl RetryPolicy {
 }
 
 /// Whether the command of the attempt was sent. False for errors of server selection, of the pool,
-/// of the handshake, and for those that the driver raised while it wrote the command.
+/// of the handshake, and for those that the driver raised while it wrote or encrypted the command.
 fn was_sent(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Network(network) => !network.is_before_send(),
+        ErrorKind::Encryption(encryption) => matches!(encryption, EncryptionError::Reply(_)),
         ErrorKind::ServerSelection(_)
         | ErrorKind::Pool(_)
         | ErrorKind::Dns(_)

@@ -218,6 +218,20 @@ impl SessionState {
         self.server.take()
     }
 
+    /// The state of a session with these times that has ended.
+    pub fn ended(&self) -> Self {
+        Self {
+            options: self.options,
+            server: None,
+            outstanding: 0,
+            cluster_time: self.cluster_time.clone(),
+            operation_time: self.operation_time,
+            snapshot_time: self.snapshot_time,
+            run_timeout: self.run_timeout,
+            transaction: None,
+        }
+    }
+
     /// `snapshot` of the options.
     pub fn is_snapshot(&self) -> bool {
         self.options.snapshot

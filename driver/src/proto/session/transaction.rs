@@ -8,8 +8,8 @@ mod error;
 use std::time::Duration;
 
 use crate::{
-    Error, ErrorKind, PoolError, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR,
-    ServerAddress, TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Error, ErrorKind, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerAddress,
+    TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     bson::{RawDocument, RawDocumentBuf},
     error::code,
     types::{
@@ -418,6 +418,14 @@ impl Transaction {
         self.lost.get_or_insert(TransactionError::BrokenConnection);
     }
 
+    /// The future of a command was dropped before the command was sent, and the session does not hold the
+    /// connection that the transaction may be pinned to, because it was closed meanwhile.
+    pub fn lost_connection(&mut self) {
+        if self.pin == Some(Pin::Connection) && !self.is_first() {
+            self.connection_broke();
+        }
+    }
+
     /// The error of an operation that [`check`](Self::check) refused.
     pub fn refuse(&mut self, refused: TransactionError) -> Error {
         let error = Error::from(refused);
@@ -441,13 +449,13 @@ fn leaves_result_unknown(error: &Error) -> bool {
     }
 }
 
-/// Network errors, server selection errors, and errors of the pool of the selected server.
+/// Network errors, server selection errors, and errors of the pool of the selected server, which is also closed
+/// if the server has left the deployment.
 fn is_without_reply(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::Network(_) | ErrorKind::ServerSelection(_) => true,
-        ErrorKind::Pool(error) => !matches!(error, PoolError::Closed { .. }),
-        _ => false,
-    }
+    matches!(
+        error.kind(),
+        ErrorKind::Network(_) | ErrorKind::ServerSelection(_) | ErrorKind::Pool(_)
+    )
 }
 
 /// Whether it is unknown if the commit satisfies its write concern

@@ -164,12 +164,18 @@ fn main() {
             the_cursor_of_a_dropped_decryption_is_closed,
             a_command_that_was_performed_is_not_unavailable,
             a_change_stream_resumes_if_the_key_of_an_event_cannot_be_read,
+            a_change_stream_reports_that_its_keys_cannot_be_read,
+            the_result_of_a_write_is_not_lost_if_its_reply_cannot_be_decrypted,
         }
         unsent::{
             a_dropped_encryption_leaves_the_transaction_in_progress,
             a_dropped_encryption_keeps_the_pinned_connection,
             a_silent_mongocryptd_is_an_error,
             reads_of_schemas_are_retried,
+            an_error_of_an_attempt_that_was_sent_is_not_replaced_by_one_of_the_encryption,
+            a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_encryption_of_the_next,
+            a_bulk_write_whose_encryption_failed_says_so,
+            a_commit_after_a_shutdown_releases_the_pinned_connection,
         }
         timeouts::{
             client_side_operations_timeout_prose_3a,

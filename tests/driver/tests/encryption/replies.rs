@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use marula_driver::{
-    Client, Collection, EncryptionError, Error, ErrorKind,
+    Client, Collection, EncryptionError, Error, ErrorKind, IndexModel,
     bson::{Binary, Bson, Document, doc},
     encryption::{AutoEncryptionOptions, EncryptionAlgorithm, KmsConnect},
     options::ClientOptions,
@@ -162,18 +162,22 @@ pub(crate) async fn the_cursor_of_a_dropped_decryption_is_closed() {
     no_cursor_is_open(&automatic, &client).await;
 }
 
+/// Options for a client that only decrypts, and cannot reach the key vault.
+fn decrypting_without_vault() -> AutoEncryptionOptions {
+    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50";
+    let vault = Client::with_options(ClientOptions::parse(nowhere).expect("a connection string"));
+    AutoEncryptionOptions::new(NAMESPACE, local())
+        .bypass_auto_encryption(true)
+        .key_vault_client(vault.expect("a client"))
+}
+
 /// The key vault cannot be reached: that is temporary, but the command was performed.
 pub(crate) async fn a_command_that_was_performed_is_not_unavailable() {
     let automatic = Automatic::new().await;
     let (client, _sent) = automatic.client("");
     let document = doc! { "_id": 1, "ssn": "457-55-5462", "visits": 0 };
     patients(&client).insert_one(&document).await.expect("an insert");
-    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50";
-    let vault = Client::with_options(ClientOptions::parse(nowhere).expect("a connection string"));
-    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
-        .bypass_auto_encryption(true)
-        .key_vault_client(vault.expect("a client"));
-    let (client, _sent) = automatic.client_with("", encryption);
+    let (client, _sent) = automatic.client_with("", decrypting_without_vault());
     let patients: Collection<Document> = patients(&client);
     let visit = || patients.find_one_and_update(doc! { "_id": 1 }, doc! { "$inc": { "visits": 1 } });
     let error = visit().await.expect_err("no key vault");
@@ -230,4 +234,48 @@ pub(crate) async fn a_change_stream_resumes_if_the_key_of_an_event_cannot_be_rea
     let aggregates: Vec<_> = sent.iter().filter(|(name, _)| name == "aggregate").collect();
     assert_eq!(aggregates.len(), 2, "{sent:?}");
     assert_eq!(proxy.requests("find"), 3, "two were refused");
+}
+
+/// Resuming does not help until the key vault is available, which the application can wait for.
+pub(crate) async fn a_change_stream_reports_that_its_keys_cannot_be_read() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let (client, sent) = automatic.client_with("", decrypting_without_vault());
+    let mut stream = patients(&client).watch().await.expect("a change stream");
+    let (writer, _sent) = automatic.client("");
+    let document = doc! { "_id": 1, "ssn": "457-55-5462" };
+    patients(&writer).insert_one(&document).await.expect("an insert");
+    for _ in 0..2 {
+        take(&sent);
+        let error = stream.try_next().await.expect_err("no key vault");
+        assert!(cause_of(&error).is_unavailable(), "{error:?}");
+        assert!(stream.is_alive(), "the stream can resume");
+        let sent = take(&sent);
+        // Fewer if the resume returns the event in its first batch, whose error is reported in any case.
+        let batches = sent.iter().filter(|(name, _)| name == "getMore").count();
+        assert!(batches <= 6, "{sent:?}");
+    }
+}
+
+/// The values of a duplicate key remain encrypted.
+pub(crate) async fn the_result_of_a_write_is_not_lost_if_its_reply_cannot_be_decrypted() {
+    let automatic = Automatic::new().await;
+    let index = IndexModel::new(doc! { "ssn": 1 }).unique(true);
+    let stored = automatic.stored();
+    stored.create_index(index).await.expect("an index");
+    let encryption = automatic.setup.encryption();
+    let mut values = Vec::new();
+    for text in ["first", "second", "first"] {
+        let value = encryption.encrypt(text, automatic.key, EncryptionAlgorithm::Deterministic);
+        values.push(value.await.expect("a value"));
+    }
+    let documents: Vec<Document> = values.iter().map(|value| doc! { "ssn": value.clone() }).collect();
+    let (client, _sent) = automatic.client_with("", decrypting_without_vault());
+    let inserted = patients(&client).insert_many(&documents).await;
+    let error = inserted.expect_err("a duplicate key");
+    assert!(error.is_duplicate_key(), "{error:?}");
+    let ErrorKind::BulkWrite(failure) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(failure.inserted_ids.len(), 2, "{failure:?}");
+    assert_eq!(failure.write_errors[0].index, 2);
 }

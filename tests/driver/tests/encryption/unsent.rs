@@ -1,4 +1,4 @@
-//! Commands that were not sent, because their encryption did not end.
+//! Commands that were not sent, because their encryption failed or did not end.
 
 use std::sync::{
     Arc,
@@ -6,36 +6,67 @@ use std::sync::{
 };
 
 use marula_driver::{
-    EncryptionError, ErrorKind,
+    Client, EncryptionError, ErrorKind, RETRYABLE_WRITE_ERROR, WriteModel,
     bson::{Document, doc},
     encryption::AutoEncryptionOptions,
+    internals::sessions::pin,
+    options::ClientOptions,
 };
-use marula_driver_tests::{Answer, Deployment, Request, ScriptedServer, replica_set};
+use marula_driver_tests::{
+    Answer, Counts, Deployment, PoolTally, Proxy, Request, ScriptedServer, proxy::Action, replica_set,
+};
 use marula_test_server::TestServer;
 
 use super::{
-    automatic::{Automatic, listening, local, patients, take},
+    automatic::{Automatic, listening, local, patients, recorded, take},
     support::{NAMESPACE, Setup},
 };
+
+/// What mongocryptd answers for collections without encrypted fields.
+fn unencrypted(request: &Request) -> Answer {
+    if request.is_hello() {
+        return Answer::Success;
+    }
+    Answer::Reply(doc! {
+        "ok": 1, "hasEncryptionPlaceholders": false, "schemaRequiresEncryption": false,
+        "result": request.command.clone(),
+    })
+}
 
 /// mongocryptd for collections without encrypted fields, which does not answer while it is mute.
 async fn mongocryptd() -> (ScriptedServer, Arc<AtomicBool>) {
     let mute = Arc::new(AtomicBool::new(false));
     let is_mute = Arc::clone(&mute);
     let server = ScriptedServer::start(doc! { "iscryptd": true }, move |request: &Request| {
-        if request.is_hello() {
-            return Answer::Success;
-        }
-        if is_mute.load(Ordering::SeqCst) {
+        if !request.is_hello() && is_mute.load(Ordering::SeqCst) {
             return Answer::Silence;
         }
-        Answer::Reply(doc! {
-            "ok": 1, "hasEncryptionPlaceholders": false, "schemaRequiresEncryption": false,
-            "result": request.command.clone(),
-        })
+        unencrypted(request)
     })
     .await;
     (server, mute)
+}
+
+/// mongocryptd that rejects each second `insert`.
+async fn rejecting_mongocryptd() -> ScriptedServer {
+    let mut inserts = 0;
+    ScriptedServer::start(doc! { "iscryptd": true }, move |request: &Request| {
+        inserts += u32::from(request.name() == "insert");
+        if request.name() == "insert" && inserts.is_multiple_of(2) {
+            return Answer::Reply(
+                doc! { "ok": 0, "code": 9, "codeName": "FailedToParse", "errmsg": "rejected" },
+            );
+        }
+        unencrypted(request)
+    })
+    .await
+}
+
+/// The key vault cannot be reached.
+fn without_vault(encryption: AutoEncryptionOptions) -> AutoEncryptionOptions {
+    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50";
+    let vault = Client::with_options(ClientOptions::parse(nowhere).expect("a connection string"));
+    encryption.key_vault_client(vault.expect("a client"))
 }
 
 fn with(mongocryptd: &ScriptedServer, options: &str) -> AutoEncryptionOptions {
@@ -157,4 +188,134 @@ pub(crate) async fn reads_of_schemas_are_retried() {
         panic!("{error:?}");
     };
     assert_eq!((cause.code(), error.code()), (Some(91), Some(91)));
+}
+
+/// The server has performed the first attempt, whose reply is lost.
+pub(crate) async fn an_error_of_an_attempt_that_was_sent_is_not_replaced_by_one_of_the_encryption() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let target = automatic.setup.deployment.server.primary().expect("a primary");
+    let proxy = Proxy::start(target).await;
+    let mut inserts = 0;
+    proxy.set_rule(move |exchange| {
+        inserts += u32::from(exchange.command == "insert");
+        match exchange.command {
+            "insert" if inserts == 1 => Action::CutAfter(0),
+            _ => Action::Pass,
+        }
+    });
+    let mongocryptd = rejecting_mongocryptd().await;
+    let options = ClientOptions::parse(&proxy.uri("")).expect("a connection string");
+    let (client, sent) = recorded(options, with(&mongocryptd, ""));
+    let inserted = patients(&client).insert_one(&doc! { "_id": 1 }).await;
+    let error = inserted.expect_err("the reply is lost");
+    assert!(error.is_network(), "{error:?}");
+    assert!(error.contains_label(RETRYABLE_WRITE_ERROR), "{error:?}");
+    assert_eq!(mongocryptd.requests_named("insert").len(), 2);
+    let sent = take(&sent);
+    let inserts = sent.iter().filter(|(name, _)| name == "insert").count();
+    assert_eq!(inserts, 1, "the second was not sent");
+    let count = automatic.stored().count_documents(doc! {}).await;
+    assert_eq!(count.expect("a count"), 1);
+}
+
+/// The first attempt has succeeded, except for its write concern.
+pub(crate) async fn a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_encryption_of_the_next() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let mongocryptd = rejecting_mongocryptd().await;
+    let (client, _sent) = automatic.client_with("", with(&mongocryptd, ""));
+    let fail = async || {
+        let concern = doc! { "code": 91, "errmsg": "Replication is being shut down" };
+        let data = doc! {
+            "failCommands": ["insert"], "errorLabels": [RETRYABLE_WRITE_ERROR], "writeConcernError": concern,
+        };
+        let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
+        let admin = automatic.setup.client().database("admin");
+        admin.run_command(point).await.expect("a fail point");
+    };
+    fail().await;
+    let inserted = patients(&client).insert_one(&doc! { "_id": 1 }).await;
+    let error = inserted.expect_err("a write concern error");
+    assert_eq!(error.write_concern_error().map(|concern| concern.code), Some(91));
+    fail().await;
+    let writes = [WriteModel::insert_one(&doc! { "_id": 2 })];
+    let written = patients(&client).bulk_write(writes).await;
+    let error = written.expect_err("a write concern error");
+    let ErrorKind::BulkWrite(failure) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(
+        failure.write_concern_error.as_ref().map(|concern| concern.code),
+        Some(91)
+    );
+    assert_eq!(failure.inserted_ids.len(), 1, "{failure:?}");
+    let count = automatic.stored().count_documents(doc! {}).await;
+    assert_eq!(count.expect("a count"), 2);
+}
+
+/// The caller can see that the command was not sent.
+pub(crate) async fn a_bulk_write_whose_encryption_failed_says_so() {
+    let automatic = Automatic::new().await;
+    let (client, sent) = automatic.client_with("", without_vault(automatic.encryption()));
+    let patients = patients(&client);
+    let encrypted = doc! { "_id": 2, "ssn": "457-55-5462" };
+    let inserted = patients.insert_many(std::slice::from_ref(&encrypted)).await;
+    let error = inserted.expect_err("no key vault");
+    assert!(matches!(error.kind(), ErrorKind::Encryption(_)), "{error:?}");
+    let writes = [WriteModel::insert_one(&encrypted)];
+    let error = patients.bulk_write(writes).await.expect_err("no key vault");
+    assert!(matches!(error.kind(), ErrorKind::Encryption(_)), "{error:?}");
+    assert!(take(&sent).iter().all(|(name, _)| name != "insert"));
+    // The first command is sent.
+    let writes = [
+        WriteModel::insert_one(&doc! { "_id": 1 }),
+        WriteModel::delete_one(doc! { "_id": 7 }),
+        WriteModel::insert_one(&encrypted),
+    ];
+    let error = patients.bulk_write(writes).await.expect_err("no key vault");
+    let ErrorKind::BulkWrite(failure) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert_eq!(failure.inserted_ids.len(), 1, "{failure:?}");
+    let interrupted_by = failure.interrupted_by.as_ref().expect("an error");
+    assert!(
+        matches!(
+            interrupted_by.kind(),
+            ErrorKind::Encryption(EncryptionError::KeyVault(_))
+        ),
+        "{interrupted_by:?}"
+    );
+    let count = automatic.stored().count_documents(doc! {}).await;
+    assert_eq!(count.expect("a count"), 1);
+}
+
+/// The transaction is pinned to a connection, although its first command was not sent.
+pub(crate) async fn a_commit_after_a_shutdown_releases_the_pinned_connection() {
+    let server = TestServer::builder().load_balanced().start();
+    let deployment = Deployment::of(server.await.expect("a server"), "").await;
+    let automatic = Automatic::on(Setup::on(deployment).await).await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    let tally = PoolTally::default();
+    let mut options = automatic.options("");
+    tally.listen(&mut options);
+    let (client, _sent) = recorded(options, with(&mongocryptd, ""));
+    let patients = patients(&client);
+    patients.insert_one(&doc! { "_id": 0 }).await.expect("an insert");
+    let mut session = client.start_session().await.expect("a session");
+    session.start_transaction().await.expect("a transaction");
+    mute.store(true, Ordering::SeqCst);
+    let document = doc! { "_id": 1 };
+    tokio::select! {
+        biased;
+        inserted = patients.insert_one(&document).session(&mut session).into_future() => panic!("{inserted:?}"),
+        _ = mongocryptd.wait_for("insert", 2) => {}
+    }
+    assert!(pin(&session).is_some());
+    client.shutdown().await;
+    let error = session
+        .commit_transaction()
+        .await
+        .expect_err("the client is shut down");
+    assert!(matches!(error.kind(), ErrorKind::Shutdown), "{error:?}");
+    assert_eq!(pin(&session), None);
+    tally.wait_until(Counts::is_at_rest).await;
 }

@@ -365,3 +365,29 @@ async fn an_explanation_within_a_transaction_is_refused_before_it_is_sent() {
         Some(&lsid)
     );
 }
+
+/// The option of an explanation limits the explanation. That of the action is checked with the action.
+#[tokio::test]
+async fn the_time_limit_of_an_explanation_is_not_compared_with_the_await_time_of_the_action() {
+    let tested = recorded(standalone().await, "");
+    let things = tested.things();
+    let explain = |limit: Duration| {
+        let find = things.find(doc! {}).cursor_type(CursorType::TailableAwait);
+        find.max_await_time(Duration::from_secs(1))
+            .timeout(limit)
+            .explain()
+    };
+    let shorter = Duration::from_millis(900);
+    let explained = explain(Duration::from_secs(60)).timeout(shorter);
+    explained.await.expect("a plan");
+    let limit = tested
+        .commands
+        .only_command()
+        .get_i64("maxTimeMS")
+        .expect("a time limit");
+    assert!((1..=900).contains(&limit), "{limit}");
+    let error = explain(shorter).timeout(Duration::from_secs(60)).await;
+    let error = error.expect_err("the action has an invalid option");
+    assert!(error.to_string().contains("max_await_time"), "{error}");
+    assert!(tested.commands.is_empty(), "nothing is sent");
+}

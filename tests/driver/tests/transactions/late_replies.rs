@@ -274,3 +274,38 @@ async fn an_abort_that_is_dropped_while_it_waits_leaves_the_transaction_in_progr
     assert_eq!(bank.names(), "abortTransaction");
     assert_eq!(bank.deployment.server.open_transactions(), []);
 }
+
+/// The wait for a late reply was given up once, after which no command waits for it.
+#[tokio::test]
+async fn a_late_reply_is_awaited_once() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let proxy = Proxy::start(server.primary().unwrap()).await;
+    let client = Client::connect(proxy.uri("")).await.unwrap();
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
+    proxy.set_rule(|exchange| match exchange.command {
+        "update" => Action::Stepwise((1..60).collect()),
+        _ => Action::Pass,
+    });
+    let increment = || accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
+    let mut session = client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    tokio::select! {
+        biased;
+        _ = increment().session(&mut session).into_future() => panic!("the reply is held back"),
+        () = proxy.wait_for_held() => {}
+    }
+    proxy.pass_everything();
+    let limit = Duration::from_secs(2);
+    session.abort_transaction().timeout(limit).await.unwrap();
+    // The connection stays open for 3 s since this byte.
+    proxy.release().await;
+    let began = Instant::now();
+    session.start_transaction().await.unwrap();
+    for _ in 0..3 {
+        increment().session(&mut session).await.unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(server.open_transactions(), []);
+}

@@ -9,6 +9,7 @@ mod late_replies;
 mod load_balanced;
 mod pinning;
 mod prose;
+mod removed_mongos;
 mod send;
 mod states;
 mod time_limits;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use marula_driver::{
-    Client, Collection, Error, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    Client, Collection, Error, ErrorKind, Result, SYSTEM_OVERLOADED_ERROR, TRANSIENT_TRANSACTION_ERROR,
     bson::{Document, doc},
     event::ServerType,
     internals::{
@@ -396,4 +396,70 @@ async fn an_abort_does_not_wait_for_a_mongos_that_timed_out() {
     assert_eq!(pinned_address(&tx), None);
     let aborted = tokio::time::timeout(Duration::from_millis(1_500), tx.abort()).await;
     aborted.expect("no wait for the reply").unwrap();
+}
+
+/// The server may still run the command: the identifier of the session is not used by another operation.
+#[tokio::test]
+async fn a_session_is_dirty_after_a_reply_that_violates_the_protocol() {
+    let (_server, tap, client, _tally) = load_balanced().await;
+    let accounts = client.database("bank").collection::<Document>("accounts");
+    accounts.insert_one(&doc! {}).await.unwrap();
+    let mut session = client.start_session().await.unwrap();
+    damage_replies_to(&tap, "aggregate", Damage::ResponseTo);
+    let count = accounts.count_documents(doc! {}).session(&mut session);
+    let error = count.await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Protocol(_)), "{error:?}");
+    assert!(is_dirty(&session));
+
+    let _ = tap.take_commands();
+    damage_replies_to(&tap, "aggregate", Damage::ResponseTo);
+    accounts.count_documents(doc! {}).await.unwrap_err();
+    accounts.count_documents(doc! {}).await.unwrap();
+    let commands = tap.take_commands();
+    let lsid = |tapped: &Tapped| tapped.body.get_document("lsid").ok().cloned();
+    let ids: Vec<_> = commands.iter().map(lsid).collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+/// The future of an operation was dropped, so that no error has unpinned the session.
+#[tokio::test]
+async fn the_abort_after_a_dropped_operation_does_not_wait_for_a_mongos_that_is_not_available() {
+    let cluster = Cluster::start(2, |options| {
+        options.connect_timeout = Duration::from_millis(500);
+        options.heartbeat_frequency = Duration::from_millis(500);
+        options.server_selection_timeout = Duration::from_secs(60);
+    })
+    .await;
+    cluster.accounts.insert_one(&doc! { "_id": 1 }).await.unwrap();
+    let mut tx = cluster.client.start_transaction().await.unwrap();
+    cluster.accounts.find_one(doc! {}).session(&mut tx).await.unwrap();
+    let address = pinned_address(&tx).unwrap();
+    let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
+    let index = cluster.proxies().iter().position(is_pinned).unwrap();
+    let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
+    mongos.set_rule(|exchange| {
+        if exchange.command == "update" || exchange.is_hello() {
+            Action::Silence
+        } else {
+            Action::Pass
+        }
+    });
+    let update = cluster.accounts.update_one(doc! {}, doc! { "$set": { "a": 1 } });
+    tokio::select! {
+        biased;
+        _ = update.session(&mut tx).into_future() => panic!("no reply arrives"),
+        () = mongos.wait_for_requests("update", 1) => {}
+    }
+    wait_for_topology(&cluster.client, |topology| {
+        let mongos = topology
+            .servers()
+            .filter(|server| server.server_type() == ServerType::Mongos);
+        mongos.count() == 1
+    })
+    .await;
+    assert_eq!(pinned_address(&tx), Some(address));
+    let aborted = tokio::time::timeout(Duration::from_secs(20), tx.abort()).await;
+    aborted.expect("no wait for the mongos").unwrap();
+    assert_eq!(other.requests("abortTransaction"), 1);
+    assert_eq!(mongos.requests("abortTransaction"), 0);
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use marula_driver::{
-    Error, ErrorKind, Result, TransactionState, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    ClientSession, Error, ErrorKind, Result, TransactionState, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     bson::{Document, doc},
 };
+use tokio::task::JoinHandle;
 
 use super::Bank;
 
@@ -177,4 +178,55 @@ async fn the_close_of_a_cursor_has_the_time_limit_of_the_run() {
     let commands = bank.commands.commands();
     assert!(commands.iter().all(has_max_time), "{commands:?}");
     assert_eq!(names(&commands), ["find", "killCursors", "commitTransaction"]);
+}
+
+/// Three documents, a transaction in the session, and a task that reads a cursor of it whose getMore is slow.
+async fn read_slowly(bank: &Bank, session: &mut ClientSession) -> JoinHandle<Result<Vec<Document>>> {
+    let documents = [doc! {}, doc! {}, doc! {}];
+    bank.accounts.insert_many(&documents).await.expect("inserts");
+    let slow = doc! { "blockConnection": true, "blockTimeMS": 1_000 };
+    bank.fail("getMore", 1, slow).await;
+    session.start_transaction().await.expect("a transaction");
+    let find = bank.accounts.find(doc! {}).batch_size(2).session(session);
+    let reading = tokio::spawn(find.await.expect("a cursor").try_collect());
+    bank.deployment.server.wait_for_command("getMore", 1).await;
+    reading
+}
+
+/// Otherwise the server would keep the locks of the transaction until it expires.
+#[tokio::test]
+async fn a_session_that_ends_within_a_time_limit_aborts_after_a_running_command() {
+    let bank = Bank::open().await;
+    let mut session = bank.client.start_session().await.unwrap();
+    let reading = read_slowly(&bank, &mut session).await;
+    session.end_within(Duration::from_millis(50)).await;
+    assert_eq!(session.id(), None, "the session has ended");
+    assert_eq!(session.transaction_state(), TransactionState::None);
+    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 0);
+    let error = bank
+        .accounts
+        .insert_one(&doc! {})
+        .session(&mut session)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("has ended"), "{error}");
+    let rest = bank.client.shutdown().deadline(LONG).await;
+    assert!(rest.is_empty(), "{rest:?}");
+    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
+    assert_eq!(bank.deployment.server.open_transactions(), []);
+    let _ = reading.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dropped_session_aborts_after_a_running_command() {
+    let bank = Bank::open().await;
+    let start = bank.client.start_session();
+    let mut session = start.default_timeout(Duration::from_millis(50)).await.unwrap();
+    let reading = read_slowly(&bank, &mut session).await;
+    drop(session);
+    let rest = bank.client.shutdown().deadline(LONG).await;
+    assert!(rest.is_empty(), "{rest:?}");
+    assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
+    assert_eq!(bank.deployment.server.open_transactions(), []);
+    let _ = reading.await.unwrap();
 }

@@ -13,7 +13,7 @@ use super::{
     session_setter,
 };
 use crate::{
-    Collection, Error, ErrorKind, Result, api::collection::CollectionInner,
+    Collection, EncryptionError, Error, ErrorKind, Result, api::collection::CollectionInner,
     operation::write_command::WriteKind, types::write_result::BulkWriteResult,
 };
 use encoded::{Deletes, EncodedStatement, EncodedStatements, Inserts, Updates};
@@ -75,7 +75,11 @@ impl<T> Collection<T> {
     /// [`ErrorKind::BulkWrite`] if the server rejects writes or a write concern was not satisfied.
     /// It contains the indexes of the models that failed and the results of the others.
     /// [`ErrorKind::InvalidArgument`] if there is no model, or a model is invalid; nothing has then
-    /// been sent.
+    /// been sent. [`ErrorKind::Encryption`] if the encryption of the first command failed.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, a part of the commands may have been sent, and the server may still run the last
+    /// of them. Their results are lost.
     ///
     /// ```no_run
     /// # async fn run(stock: marula_driver::Collection<marula_driver::bson::Document>) -> marula_driver::Result<()> {
@@ -197,10 +201,12 @@ pub(super) fn in_model(error: &Error, index: usize) -> Error {
 
 /// Whether the driver rejected the command before sending it.
 fn is_refused(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::InvalidArgument(_) | ErrorKind::Encode(_) | ErrorKind::Unsupported(_)
-    )
+    match error.kind() {
+        ErrorKind::InvalidArgument(_) | ErrorKind::Encode(_) | ErrorKind::Unsupported(_) => true,
+        // An error of an attempt that was sent would be reported instead.
+        ErrorKind::Encryption(error) => !matches!(error, EncryptionError::Reply(_)),
+        _ => false,
+    }
 }
 
 /// Groups the positions of statements that can share commands: adjacent statements of one kind if

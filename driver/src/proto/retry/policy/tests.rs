@@ -220,3 +220,24 @@ proptest! {
         }
     }
 }
+
+/// "If an error would not allow the caller to infer that an attempt was made …, the previous error should be raised."
+#[test]
+fn an_encryption_that_failed_does_not_replace_the_error_of_an_attempt_that_was_sent() {
+    let network = || {
+        let error = Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into());
+        error.with_labels([RETRYABLE_WRITE_ERROR.to_owned()])
+    };
+    let vault = || Error::from(EncryptionError::KeyVault(network()));
+    let write = || RetryPolicy::new(ALLOWED, Intent::Write, true);
+    let (pauses, reported) = run(write(), vec![network(), vault()]);
+    assert_eq!(pauses, [None]);
+    assert!(reported.is_some_and(|error| matches!(error.kind(), ErrorKind::Network(_))));
+    // It is not retried, although its cause is.
+    let (pauses, reported) = run(write(), vec![vault()]);
+    assert!(pauses.is_empty() && reported.is_some_and(|error| error.is_encryption()));
+    // The command was performed.
+    let unreadable = Error::from(EncryptionError::Reply(network()));
+    let (_, reported) = run(write(), vec![network(), unreadable]);
+    assert!(reported.is_some_and(|error| error.is_encryption()));
+}

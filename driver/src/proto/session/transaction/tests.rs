@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    NetworkPhase, ServerSelectionError, WriteConcernError, WriteFailure,
+    NetworkPhase, PoolError, ServerSelectionError, WriteConcernError, WriteFailure,
     bson::rawdoc,
     error::{CommandError, SelectionEnd},
     types::read_preference::{PRIMARY, PRIMARY_PREFERRED},
@@ -175,7 +175,7 @@ fn errors_without_a_reply_are_transient_except_of_a_commit() {
         (network(), true),
         (selection(), true),
         (cleared(), true),
-        (pool(PoolError::Closed { address: address() }), false),
+        (pool(PoolError::Closed { address: address() }), true),
         (command(11000, &[]), false),
     ] {
         let labeled = running().failed(Operation, error.clone());
@@ -437,4 +437,25 @@ fn the_newest_recovery_token_is_kept() {
         transaction.answered(&rawdoc! { "token": number });
     }
     assert_eq!(transaction.recovery_token(), Some(&*rawdoc! { "token": 2 }));
+}
+
+#[test]
+fn a_pinned_connection_that_was_closed_before_a_command_was_sent_is_reported() {
+    let mut balanced = started();
+    balanced.pin_to(Pin::Connection);
+    balanced.lost_connection();
+    assert_eq!(
+        balanced.pin(),
+        Some(&Pin::Connection),
+        "the first command pins again"
+    );
+    balanced.sending(Operation);
+    balanced.succeeded(Operation);
+    balanced.lost_connection();
+    assert_eq!(balanced.pin(), None);
+    let refused = balanced.check(OperationOverrides::default(), false);
+    assert_eq!(refused, Err(TransactionError::BrokenConnection));
+    let mut routed = running();
+    routed.lost_connection();
+    assert!(routed.pin().is_some() && !routed.is_lost());
 }
