@@ -68,6 +68,8 @@ pub(crate) const INDEX_FLAGS: [&str; 4] = ["unique", "sparse", "hidden", "wildca
 pub(crate) const INDEX_KEYS: [&str; 4] = ["text", "geo", "hashed", "wildcard"];
 /// Sources of ids.
 pub(crate) const ID_SOURCES: [&str; 4] = ["uuid_v7", "uuid_v4", "object_id", "manual"];
+/// Types of ids that are not an `Option`, by their last path segment.
+pub(crate) const PRESENT_IDS: [&str; 6] = ["i32", "i64", "u32", "String", "ObjectId", "Uuid"];
 /// Options of `collation(…)` with their names in commands.
 pub(crate) const COLLATION: [(&str, &str); 9] = [
     ("locale", "locale"),

@@ -43,15 +43,18 @@ pub use crate::index::{
     IndexDeclaration, Quantization, SearchIndex, SearchIndexDeclaration, SearchMapping, Similarity,
     VectorSearchIndex,
 };
-pub use crate::json_schema::{ObjectSchema, OuterTypes, any_of, types};
+pub use crate::json_schema::Constraint::{
+    Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
+};
+pub use crate::json_schema::{FieldTable, ObjectSchema, OuterTypes, SchemaOf, any_of, types};
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
-pub use crate::model::{DriverCollection, Model};
+pub use crate::model::{DriverCollection, GenerateId, IdFunctions, Model};
 pub use crate::path::buffered::{
     ContainsUuid, Depth, Depth4, Depth8, Depth12, Depth16, Depth20, Depth24, Depth28, Depth32, Flag, NoUuids,
-    Parts, Uuids,
+    Uuids,
 };
-pub use crate::path::field::{Embedded, Field, Opaque};
+pub use crate::path::field::{DerivedDocument, Embedded, Field, Opaque, of_fields};
 pub use crate::path::marker::{
     Date, Geo, HashedKey, IndexKey, Integer, KeysetKey, Numeric, Ordered, Readable, Text, TextKey, TtlKey,
 };
@@ -61,7 +64,7 @@ pub use crate::relation::{IdOf, KeyOf};
 pub use crate::schema_version::SchemaVersion;
 pub use crate::stored::{stored_by_parts, stored_value};
 pub use crate::validation::{validate_garde, validate_validator};
-pub use crate::value::{IntoValue, serialized};
+pub use crate::value::{DerivedValue, IntoValue, serialized};
 pub use crate::versioned::Versioned;
 
 /// Fails to compile, at the span of the field's type, if the id source does not generate ids of the
@@ -142,34 +145,30 @@ impl<T> TypeProbe<T> {
 pub trait Parameter: Field + Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<T: Field + Serialize + DeserializeOwned + Send + Sync + 'static> Parameter for T {}
 
-/// An id with typed paths.
-pub trait Encodes {
+/// The functions of an id with typed paths, as [`TypeProbe::FORM`].
+impl<T: Field + Serialize> TypeProbe<T> {
     /// The stored form.
-    ///
-    /// # Errors
-    /// The id has no BSON form.
-    fn encode(&self) -> Result<Bson, ValueError>;
+    pub const ENCODE: fn(&T) -> Result<Bson, ValueError> = stored_value;
 }
 
-impl<T: Field + Serialize> Encodes for Probe<'_, T> {
-    fn encode(&self) -> Result<Bson, ValueError> {
-        stored_value(self.0)
-    }
-}
-
-/// Used where [`Encodes`] is not implemented.
-pub trait Serializes {
+/// Used for an id without typed paths.
+pub trait Serializes<T> {
     /// The form that `Serialize` writes.
-    ///
-    /// # Errors
-    /// The id has no BSON form.
-    fn encode(&self) -> Result<Bson, ValueError>;
+    const ENCODE: fn(&T) -> Result<Bson, ValueError>;
 }
 
-impl<T: Serialize> Serializes for &Probe<'_, T> {
-    fn encode(&self) -> Result<Bson, ValueError> {
-        serialized(self.0)
-    }
+impl<T: Serialize> Serializes<T> for TypeProbe<T> {
+    const ENCODE: fn(&T) -> Result<Bson, ValueError> = serialized;
+}
+
+/// The stored form of an id whose field has a conversion.
+///
+/// # Errors
+/// Always: only the serializer of the field makes it.
+pub fn recoded_id<T>(_id: &T) -> Result<Bson, ValueError> {
+    Err(ValueError::new(
+        "the id has a conversion of its field, so that it can be sent only within its document; use a filter",
+    ))
 }
 
 /// Sends the stored form of a whole value.
@@ -206,60 +205,46 @@ pub fn within(
     })
 }
 
-/// The form of a type with typed paths.
-pub trait HasForm {
+/// The functions of a type with typed paths. An inherent constant is found before that of a trait, here [`Untyped`].
+impl<T: Field> TypeProbe<T> {
     /// The form.
-    fn form(&self) -> Form;
+    pub const FORM: FormOf = T::form;
+    /// The `$jsonSchema`.
+    pub const SCHEMA: SchemaOf = T::json_schema;
+}
+
+/// Used for types without typed paths, which are a compile error at their field.
+pub trait Untyped {
+    /// The form of a type without converted parts.
+    const FORM: FormOf = || Form::Plain;
+    /// A schema that permits all values.
+    const SCHEMA: SchemaOf = |_| BsonDocument::new();
+}
+
+impl<T> Untyped for TypeProbe<T> {}
+
+/// Whether a type with typed paths is stored as a whole.
+pub trait IsWhole {
     /// Whether [`Field::stored`] returns the stored form of each value.
     fn is_whole(&self) -> bool;
 }
 
-impl<T: Field> HasForm for TypeProbe<T> {
-    #[inline]
-    fn form(&self) -> Form {
-        T::form()
-    }
+impl<T: Field> IsWhole for TypeProbe<T> {
     #[inline]
     fn is_whole(&self) -> bool {
         T::is_whole()
     }
 }
 
-/// Used where [`HasForm`] is not implemented.
-pub trait HasNoForm {
-    /// The form of a type without converted parts.
-    fn form(&self) -> Form {
-        Form::Plain
-    }
+/// Used where [`IsWhole`] is not implemented.
+pub trait IsNotWhole {
     /// Returns `false`.
     fn is_whole(&self) -> bool {
         false
     }
 }
 
-impl<T> HasNoForm for &TypeProbe<T> {}
-
-/// The `$jsonSchema` of a field with typed paths.
-pub trait HasSchema {
-    /// The schema of the type.
-    fn json_schema(&self, outer: &mut OuterTypes) -> BsonDocument;
-}
-
-impl<T: Field> HasSchema for TypeProbe<T> {
-    fn json_schema(&self, outer: &mut OuterTypes) -> BsonDocument {
-        T::json_schema(outer)
-    }
-}
-
-/// Used where [`HasSchema`] is not implemented.
-pub trait HasNoSchema {
-    /// A schema that permits all values.
-    fn json_schema(&self, _outer: &mut OuterTypes) -> BsonDocument {
-        BsonDocument::new()
-    }
-}
-
-impl<T> HasNoSchema for &TypeProbe<T> {}
+impl<T> IsNotWhole for &TypeProbe<T> {}
 
 /// The BSON type of the values of an encrypted field.
 pub trait HasBsonType {
@@ -284,39 +269,23 @@ pub trait HasNoBsonType {
 
 impl<T> HasNoBsonType for &TypeProbe<T> {}
 
-/// Selects an implementation by whether `S` generates ids of type `I`, as [`Probe`] does.
-#[derive(Debug, Default)]
+/// Selects a function by whether `S` generates ids of type `I`, as [`TypeProbe`] does.
+#[derive(Debug)]
 pub struct IdProbe<S, I>(PhantomData<fn() -> (S, I)>);
 
-impl<S, I> IdProbe<S, I> {
-    /// Makes a probe.
-    #[must_use]
-    pub fn new() -> Self {
-        IdProbe(PhantomData)
-    }
-}
-
 /// A source that generates ids of the type.
-pub trait GeneratesIds {
-    /// A new id in its stored form.
-    fn generate(&self) -> Option<Result<Bson, ValueError>>;
+impl<S: IdSource<I>, I: Serialize> IdProbe<S, I> {
+    /// Returns a new id in its stored form.
+    pub const GENERATE: Option<GenerateId> = Some(|| serialized(&S::new_id()));
 }
 
-impl<S: IdSource<I>, I: Serialize> GeneratesIds for IdProbe<S, I> {
-    fn generate(&self) -> Option<Result<Bson, ValueError>> {
-        Some(serialized(&S::new_id()))
-    }
-}
-
-/// Used where [`GeneratesIds`] is not implemented.
+/// Used for a source that generates no ids of the type.
 pub trait GeneratesNoIds {
-    /// Returns `None`.
-    fn generate(&self) -> Option<Result<Bson, ValueError>> {
-        None
-    }
+    /// No function.
+    const GENERATE: Option<GenerateId> = None;
 }
 
-impl<S, I> GeneratesNoIds for &IdProbe<S, I> {}
+impl<S, I> GeneratesNoIds for IdProbe<S, I> {}
 
 /// An id of type `Option`.
 pub trait Optional {

@@ -1,6 +1,7 @@
 //! The parts of a `$jsonSchema`, from which the derives make the schema of a model.
 
 use crate::bson::{Bson, Document, doc};
+use crate::form::FormOf;
 
 /// The key of the entry of `encryptedFields` in the schema of an encrypted field. [`without_marks`] removes it: no
 /// keyword of a schema contains NUL.
@@ -41,6 +42,67 @@ impl OuterTypes {
         let mut encrypted = self.encrypted.iter().copied();
         encrypted.find(|name| self.recursive.contains(name))
     }
+}
+
+/// Returns the schema of a type. A function, since a type can contain itself.
+pub type SchemaOf = fn(&mut OuterTypes) -> Document;
+
+/// The fields of a struct, as the derives generate them.
+#[derive(Debug)]
+pub struct FieldTable {
+    /// Whether the type is a struct with fields, which a derive describes.
+    pub is_present: bool,
+    /// The stored names that serde reads.
+    pub read: &'static [&'static str],
+    /// Stored name and schema of each field.
+    pub schemas: &'static [(&'static str, SchemaOf, Constraint)],
+    /// The forms of the fields that can have converted parts; see [`Form::Fields`](crate::form::Form::Fields).
+    pub forms: &'static [(Option<&'static str>, FormOf)],
+}
+
+impl FieldTable {
+    /// No fields.
+    pub const NONE: FieldTable = FieldTable {
+        is_present: false,
+        read: &[],
+        schemas: &[],
+        forms: &[],
+    };
+
+    /// The schema of the type with these fields, unless the type is inside of itself; empty for a type without a table.
+    /// The name has the arguments of generic types: those of the same type with others are different types.
+    pub(crate) fn json_schema(&self, name: &'static str, outer: &mut OuterTypes) -> Document {
+        if !self.is_present {
+            return Document::new();
+        }
+        outer.enter(name, |outer| {
+            let object = ObjectSchema::default();
+            let fields = self.schemas.iter();
+            let object = fields.fold(object, |object, (name, schema, constraint)| {
+                let schema = schema(outer);
+                match constraint {
+                    Constraint::Required => object.field(name, schema, true),
+                    Constraint::Optional => object.field(name, schema, false),
+                    Constraint::Flattened => object.flattened(schema),
+                    Constraint::Opaque => object.opaque(name, schema),
+                }
+            });
+            object.finish()
+        })
+    }
+}
+
+/// How the schema of a document constrains a field.
+#[derive(Clone, Copy, Debug)]
+pub enum Constraint {
+    /// Each document has the field.
+    Required,
+    /// The field may be missing.
+    Optional,
+    /// The fields of the value are fields of the document.
+    Flattened,
+    /// The stored form of the field is not known.
+    Opaque,
 }
 
 /// The schema of an encrypted field, with its entry of `encryptedFields`.

@@ -48,12 +48,16 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// ```
     fn id(&self) -> &Self::Id;
 
+    /// The functions of the id.
+    #[doc(hidden)]
+    const ID: IdFunctions<Self::Id>;
+
     /// Generates an id as BSON for an upsert or an insert without an id. `None` if
     /// [`IdSource`](Model::IdSource) generates no ids of this type.
     #[doc(hidden)]
     #[must_use]
     fn generated_id() -> Option<Result<Bson, ValueError>> {
-        None
+        Self::ID.generate.map(|generate| generate())
     }
 
     /// Whether the id is an `Option` that is `None`.
@@ -257,7 +261,7 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// The id has no BSON form.
     #[doc(hidden)]
     fn stored_id(id: &Self::Id) -> Result<Bson, ValueError> {
-        serialized(id)
+        (Self::ID.encode)(id)
     }
 
     /// Generates an id for a new document, by the source that the model declares; see
@@ -279,6 +283,20 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     {
         Self::IdSource::new_id()
     }
+}
+
+/// Returns a new id in its stored form.
+#[doc(hidden)]
+pub type GenerateId = fn() -> Result<Bson, ValueError>;
+
+/// The functions of an id of type `I`, which the derive selects by its type.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct IdFunctions<I> {
+    /// Generates an id; `None` if the source generates no ids of the type.
+    pub generate: Option<GenerateId>,
+    /// The stored form of an id.
+    pub encode: fn(&I) -> Result<Bson, ValueError>,
 }
 
 /// The id of a document, encoded as BSON.

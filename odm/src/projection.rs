@@ -28,7 +28,7 @@ use crate::encryption::{EncryptedField, EncryptedPath};
 use crate::error::{Error, Result};
 use crate::expr::{IntoExpr, Raw, field_path, reference, with_variable};
 use crate::model::Fields;
-use crate::path::field::{Field, Opaque};
+use crate::path::field::{DerivedDocument, Field, Opaque};
 use crate::path::{AsPath, Maybe, Mode, Path, RawPath, Read, to_value_path};
 
 /// A type that can be read from a stored value of type `S`: the same type, an `Option` of it, a
@@ -70,6 +70,8 @@ whole! {
 }
 
 impl<T> Present for Vec<T> {}
+#[diagnostic::do_not_recommend]
+impl<T: DerivedDocument> Present for T {}
 impl<T> Projection<Opaque<T>> for T {}
 
 /// Also a document without the field is read, such as one of an earlier version of the model.

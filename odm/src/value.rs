@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
+use serde::Serialize;
+
 use crate::bson::spec::BinarySubtype;
 use crate::bson::{
     Binary, Bson, DateTime, Decimal128, Document, ObjectId, Regex, Timestamp, Uuid as BsonUuid, to_bson,
 };
 use crate::error::ValueError;
-use crate::path::field::Opaque;
+use crate::path::field::{Field, Opaque};
+use crate::stored::stored_value;
 
 /// A value for a field of type `T`, in the stored form of the field.
 ///
@@ -315,8 +318,31 @@ impl<T, V: IntoValue<T>, S> IntoValue<HashMap<String, T, S>> for HashMap<String,
     }
 }
 
+/// The types of fields whose values the derives encode: all that are not models.
+#[doc(hidden)]
+pub trait DerivedValue: Field + Serialize {}
+
+macro_rules! derived {
+    ($($field:ty, $t:ty: |$value:ident| $reference:expr;)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl<T: DerivedValue> IntoValue<$field> for $t {
+            fn into_value(self) -> Result<Bson, ValueError> {
+                let $value = self;
+                stored_value($reference)
+            }
+        }
+    )* };
+}
+
+derived! {
+    T, T: |value| &value;
+    T, &T: |value| value;
+    Option<T>, T: |value| &value;
+    Option<T>, &T: |value| value;
+}
+
 /// Encodes an id.
 #[doc(hidden)]
-pub fn serialized<T: serde::Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
+pub fn serialized<T: Serialize + ?Sized>(value: &T) -> Result<Bson, ValueError> {
     to_bson(value).map_err(ValueError::from)
 }

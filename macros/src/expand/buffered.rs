@@ -11,6 +11,7 @@ use syn::spanned::Spanned;
 use syn::{GenericArgument, PathArguments, Type};
 
 use crate::expand::at;
+use crate::expand::parts::is_plain;
 use crate::model::{Accessor, AccessorKind, Content, Model, Variant};
 
 /// The depths of the checks in `__private_v1`, in the order in which the compiler must compute the
@@ -22,19 +23,24 @@ const DEPTHS: [&str; 8] = [
 /// The constant that states whether the type contains a `uuid::Uuid`.
 pub(super) fn contains_uuid(model: &Model) -> TokenStream {
     let generics = &model.generics;
-    let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
+    let (params, clause) = (generics.params(), generics.clause());
     let ty = generics.of(&model.ident);
-    let conditions = model.read_types.iter().map(|ty| condition(ty, &quote!(__N)));
+    let constants = any_found(&model.read_types, &quote!(__N)).map_or_else(
+        || {
+            quote!(
+                const FOUND: bool = false;
+            )
+        },
+        |found| {
+            quote! {
+                const FOUND: bool = <__N::Of<Self> as __m::Flag>::SET;
+                const IN_FIELDS: bool = #found;
+            }
+        },
+    );
     quote! {
-        pub struct __Parts<__N, #names>(::core::marker::PhantomData<(__N, #names)>);
-        impl<__N: __m::Depth, #params> __m::Flag for __Parts<__N, #names> #clause {
-            const SET: bool = false #(|| #conditions)*;
-        }
-        impl<#params> __m::Parts for #ty #clause {
-            type Any<__N: __m::Depth> = __Parts<__N, #names>;
-        }
         impl<__N: __m::Depth, #params> __m::ContainsUuid<__N> for #ty #clause {
-            const FOUND: bool = <<__N as __m::Depth>::Of<#ty> as __m::Flag>::SET;
+            #constants
         }
     }
 }
@@ -57,12 +63,22 @@ pub(super) fn check_variants(variants: &[Variant]) -> TokenStream {
         .collect()
 }
 
-/// Whether the type contains a UUID. The arguments of generic types of other crates are checked
-/// too.
-fn condition(ty: &Type, depth: &TokenStream) -> TokenStream {
-    let mut parts = vec![ty];
-    arguments(ty, &mut parts);
-    quote!((false #(|| <__m::Uuids<#parts, #depth>>::FOUND)*))
+/// Whether one of the types contains a UUID; `None` if their names show that none does. The arguments of generic types
+/// of other crates are checked too.
+fn any_found<'a>(types: impl IntoIterator<Item = &'a Type>, depth: &TokenStream) -> Option<TokenStream> {
+    let mut parts = Vec::new();
+    for ty in types {
+        let first = parts.len();
+        parts.push(ty);
+        arguments(ty, &mut parts);
+        let added = parts.split_off(first);
+        for part in added {
+            if !is_plain(part) && !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    (!parts.is_empty()).then(|| quote!(#(<__m::Uuids<#parts, #depth>>::FOUND)||*))
 }
 
 /// The types of which values are in a value of the type, as far as its name shows.
@@ -109,9 +125,15 @@ fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
 
 fn check(ty: &Type) -> TokenStream {
     let depths = DEPTHS.map(|depth| syn::Ident::new(depth, Span::call_site()));
-    let conditions = depths.iter().map(|depth| condition(ty, &quote!(__m::#depth)));
+    let conditions = depths
+        .iter()
+        .filter_map(|depth| any_found([ty], &quote!(__m::#depth)));
+    let conditions: Vec<_> = conditions.collect();
+    if conditions.is_empty() {
+        return TokenStream::new();
+    }
     let message = message(ty);
-    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!(false #(|| #conditions)*), #message);)
+    quote_spanned!(at(ty.span())=> const _: () = ::core::assert!(!(#(#conditions)||*), #message);)
 }
 
 /// The advice for a UUID in the field itself, or for one inside its type.

@@ -32,9 +32,7 @@ pub(super) fn enumeration(model: &Model, variants: &[Variant]) -> TokenStream {
             #(#methods)*
         }
         #traits
-        impl __m::Embedded for #ident {}
-        impl __m::IndexKey for #ident {}
-        impl __m::HashedKey for #ident {}
+        impl __m::DerivedDocument for #ident {}
     }
 }
 
@@ -56,12 +54,12 @@ fn content_type(model: &Model, variant: &Variant) -> TokenStream {
 /// The accessor of a variant's content.
 fn content(owner: &Ident, variant: &Variant) -> TokenStream {
     let path = match (&variant.place, &variant.content) {
-        (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.0, #tag)),
+        (Place::Keyed { tag }, _) => quote!(__m::Path::keyed(&self.path, #tag)),
         // The content of a newtype variant is in the outer document, which has further fields.
         (Place::Beside { tag_name, tag }, Content::Newtype(_)) => {
-            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag)))
+            quote!(__m::Path::flat(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag)))
         }
-        (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.0, #tag_name, #tag)),
+        (Place::Beside { tag_name, tag }, _) => quote!(__m::Path::implying(&self.path, #tag_name, #tag)),
         (
             Place::Within {
                 tag_name,
@@ -70,16 +68,16 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
             },
             _,
         ) => {
-            quote!(__m::Path::step(&__m::Path::implying::<#owner>(&self.0, #tag_name, #tag), #content_name))
+            quote!(__m::Path::step(&__m::Path::implying::<#owner>(&self.path, #tag_name, #tag), #content_name))
         }
-        (Place::Untagged, _) => quote!(__m::Path::untagged(&self.0)),
+        (Place::Untagged, _) => quote!(__m::Path::untagged(&self.path)),
     };
     let method = &variant.accessor;
     let (output, body) = match &variant.content {
         Content::None | Content::Unit => return TokenStream::new(),
         Content::Fields { ident, .. } => (
             quote!(#ident<__R, <__M as __m::Mode>::Optional>),
-            quote!(#ident(#path)),
+            quote!(#ident { path: #path }),
         ),
         Content::Newtype(ty) => typed(ty, &path, &quote!(<__M as __m::Mode>::Optional)),
     };
@@ -99,10 +97,10 @@ fn content(owner: &Ident, variant: &Variant) -> TokenStream {
 fn is(variant: &Variant) -> TokenStream {
     let method = &variant.is;
     let body = match (&variant.place, &variant.content) {
-        (Place::Keyed { tag }, Content::Unit) => quote!(__m::variant::named(&self.0, #tag)),
-        (Place::Keyed { tag }, _) => quote!(__m::variant::keyed(&self.0, #tag)),
+        (Place::Keyed { tag }, Content::Unit) => quote!(__m::variant::named(&self.path, #tag)),
+        (Place::Keyed { tag }, _) => quote!(__m::variant::keyed(&self.path, #tag)),
         (Place::Beside { tag_name, tag } | Place::Within { tag_name, tag, .. }, _) => {
-            quote!(__m::variant::tagged(&self.0, #tag_name, #tag))
+            quote!(__m::variant::tagged(&self.path, #tag_name, #tag))
         }
         (Place::Untagged, _) => return TokenStream::new(),
     };

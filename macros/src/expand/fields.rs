@@ -18,18 +18,12 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let (params, names, clause) = (generics.params(), generics.names(), generics.clause());
     let ty = generics.of(ident);
     let methods = accessors.iter().map(accessor);
-    let stored = accessors.iter().filter(|a| a.read).map(|a| &a.name);
-    let stored_names = quote! {
-        fn stored_names() -> &'static [&'static str] {
-            &[#(#stored),*]
-        }
-    };
-    let parts = parts::structure(generics, accessors);
+    let (parts, forms) = parts::structure(model, accessors);
     let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
-    let schema = json_schema::structure(accessors);
+    let table = table(accessors, &forms);
     let encrypted = encrypted::checks(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let encrypts = encrypted::constant(accessors);
-    let traits = field_traits(model, &quote!(#encrypts #stored_names #parts #schema));
+    let traits = field_traits(model, &quote!(#encrypts #table #parts));
     let type_ = accessors_type(model, fields_ident);
     quote! {
         #type_
@@ -39,25 +33,39 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
             #(#methods)*
         }
         #traits
-        impl<#params> __m::Embedded for #ty #clause {}
+        impl<#params> __m::DerivedDocument for #ty #clause {}
         impl<#params> __m::EncryptedValue for #ty #clause {
             const BSON_TYPE: &'static str = "object";
         }
-        impl<#params> __m::IndexKey for #ty #clause {}
-        impl<#params> __m::HashedKey for #ty #clause {}
     }
 }
 
-/// The type with the accessors as methods: a newtype of a path.
+/// The table of a struct's fields.
+fn table(accessors: &[Accessor], forms: &TokenStream) -> TokenStream {
+    let read = accessors.iter().filter(|a| a.read).map(|a| &a.name);
+    let schemas = json_schema::entries(accessors);
+    quote! {
+        const FIELDS: &'static __m::FieldTable = &__m::FieldTable {
+            is_present: true,
+            read: &[#(#read),*],
+            schemas: &[#(#schemas),*],
+            forms: &[#forms],
+        };
+    }
+}
+
+/// The type with the accessors as methods: a struct around a path.
 pub(super) fn accessors_type(model: &Model, fields_ident: &syn::Ident) -> TokenStream {
     let (owner, vis) = (model.generics.of(&model.ident), &model.vis);
     let generics = &model.generics;
     let (names, declared, clause) = (generics.names(), generics.declared(), generics.clause());
     quote! {
-        #vis struct #fields_ident<__R, __M, #declared>(__m::Path<__R, #owner, __M>) #clause;
+        #vis struct #fields_ident<__R, __M, #declared> #clause {
+            path: __m::Path<__R, #owner, __M>,
+        }
         impl<__R, __M, #declared> ::core::clone::Clone for #fields_ident<__R, __M, #names> #clause {
             fn clone(&self) -> Self {
-                #fields_ident(::core::clone::Clone::clone(&self.0))
+                #fields_ident { path: ::core::clone::Clone::clone(&self.path) }
             }
         }
         impl<__R, __M, #declared> __m::Inner for #fields_ident<__R, __M, #names> #clause {
@@ -86,13 +94,13 @@ pub(super) fn field_traits(model: &Model, items: &TokenStream) -> TokenStream {
             type Value = #ty;
             type Mode = __M;
             fn raw(&self) -> &__m::RawPath {
-                __m::AsPath::raw(&self.0)
+                __m::AsPath::raw(&self.path)
             }
         }
         impl<#params> __m::Field for #ty #clause {
             type Nav<__R, __M: __m::Mode> = #fields_ident<__R, __M, #names>;
             fn nav<__R, __M: __m::Mode>(path: __m::Path<__R, Self, __M>) -> Self::Nav<__R, __M> {
-                #fields_ident(path)
+                #fields_ident { path }
             }
             #items
             #schema_version
@@ -116,13 +124,13 @@ pub(super) fn accessor(accessor: &Accessor) -> TokenStream {
         }
         _ => format!("The field stored as `{name}`."),
     };
-    let step = quote!(__m::Path::step(&self.0, #name));
+    let step = quote!(__m::Path::step(&self.path, #name));
     let mode = quote!(__M);
     let (output, body) = match kind {
         _ if let Some(encryption) = &accessor.encryption => encrypted::path(accessor, encryption, &step),
         AccessorKind::Typed => typed(ty, &step, &mode),
         AccessorKind::As(stored) => typed(stored, &step, &mode),
-        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.0)), &mode),
+        AccessorKind::Flat => typed(ty, &quote!(__m::Path::flat(&self.path)), &mode),
         AccessorKind::Opaque => (quote!(__m::Path<__R, __m::Opaque<#ty>, __M>), step),
     };
     let docs = documented(docs, &doc);

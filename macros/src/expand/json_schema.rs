@@ -5,21 +5,30 @@ use quote::quote;
 use syn::Type;
 
 use crate::expand::encrypted;
+use crate::expand::parts::is_plain;
 use crate::model::{Accessor, AccessorKind, Content, Newtype, Place, Variant};
 
 /// The method of `Field`. `body` uses `__outer`.
 fn method(body: &TokenStream) -> TokenStream {
     quote! {
         fn json_schema(__outer: &mut __m::OuterTypes) -> __m::BsonDocument {
-            use __m::{HasSchema as _, HasNoSchema as _};
             #body
         }
     }
 }
 
-/// The schema of a type. A type without typed paths, which is an error at its field, has none.
+/// The function that returns the schema of a type. A type without typed paths, which is an error at its field, has none.
+fn function(ty: &Type) -> TokenStream {
+    if is_plain(ty) {
+        return quote!(<#ty as __m::Field>::json_schema);
+    }
+    quote!(<__m::TypeProbe<#ty>>::SCHEMA)
+}
+
+/// The schema of a type.
 fn of(ty: &Type) -> TokenStream {
-    quote!((&__m::TypeProbe::<#ty>::new()).json_schema(__outer))
+    let function = function(ty);
+    quote!(#function(__outer))
 }
 
 /// Makes the schema unless the type is inside of itself. The name has the arguments of generic types: those of the same
@@ -28,10 +37,27 @@ fn within(body: &TokenStream) -> TokenStream {
     method(&quote!(__outer.enter(::core::any::type_name::<Self>(), |__outer| #body)))
 }
 
-/// A struct with fields.
-pub(super) fn structure(accessors: &[Accessor]) -> TokenStream {
-    let object = fields(&quote!(__m::ObjectSchema::default()), accessors);
-    within(&quote!(#object.finish()))
+/// The entries of the table of a struct's fields.
+pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStream> {
+    accessors.iter().map(|accessor| {
+        let Accessor { name, required, .. } = accessor;
+        let constraint = if *required {
+            quote!(RequiredField)
+        } else {
+            quote!(OptionalField)
+        };
+        if let Some(encryption) = &accessor.encryption {
+            let schema = encrypted::schema(accessor, encryption);
+            return quote!((#name, |_| #schema, __m::#constraint));
+        }
+        let (schema, constraint) = match &accessor.kind {
+            AccessorKind::Typed => (function(&accessor.ty), constraint),
+            AccessorKind::As(stored) => (function(stored), constraint),
+            AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
+            AccessorKind::Opaque => (function(&accessor.ty), quote!(OpaqueField)),
+        };
+        quote!((#name, #schema, __m::#constraint))
+    })
 }
 
 fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {

@@ -28,7 +28,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
         name(soft_delete),
     );
     let hooked = root.hooks.is_some();
-    let id = root.id.as_ref().map(|id| {
+    let id = root.id.as_ref().filter(|id| id.can_be_optional()).map(|id| {
         let ident = &id.ident;
         quote! {
             if let ::core::option::Option::Some(__id) = &__written.id {
@@ -37,7 +37,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
             }
         }
     });
-    let version = version.as_ref().map(|ManagedColumn { ident, .. }| {
+    let set_version = version.as_ref().map(|ManagedColumn { ident, .. }| {
         quote! {
             if let ::core::option::Option::Some(__version) = __written.version {
                 use __m::{KeepVersion as _, SetVersion as _};
@@ -46,15 +46,18 @@ pub(super) fn items(root: &Root) -> TokenStream {
         }
     });
     let dates = [(created_at, quote!(created_at)), (updated_at, quote!(updated_at))];
-    let dates = dates.iter().filter_map(|(column, value)| {
-        let ident = &column.as_ref()?.ident;
-        Some(quote! {
-            if let ::core::option::Option::Some(__date) = __written.#value {
-                use __m::{KeepDate as _, SetDate as _};
-                (&mut __m::ProbeMut(&mut self.#ident)).set_date(__date);
-            }
+    let dates: Vec<_> = dates
+        .iter()
+        .filter_map(|(column, value)| {
+            let ident = &column.as_ref()?.ident;
+            Some(quote! {
+                if let ::core::option::Option::Some(__date) = __written.#value {
+                    use __m::{KeepDate as _, SetDate as _};
+                    (&mut __m::ProbeMut(&mut self.#ident)).set_date(__date);
+                }
+            })
         })
-    });
+        .collect();
     let validate = (!root.validate.is_empty()).then(|| {
         let checks = root.validate.iter().map(|function| {
             let span = at(function.span());
@@ -84,24 +87,35 @@ pub(super) fn items(root: &Root) -> TokenStream {
             }
         }
     });
-    quote! {
-        const BEHAVIOR: __m::Behavior = __m::Behavior {
-            version: #version_name,
-            created_at: #created,
-            updated_at: #updated,
-            soft_delete: #deleted,
-            hooks: #hooked,
-            schema: #schema,
-        };
-        fn write_back(
-            &mut self,
-            __written: &__m::Written,
-        ) -> ::core::result::Result<(), __m::ValueError> {
-            #id
-            #version
-            #(#dates)*
-            ::core::result::Result::Ok(())
+    let columns = [version, created_at, updated_at, soft_delete];
+    let has_behavior = hooked || schema_version.is_some() || columns.iter().any(|column| column.is_some());
+    let behavior = has_behavior.then(|| {
+        quote! {
+            const BEHAVIOR: __m::Behavior = __m::Behavior {
+                version: #version_name,
+                created_at: #created,
+                updated_at: #updated,
+                soft_delete: #deleted,
+                hooks: #hooked,
+                schema: #schema,
+            };
         }
+    });
+    let written: Vec<_> = id.into_iter().chain(set_version).chain(dates).collect();
+    let write_back = (!written.is_empty()).then(|| {
+        quote! {
+            fn write_back(
+                &mut self,
+                __written: &__m::Written,
+            ) -> ::core::result::Result<(), __m::ValueError> {
+                #(#written)*
+                ::core::result::Result::Ok(())
+            }
+        }
+    });
+    quote! {
+        #behavior
+        #write_back
         #validate
         #hooks
     }

@@ -82,17 +82,19 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
     };
     let is_value = model.root.is_none() && !model.reads_itself && !model.is_only_read;
     let operand = is_value.then(|| values::operand(model));
+    let is_document = matches!(model.body, Body::Struct(_) | Body::Enum(_));
+    let present = (!is_document).then(|| quote!(impl<#params> __m::Present for #ty #clause {}));
     let allowed = allowed();
     quote! {
         #[doc(hidden)]
         #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
-            use __m::NoUuids as _;
+            use __m::{NoUuids as _, Untyped as _};
             #field
             #contains_uuid
             impl<#params> __m::Projection<#ty> for #ty #clause {}
-            impl<#params> __m::Present for #ty #clause {}
+            #present
             #operand
             #rest
         };

@@ -5,25 +5,30 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
-use crate::model::{Accessor, Generics, Newtype, Part, Place, Variant};
+use crate::model::{Accessor, Model, Newtype, Part, Place, Variant};
 
-/// The parts of a struct, whose form is that of a document.
-pub(super) fn structure(generics: &Generics, accessors: &[Accessor]) -> TokenStream {
+/// The parts of a struct, whose form is that of a document: methods, and the forms in its table of fields.
+pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> (TokenStream, TokenStream) {
     let parts: Vec<Part> = accessors.iter().filter_map(Part::of_accessor).collect();
-    let raw_ids = raw_ids(&parts);
-    let fields = fields(&parts);
-    let form = fields.map(|fields| {
-        if generics.is_empty() {
-            return form(&fields);
-        }
+    let (plain, parts): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| is_plain(&part.ty));
+    // The fields of a type that is not written would otherwise be reported as never read.
+    let unwritten = plain.iter().filter(|_| model.is_only_read || model.reads_itself);
+    let raw_ids = raw_ids(&parts.iter().chain(unwritten).collect::<Vec<_>>());
+    let forms = field_forms(&parts);
+    if forms.is_empty() {
+        return (raw_ids, forms);
+    }
+    let function = quote!(__m::of_fields::<Self>);
+    let form = if model.generics.is_empty() {
+        form(&function)
+    } else {
         quote! {
             fn form() -> __m::Form {
-                use __m::{HasForm as _, HasNoForm as _};
-                __m::of_generic(|| #fields)
+                __m::of_generic(#function)
             }
         }
-    });
-    quote!(#raw_ids #form)
+    };
+    (quote!(#raw_ids #form), forms)
 }
 
 /// The parts of a newtype. It is stored as its content.
@@ -52,7 +57,7 @@ pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
         }
         #[inline]
         fn is_whole() -> bool {
-            use __m::{HasForm as _, HasNoForm as _};
+            use __m::{IsWhole as _, IsNotWhole as _};
             #is_whole
         }
         #[inline]
@@ -77,7 +82,7 @@ pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
         quote!(#pattern => { #((&__m::Probe(#names)).raw_ids(__visitor);)* })
     });
     let visits: Vec<_> = visits.collect();
-    let form = form(&enum_form(variants));
+    let form = form(&lazily(&enum_form(variants)));
     let whole = whole_variants(ident, variants);
     if whole.is_empty() {
         return quote! {
@@ -107,7 +112,7 @@ pub(super) fn enumeration(ident: &Ident, variants: &[Variant]) -> TokenStream {
             }
         }
         fn is_whole() -> bool {
-            use __m::{HasForm as _, HasNoForm as _};
+            use __m::{IsWhole as _, IsNotWhole as _};
             static __WHOLE: __m::WholeCell = __m::WholeCell::new();
             __WHOLE.is_whole(const { &[#((|| #contents) as fn() -> bool),*] })
         }
@@ -175,16 +180,14 @@ fn enum_form(variants: &[Variant]) -> TokenStream {
             [part] if matches!(part.member, Member::Unnamed(_)) && !variant.is_tuple => {
                 (!is_plain(&part.ty)).then(|| form_of(&part.ty))
             }
-            parts => fields(parts),
+            parts => fields(parts).as_ref().map(lazily),
         };
         let Some(content) = content else { continue };
         match &variant.place {
-            Place::Keyed { tag } => keyed.push(quote! {
-                (::core::option::Option::Some(#tag), (|| #content) as __m::FormOf)
-            }),
+            Place::Keyed { tag } => keyed.push(quote!((::core::option::Option::Some(#tag), #content))),
             Place::Beside { tag_name, tag } => {
                 tag_field = Some(tag_name);
-                tagged.push(quote!((#tag, (|| #content) as __m::FormOf)));
+                tagged.push(quote!((#tag, #content)));
             }
             Place::Within {
                 tag_name,
@@ -192,13 +195,12 @@ fn enum_form(variants: &[Variant]) -> TokenStream {
                 content_name,
             } => {
                 tag_field = Some(tag_name);
-                tagged.push(quote! {
-                    (#tag, (|| __m::Form::Fields(const {
-                        &[(::core::option::Option::Some(#content_name), (|| #content) as __m::FormOf)]
-                    })) as __m::FormOf)
+                let fields = lazily(&quote! {
+                    __m::Form::Fields(const { &[(::core::option::Option::Some(#content_name), #content)] })
                 });
+                tagged.push(quote!((#tag, #fields)));
             }
-            Place::Untagged => others.push(quote!((|| #content) as __m::FormOf)),
+            Place::Untagged => others.push(content),
         }
     }
     if let Some(tag) = tag_field {
@@ -212,11 +214,15 @@ fn enum_form(variants: &[Variant]) -> TokenStream {
     if others.is_empty() {
         return keyed;
     }
-    quote!(__m::Form::OneOf(const { &[(|| #keyed) as __m::FormOf, #(#others),*] }))
+    let keyed = lazily(&keyed);
+    quote!(__m::Form::OneOf(const { &[#keyed, #(#others),*] }))
 }
 
 /// The method that visits the parts of a struct.
-fn raw_ids(parts: &[Part]) -> TokenStream {
+fn raw_ids(parts: &[&Part]) -> TokenStream {
+    if parts.is_empty() {
+        return TokenStream::new();
+    }
     let members = parts.iter().map(|part| &part.member);
     // Serde writes the content of a flattened field without the encoder in between.
     let checks = parts.iter().filter(|part| part.name.is_none()).map(|part| {
@@ -227,60 +233,71 @@ fn raw_ids(parts: &[Part]) -> TokenStream {
             }
         }
     });
+    let checks: Vec<_> = checks.collect();
+    let checks = (!checks.is_empty()).then(|| quote!(use __m::{IsWhole as _, IsNotWhole as _}; #(#checks)*));
     quote! {
         #[inline]
         fn raw_ids<'__a, __V: __m::RawIdVisitor<'__a>>(&'__a self, __visitor: &mut __V) {
-            use __m::{HasForm as _, HasNoForm as _, HasRawIds as _, NoRawIds as _};
-            #(#checks)*
+            use __m::{HasRawIds as _, NoRawIds as _};
+            #checks
             #((&__m::Probe(&self.#members)).raw_ids(__visitor);)*
         }
     }
 }
 
-/// The method that returns the form.
+/// The method that returns the form, by the function that makes it.
 fn form(parts: &TokenStream) -> TokenStream {
     quote! {
         #[inline]
         fn form() -> __m::Form {
-            use __m::{HasForm as _, HasNoForm as _};
             static __FORM: __m::FormCell = __m::FormCell::new();
-            __FORM.form(|| #parts)
+            __FORM.form(#parts)
         }
     }
 }
 
+/// A function that returns a form.
+fn lazily(form: &TokenStream) -> TokenStream {
+    quote!((|| #form) as __m::FormOf)
+}
+
 /// The form of a document with these fields; `None` if none of them can be converted.
 fn fields(parts: &[Part]) -> Option<TokenStream> {
+    let fields = field_forms(parts);
+    (!fields.is_empty()).then(|| quote!(__m::Form::Fields(const { &[#fields] })))
+}
+
+/// The names and forms of the fields that can be converted.
+fn field_forms(parts: &[Part]) -> TokenStream {
     let fields = parts.iter().filter(|part| !is_plain(&part.ty)).map(|part| {
         let name = match &part.name {
             Some(name) => quote!(::core::option::Option::Some(#name)),
             None => quote!(::core::option::Option::None),
         };
         let form = form_of(&part.ty);
-        quote!((#name, (|| #form) as __m::FormOf))
+        quote!((#name, #form),)
     });
-    let fields: Vec<_> = fields.collect();
-    (!fields.is_empty()).then(|| quote!(__m::Form::Fields(const { &[#(#fields),*] })))
+    fields.collect()
 }
 
 fn is_whole(ty: &Type) -> TokenStream {
     quote!((&__m::TypeProbe::<#ty>::new()).is_whole())
 }
 
+/// The function that returns the form of a type.
 fn form_of(ty: &Type) -> TokenStream {
-    quote!((&__m::TypeProbe::<#ty>::new()).form())
+    quote!(<__m::TypeProbe<#ty>>::FORM)
 }
 
-/// Types that are never converted, as far as their names show; a name in lower case is that of the
+/// Types with typed paths that are never converted, as far as their names show; a name in lower case is that of the
 /// primitive type.
-const PLAIN: [&str; 16] = [
-    "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "u128", "u16", "u32", "u64", "u8",
-    "usize", "String",
+const PLAIN: [&str; 14] = [
+    "bool", "char", "f32", "f64", "i16", "i32", "i64", "i8", "u16", "u32", "u64", "u8", "usize", "String",
 ];
 /// Types with the form of their parameter.
 const CONTAINERS: [&str; 3] = ["Box", "Option", "Vec"];
 
-fn is_plain(ty: &Type) -> bool {
+pub(super) fn is_plain(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
     let Some(last) = path.path.get_ident().or_else(|| {
         let only = path

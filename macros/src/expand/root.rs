@@ -36,9 +36,20 @@ pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
             TokenStream::new(),
         ),
     };
-    let id_methods = id.as_ref().map(|id| id_methods(id, &source));
+    let id_methods = id.as_ref().map_or_else(
+        || {
+            quote! {
+                const ID: __m::IdFunctions<Self::Id> = __m::IdFunctions {
+                    generate: ::core::option::Option::None,
+                    encode: __m::recoded_id,
+                };
+            }
+        },
+        |id| id_methods(id, &source),
+    );
     // All with the span of the type, where the compiler then reports a missing bound once.
     let model = quote_spanned! {at(ident.span())=>
+        use __m::{GeneratesNoIds as _, Serializes as _};
         impl<#params> __m::Model for #owner #clause {
             type Id = #id_type;
             type IdSource = #source;
@@ -85,41 +96,34 @@ fn id_parts(id: &Id, generics: &Generics) -> (TokenStream, TokenStream, TokenStr
     )
 }
 
-/// The methods that generate an id for documents without one.
+/// The functions of the id.
 fn id_methods(id: &Id, source: &TokenStream) -> TokenStream {
     let Id {
         ident, ty, recoded, ..
     } = id;
     // A generated id would bypass the field's own conversion.
-    let generated = (!recoded).then(|| {
+    let (generate, encode) = if *recoded {
+        (quote!(::core::option::Option::None), quote!(__m::recoded_id))
+    } else {
+        (
+            quote!(<__m::IdProbe<#source, #ty>>::GENERATE),
+            quote!(<__m::TypeProbe<#ty>>::ENCODE),
+        )
+    };
+    let lacks_id = id.can_be_optional().then(|| {
         quote! {
-            fn generated_id() -> ::core::option::Option<::core::result::Result<__m::Bson, __m::ValueError>> {
-                use __m::{GeneratesIds as _, GeneratesNoIds as _};
-                (&__m::IdProbe::<#source, #ty>::new()).generate()
+            #[inline]
+            fn lacks_id(&self) -> bool {
+                use __m::{Always as _, Optional as _};
+                (&__m::Probe(&self.#ident)).is_none()
             }
         }
     });
-    let stored = if *recoded {
-        quote! {
-            ::core::result::Result::Err(__m::ValueError::new(
-                "the id has a conversion of its field, so that it can be sent only within its document; use a filter",
-            ))
-        }
-    } else {
-        quote! {
-            use __m::{Encodes as _, Serializes as _};
-            (&__m::Probe(__id)).encode()
-        }
-    };
     quote! {
-        #generated
-        fn stored_id(__id: &#ty) -> ::core::result::Result<__m::Bson, __m::ValueError> {
-            #stored
-        }
-        #[inline]
-        fn lacks_id(&self) -> bool {
-            use __m::{Always as _, Optional as _};
-            (&__m::Probe(&self.#ident)).is_none()
-        }
+        const ID: __m::IdFunctions<Self::Id> = __m::IdFunctions {
+            generate: #generate,
+            encode: #encode,
+        };
+        #lacks_id
     }
 }

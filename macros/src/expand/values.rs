@@ -156,28 +156,5 @@ pub(super) fn into_value(model: &Model) -> TokenStream {
     let ident = &model.ident;
     let (params, clause) = (model.generics.params(), model.generics.clause());
     let ty = model.generics.of(ident);
-    let serialized = quote_spanned!(at(ident.span())=> __m::stored_value(self));
-    let output = quote!(::core::result::Result<__m::Bson, __m::ValueError>);
-    quote! {
-        impl<#params> __m::IntoValue<#ty> for &#ty #clause {
-            fn into_value(self) -> #output {
-                #serialized
-            }
-        }
-        impl<#params> __m::IntoValue<#ty> for #ty #clause {
-            fn into_value(self) -> #output {
-                __m::IntoValue::<#ty>::into_value(&self)
-            }
-        }
-        impl<#params> __m::IntoValue<::core::option::Option<#ty>> for &#ty #clause {
-            fn into_value(self) -> #output {
-                __m::IntoValue::<#ty>::into_value(self)
-            }
-        }
-        impl<#params> __m::IntoValue<::core::option::Option<#ty>> for #ty #clause {
-            fn into_value(self) -> #output {
-                __m::IntoValue::<#ty>::into_value(&self)
-            }
-        }
-    }
+    quote_spanned!(at(ident.span())=> impl<#params> __m::DerivedValue for #ty #clause {})
 }

@@ -6,6 +6,7 @@ use syn::{Ident, Member, Type};
 use crate::diagnostics::Sink;
 use crate::parse::search::SearchAttribute;
 use crate::parse::{self, IdSource, Parsed};
+use crate::symbol;
 
 mod collection;
 mod dates;
@@ -201,6 +202,18 @@ pub(crate) struct Id {
     pub(crate) source: IdSource,
     /// Whether it is stored in another form than that of its type.
     pub(crate) recoded: bool,
+}
+
+impl Id {
+    /// Whether the type can be an `Option`, as far as its name shows.
+    pub(crate) fn can_be_optional(&self) -> bool {
+        let Type::Path(path) = &self.ty else { return true };
+        let is_present = path.path.segments.last().is_some_and(|last| {
+            let name = last.ident.to_string();
+            last.arguments.is_none() && symbol::PRESENT_IDS.contains(&name.as_str())
+        });
+        !is_present
+    }
 }
 
 pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::stages::{ShapeFields, Stages};
 use crate::expr::Expr;
-use crate::path::field::{Embedded, Field};
+use crate::path::field::{DerivedDocument, Embedded, Field};
 use crate::path::{AsPath, Inner, Mode, Path, RawPath};
-use crate::projection::{Present, Projection};
+use crate::projection::Projection;
 
 /// A struct that a stage can create. Implemented by [`#[derive(Shape)]`](derive@crate::Shape).
 #[diagnostic::on_unimplemented(
@@ -156,8 +156,7 @@ macro_rules! result_types {
         }
 
         impl<$($t),*> Projection<$name<$($t),*>> for $name<$($t),*> {}
-        impl<$($t),*> Present for $name<$($t),*> {}
-        impl<$($t: Field),*> Embedded for $name<$($t),*> {}
+        impl<$($t: Field),*> DerivedDocument for $name<$($t),*> {}
         impl<$($t: Field),*> Shape for $name<$($t),*> {}
     )* };
 }

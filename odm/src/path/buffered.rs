@@ -26,18 +26,16 @@ use crate::bson::{
 pub trait ContainsUuid<N: Depth> {
     /// Whether a value can contain a `uuid::Uuid`.
     const FOUND: bool;
+    /// Whether a field of a struct or an enum can contain one, within `N` nested types.
+    const IN_FIELDS: bool = false;
 }
 
 /// A number of nested structs and enums.
 pub trait Depth {
+    /// The depth of the fields of a struct or an enum at this depth.
+    type OfFields: Depth;
     /// The constant of a struct or an enum at this depth.
-    type Of<T: Parts>: Flag;
-}
-
-/// The constant of a struct or an enum for the depth of its fields.
-pub trait Parts {
-    /// Whether a field contains a `uuid::Uuid`.
-    type Any<N: Depth>: Flag;
+    type Of<T: ContainsUuid<Self::OfFields>>: Flag;
 }
 
 /// A Boolean constant.
@@ -81,12 +79,22 @@ impl Flag for Unset {
     const SET: bool = false;
 }
 
+/// The constant of the fields of `T` at the depth `N`.
+#[derive(Debug)]
+pub struct InFields<T, N>(PhantomData<fn() -> (T, N)>);
+
+impl<T: ContainsUuid<N>, N: Depth> Flag for InFields<T, N> {
+    const SET: bool = T::IN_FIELDS;
+}
+
 impl Depth for Bottom {
-    type Of<T: Parts> = Unset;
+    type OfFields = Bottom;
+    type Of<T: ContainsUuid<Bottom>> = Unset;
 }
 
 impl<N: Depth> Depth for Level<N> {
-    type Of<T: Parts> = T::Any<N>;
+    type OfFields = N;
+    type Of<T: ContainsUuid<N>> = InFields<T, N>;
 }
 
 impl<N: Depth> ContainsUuid<N> for uuid::Uuid {

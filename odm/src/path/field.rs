@@ -50,6 +50,7 @@
 //! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see
 //! [`Document`](derive@crate::Document).
 
+use std::any::type_name;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
@@ -60,7 +61,7 @@ use crate::bson::{
 };
 use crate::error::ValueError;
 use crate::form::Form;
-use crate::json_schema::{self, OuterTypes};
+use crate::json_schema::{self, FieldTable, OuterTypes};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
 
@@ -84,6 +85,9 @@ pub trait Field: Sized {
     /// Whether the elements of an array, or the values of a map, have encrypted fields of their own.
     #[doc(hidden)]
     const ENCRYPTS_ELEMENTS: bool = false;
+    /// The fields of a struct.
+    #[doc(hidden)]
+    const FIELDS: &'static FieldTable = &FieldTable::NONE;
     /// The type that the accessor of such a field returns.
     type Nav<R, M: Mode>: AsPath<Root = R, Mode = M>;
     /// The accessors for the path of a field.
@@ -92,13 +96,13 @@ pub trait Field: Sized {
     /// empty for other types.
     #[must_use]
     fn stored_names() -> &'static [&'static str] {
-        &[]
+        Self::FIELDS.read
     }
     /// The `$jsonSchema` of a stored value; empty if it permits all values.
     #[doc(hidden)]
     #[must_use]
-    fn json_schema(_outer: &mut OuterTypes) -> Document {
-        Document::new()
+    fn json_schema(outer: &mut OuterTypes) -> Document {
+        Self::FIELDS.json_schema(type_name::<Self>(), outer)
     }
     /// Visits the parts of a value that are then stored from their bytes and not by their
     /// `Serialize`: ObjectIds, DateTimes, dates and decimals of other crates.
@@ -140,6 +144,11 @@ pub trait Field: Sized {
     fn parts<'a, V: RawIdVisitor<'a>>(&'a self, _visitor: &mut V) {}
 }
 
+/// The form of a struct by its table of fields.
+pub fn of_fields<T: Field>() -> Form {
+    Form::Fields(T::FIELDS.forms)
+}
+
 /// The form of a type whose parts are the elements of arrays or the values of maps.
 type Whole = Option<Result<Bson, ValueError>>;
 
@@ -179,6 +188,14 @@ fn whole_map<'a, T: Field + 'a>(entries: impl Iterator<Item = (&'a String, &'a T
             conditions"
 )]
 pub trait Embedded: Field {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DerivedDocument> Embedded for T {}
+
+/// The structs and enums with accessors of their own. The derives implement this trait, from which the traits of such
+/// types follow, so that they generate less code.
+#[doc(hidden)]
+pub trait DerivedDocument: Field {}
 
 /// The value type of a field with `#[document(opaque)]`, whose stored form only its `Serialize`
 /// implementation defines.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, Document, ObjectId, Timestamp, Uuid as BsonUuid};
-use crate::path::field::Opaque;
+use crate::path::field::{DerivedDocument, Opaque};
 use crate::path::{Indexed, Maybe, Read, Through, Write};
 
 /// Modes of paths that can be read, by filters, sorts and indexes: all without a positional
@@ -209,6 +209,14 @@ macro_rules! forward {
     )* };
 }
 forward!(Ordered Numeric Integer Text Date Geo IndexKey TtlKey TextKey HashedKey);
+
+macro_rules! derived {
+    ($($marker:ident)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl<T: DerivedDocument> $marker for T {}
+    )* };
+}
+derived!(IndexKey HashedKey);
 
 macro_rules! opaque {
     ($($marker:ident)*) => { $( impl<T> $marker for Opaque<T> {} )* };
