@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, odm::Embedded)]
 #[document(crate = odm)]
-pub struct RFields {
+pub(crate) struct RFields {
     eq: i32,
     set: i32,
     size: i32,
