@@ -396,8 +396,7 @@ impl<E: DeserializeOwned + 'static> ChangeStream<E> {
     /// pipeline has removed it; the stream has then ended.
     ///
     /// [`Timeout`](crate::ErrorKind::Timeout) if the time limit of the call expires,
-    /// [`Encryption`](crate::ErrorKind::Encryption) if the keys of an event cannot be read in six attempts in a
-    /// row, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) while a transaction is in progress in the
+    /// [`Encryption`](crate::ErrorKind::Encryption) if the keys of an event cannot be read repeatedly, and [`InvalidArgument`](crate::ErrorKind::InvalidArgument) while a transaction is in progress in the
     /// session of the stream: the next call continues at the same event.
     /// [`Shutdown`](crate::ErrorKind::Shutdown) if the client was shut down or its runtime has ended.
     ///

@@ -51,6 +51,7 @@ pub(crate) enum SourceError {
     #[cfg(any(feature = "aws-auth", feature = "encryption"))]
     NoAwsSource(Box<Self>),
     RuntimeEnds,
+    ShutDown,
 }
 
 impl fmt::Display for SourceError {
@@ -82,6 +83,7 @@ impl fmt::Display for SourceError {
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and {cause}"
             ),
             Self::RuntimeEnds => f.write_str("the runtime is ending"),
+            Self::ShutDown => f.write_str("the client was shut down"),
         }
     }
 }

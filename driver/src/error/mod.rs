@@ -244,6 +244,11 @@ impl Error {
         self.edit(|e| e.response = Some(response.to_owned()))
     }
 
+    #[cfg(feature = "encryption")]
+    pub(crate) fn without_response(self) -> Self {
+        self.edit(|e| e.response = None)
+    }
+
     /// The kind of the error, with its details.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {

@@ -66,8 +66,8 @@ impl ExplicitSession {
     /// again, whose locks are held until it expires. And a session id "MUST NOT be used simultaneously by more
     /// than one operation" (Driver Sessions).
     ///
-    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case, and
-    /// no later command waits for these replies.
+    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case. After
+    /// 3 s in all, no later command waits for these replies.
     async fn await_late_replies(&self, timeout: Timeout, in_flight: &InFlight) {
         // The next command awaits the reply on the pinned connection itself.
         if self.late_replies.is_empty() || self.holds_connection() {
@@ -81,6 +81,14 @@ impl ExplicitSession {
         let limit = Deadline::at(Instant::now() + self.patience(timeout));
         let settled = limit.run(self.late_replies.settled());
         if let Some(Err(Elapsed)) = run_until_cancelled(in_flight.urgent(), settled).await {
+            self.give_up_late_replies();
+        }
+    }
+
+    /// Not before they were awaited for long enough: a command with a short time limit must not end the wait of the
+    /// abort that follows.
+    fn give_up_late_replies(&self) {
+        if self.late_replies.awaited_since().elapsed() >= LONGEST_WAIT {
             self.late_replies.give_up();
         }
     }
@@ -365,7 +373,7 @@ impl Executor {
                 if connection.condition() == Condition::Broken {
                     self.topology.handle_error(server, connection.key(), &error);
                 } else if let Some(session) = session {
-                    session.late_replies.give_up();
+                    session.give_up_late_replies();
                 }
                 Err(error)
             }

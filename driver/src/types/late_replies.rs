@@ -26,8 +26,8 @@ struct Counts {
     awaited: usize,
     /// The last command whose reply is no longer awaited.
     given_up: u64,
-    /// When the first wait began, with the number of commands at that time.
-    began: Option<(u64, Instant)>,
+    /// When the first wait for outstanding replies began.
+    began: Option<Instant>,
 }
 
 impl LateReplies {
@@ -51,18 +51,10 @@ impl LateReplies {
         self.lock().awaited == 0
     }
 
-    /// When the first wait for the outstanding replies began, also if its future was dropped: now, if this is
-    /// the first since the last command.
+    /// When the first wait for the outstanding replies began, also if its future was dropped, or it ended without them:
+    /// now, if this is the first.
     pub(crate) fn awaited_since(&self) -> Instant {
-        let mut counts = self.lock();
-        match counts.began {
-            Some((commands, since)) if commands == counts.commands => since,
-            _ => {
-                let since = Instant::now();
-                counts.began = Some((counts.commands, since));
-                since
-            }
-        }
+        *self.lock().began.get_or_insert_with(Instant::now)
     }
 
     /// The outstanding replies are not awaited any longer: they were awaited for as long as is permitted.
@@ -70,6 +62,7 @@ impl LateReplies {
         let mut counts = self.lock();
         counts.awaited = 0;
         counts.given_up = counts.commands;
+        counts.began = None;
     }
 
     /// Completes when all that are awaited were read, or their connections were closed.
@@ -100,6 +93,9 @@ impl Drop for OutstandingReply {
         }
         counts.awaited -= 1;
         let is_settled = counts.awaited == 0;
+        if is_settled {
+            counts.began = None;
+        }
         drop(counts);
         if is_settled {
             self.replies.settled.notify_waiters();
@@ -130,14 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_was_dropped_counts_until_the_next_command() {
+    fn a_wait_that_was_dropped_counts_until_all_replies_were_read() {
         let replies = Arc::new(LateReplies::default());
         let first = replies.expect();
         let since = replies.awaited_since();
         while since.elapsed().is_zero() {}
+        let second = replies.expect();
         assert_eq!(replies.awaited_since(), since);
-        let _second = replies.expect();
-        drop(first);
+        drop((first, second));
+        let _third = replies.expect();
         assert!(replies.awaited_since() > since);
     }
 

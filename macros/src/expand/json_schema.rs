@@ -54,7 +54,11 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
             AccessorKind::Typed => (function(&accessor.ty), constraint),
             AccessorKind::As(stored) => (function(stored), constraint),
             AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
-            AccessorKind::Opaque => (function(&accessor.ty), quote!(OpaqueField)),
+            // Its type may have no typed paths, whatever its name is.
+            AccessorKind::Opaque => {
+                let ty = &accessor.ty;
+                (quote!(<__m::TypeProbe<#ty>>::SCHEMA), quote!(OpaqueField))
+            }
         };
         quote!((#name, #schema, __m::#constraint))
     })

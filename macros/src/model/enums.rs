@@ -85,7 +85,14 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     };
     let content = match &variant.shape {
         // The form of the content is not known.
-        _ if variant.serde.with.is_some() => Content::None,
+        _ if variant.serde.with.is_some() => {
+            encrypted::reject(
+                variant.shape.fields(),
+                "the content of an enum variant with a conversion",
+                sink,
+            );
+            Content::None
+        }
         Shape::Unit => Content::Unit,
         Shape::Named(named) => {
             encrypted::reject(named, "a field of an enum variant", sink);

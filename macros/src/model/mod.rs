@@ -264,7 +264,12 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
         let place = "a field of a type with a serde conversion";
         match &parsed.body {
             parse::Body::Named(fields) | parse::Body::Tuple(fields) => encrypted::reject(fields, place, sink),
-            parse::Body::Enum(_) | parse::Body::Empty => {}
+            parse::Body::Enum(variants) => {
+                for variant in variants {
+                    encrypted::reject(variant.shape.fields(), place, sink);
+                }
+            }
+            parse::Body::Empty => {}
         }
         return Body::Plain;
     }

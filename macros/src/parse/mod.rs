@@ -72,6 +72,16 @@ pub(crate) enum Shape {
     Tuple(Vec<Field>),
 }
 
+impl Shape {
+    /// The fields; none of a unit.
+    pub(crate) fn fields(&self) -> &[Field] {
+        match self {
+            Self::Unit => &[],
+            Self::Named(fields) | Self::Tuple(fields) => fields,
+        }
+    }
+}
+
 /// `#[document(…)]` on the type.
 #[derive(Default)]
 pub(crate) struct ContainerAttributes {

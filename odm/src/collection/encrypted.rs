@@ -57,6 +57,15 @@ impl<D: Model> Collection<D> {
         }
     }
 
+    /// The paths of the encrypted fields. The error is that of an invalid declaration.
+    fn declared(&self) -> Result<Option<&'static [String]>> {
+        match encrypted_fields::<D>() {
+            None => Ok(None),
+            Some(Ok(paths)) => Ok(Some(paths)),
+            Some(Err(error)) => Err(Error::encode(String::new(), ValueError::new(error.to_string()))),
+        }
+    }
+
     /// Requires that the client encrypts the encrypted fields, if it encrypts at all: for calls without filters and documents.
     #[inline]
     pub(super) fn check_client(&self) {
@@ -157,6 +166,7 @@ impl<D: Model> Collection<D> {
     /// [`check_filter`](Self::check_filter). `joined`: such a field of another collection that the pipeline reads.
     pub(crate) fn check_stages(&self, stages: &[Document], joined: Option<String>) -> Result<()> {
         self.check_client();
+        self.declared()?;
         if !has_encrypted::<D>() && joined.is_none() || self.encrypts() {
             return Ok(());
         }
@@ -168,7 +178,7 @@ impl<D: Model> Collection<D> {
 
     /// Rejects a filter of change events on an encrypted field: the server cannot compare the values in events.
     pub(super) fn check_event_filter(&self, filter: &Conditions) -> Result<()> {
-        let Some(Ok(paths)) = encrypted_fields::<D>() else {
+        let Some(paths) = self.declared()? else {
             return Ok(());
         };
         match mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {

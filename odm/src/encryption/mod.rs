@@ -85,7 +85,7 @@
 //! [`Model::encrypted_fields`](crate::Model::encrypted_fields) is what the collection is created with; see the
 //! [guide](crate::guide::encryption). Documents are written and read by a client with automatic encryption,
 //! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts, and filters and updates
-//! of encrypted fields, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and documents cannot be
+//! of encrypted fields, also filters of pipelines up to the first stage that changes the form of the documents, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and documents cannot be
 //! decoded, because their values are `Binary`. A client with automatic encryption that does not know the collection as encrypted
 //! rejects every typed call with `EncryptionError::NotEncrypted`.
 //!

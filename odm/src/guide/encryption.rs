@@ -93,7 +93,7 @@
 //!
 //! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
 //! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts, and filters and updates of
-//! encrypted fields, are errors before they are sent through a client without automatic encryption. So are all typed calls through
+//! encrypted fields, also filters of pipelines up to the first stage that changes the form of the documents, are errors before they are sent through a client without automatic encryption. So are all typed calls through
 //! an encrypting client that does not know the collection as encrypted
 //! ([`EncryptionError::NotEncrypted`](crate::driver::EncryptionError::NotEncrypted)): another database or name, such as that of a
 //! new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the first call. What the client has

@@ -26,6 +26,10 @@ pub struct DataKeys {
 impl DataKeys {
     /// Keys that are stored in the key vault of `encryption`, and encrypted by the key management service `provider`,
     /// such as `local` or `aws`.
+    ///
+    /// A key has the alternate name `marula:database.collection:path`. One that exists with this name is used again, e.g.
+    /// after a creation that failed, or after the collection was dropped. Deployments that have equal names of databases
+    /// and one key vault therefore share keys: give each its own key vault.
     pub fn new(encryption: &ClientEncryption, provider: impl Into<String>) -> Self {
         DataKeys {
             encryption: encryption.clone(),
@@ -34,8 +38,8 @@ impl DataKeys {
         }
     }
 
-    /// The master key of the provider. Required for all providers but `local`; see
-    /// [`CreateDataKey::master_key`](crate::driver::encryption::CreateDataKey::master_key).
+    /// The master key of the provider. Required for all providers but `local`. A data key that exists must have been
+    /// encrypted by it, or the schema fails. See [`CreateDataKey::master_key`](crate::driver::encryption::CreateDataKey::master_key).
     pub fn master_key(mut self, key: Document) -> Self {
         self.master_key = Some(key);
         self
@@ -93,6 +97,24 @@ impl DataKeys {
             .get_document("masterKey")
             .and_then(|key| key.get_str("provider"));
         let found = found.unwrap_or_default();
+        let master_key = key.get_document("masterKey").ok();
+        let is_other = |field: &str, value: &Bson| {
+            let found = master_key.and_then(|key| key.get(field));
+            found.is_some_and(|found| found != value)
+        };
+        let mut given = self.master_key.iter().flatten();
+        let of_other = given.find(|(field, value)| is_other(field, value));
+        if let Some((field, _)) = of_other.filter(|_| found == self.provider) {
+            return Err(SchemaError::InvalidEncryption {
+                model,
+                path: path.to_owned(),
+                reason: format!(
+                    "its data key in the key vault is encrypted by a master key with another `{field}` than that of the schema; rewrap \
+                     the key (`ClientEncryption::rewrap_many_data_key`), or delete it if no value is encrypted by it"
+                ),
+            }
+            .into());
+        }
         if found != self.provider {
             let names = key.get_array("keyAltNames").into_iter().flatten();
             let names: Vec<&str> = names.filter_map(Bson::as_str).collect();

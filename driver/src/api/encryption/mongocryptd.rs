@@ -157,7 +157,7 @@ fn without_values(error: Error) -> Error {
     };
     let mut command = command.clone();
     command.message = shortened(&command.message);
-    error.with_kind(ErrorKind::Command(command))
+    error.with_kind(ErrorKind::Command(command)).without_response()
 }
 
 fn shortened(message: &str) -> String {

@@ -98,7 +98,7 @@ pub(super) async fn end(outcome: &mut Outcome) -> Result<Token> {
     result.unwrap_or_else(|| {
         Err(Missing::Failed(SourceError::Application {
             what: "the callback",
-            cause: "it panicked, or the runtime of the client ended".to_owned(),
+            cause: "it panicked, or the client was shut down, or its runtime ended".to_owned(),
         }))
     })
 }

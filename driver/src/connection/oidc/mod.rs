@@ -8,7 +8,10 @@ mod environment;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -36,6 +39,8 @@ pub(super) struct OidcTokens {
     cache: Arc<Cache>,
     /// The call that runs, or the last one: one runs at a time.
     call: Mutex<Option<Call>>,
+    /// The client was shut down. Set while `call` is locked.
+    is_closed: AtomicBool,
     /// Calls run in the runtime of the client: that of an operation may end before the call.
     runtime: Handle,
 }
@@ -107,6 +112,7 @@ impl OidcTokens {
                 last_call: tokio::sync::Mutex::default(),
             }),
             call: Mutex::default(),
+            is_closed: AtomicBool::new(false),
             runtime: Handle::current(),
         })
     }
@@ -168,6 +174,7 @@ impl OidcTokens {
             };
             let mut waiting = match self.join(request) {
                 Joined::Cached(token) => return Ok(Some(token)),
+                Joined::Closed => return Err(Missing::Failed(SourceError::ShutDown)),
                 Joined::Waiting(waiting) => waiting,
             };
             let is_own = waiting.is_own;
@@ -186,9 +193,11 @@ impl OidcTokens {
         }
     }
 
-    /// Ends the call that runs, also one of the human flow.
+    /// Ends the call that runs, also one of the human flow, and lets no further one begin.
     pub(super) fn close(&self) {
-        self.call().take();
+        let mut call = self.call();
+        self.is_closed.store(true, Ordering::Relaxed);
+        call.take();
     }
 
     /// Removes what a server rejected from the cache.
@@ -217,6 +226,9 @@ impl OidcTokens {
         if let Some(token) = self.cached() {
             return Joined::Cached(token);
         }
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Joined::Closed;
+        }
         let mut new = Call::spawn(Arc::clone(&self.cache), request, &self.runtime);
         let outcome = new.join();
         *call = Some(new);
@@ -234,6 +246,7 @@ impl OidcTokens {
 
 enum Joined<'a> {
     Cached(Token),
+    Closed,
     Waiting(Waiting<'a>),
 }
 

@@ -108,8 +108,10 @@ pub struct ChangeStream {
     has_delivered: bool,
     /// Number of resumes since the last reply to a getMore.
     resumes: u32,
-    /// Number of invalid replies since the last event or empty batch, with those that could not be decrypted.
+    /// Number of invalid replies since the last event or empty batch.
     invalid_replies: u32,
+    /// Number of replies since the last event or empty batch whose keys could not be read.
+    missing_keys: u32,
 }
 
 impl ChangeStream {
@@ -128,6 +130,7 @@ impl ChangeStream {
             has_delivered: false,
             resumes: 0,
             invalid_replies: 0,
+            missing_keys: 0,
         }
     }
 
@@ -205,7 +208,7 @@ impl ChangeStream {
         let newest = self.post_batch_resume_token.take_if(|_| is_last);
         self.token = Some(newest.unwrap_or_else(|| ResumeToken::from(id)));
         self.has_delivered = true;
-        self.invalid_replies = 0;
+        (self.invalid_replies, self.missing_keys) = (0, 0);
         Ok(())
     }
 
@@ -224,7 +227,7 @@ impl ChangeStream {
         if self.state == State::AwaitingBatch {
             self.resumes = 0;
             if reply.is_empty {
-                self.invalid_replies = 0;
+                (self.invalid_replies, self.missing_keys) = (0, 0);
             }
         }
         self.state = State::Open(reply.is_open);
@@ -237,8 +240,10 @@ impl ChangeStream {
     /// The command that [`next_action`](Self::next_action) returned has failed, or a document of the
     /// batch is malformed.
     pub fn failed(&mut self, failure: &Failure) -> Failed {
-        if matches!(failure, Failure::InvalidReply | Failure::KeysUnavailable) {
-            self.invalid_replies = self.invalid_replies.saturating_add(1);
+        match failure {
+            Failure::InvalidReply => self.invalid_replies = self.invalid_replies.saturating_add(1),
+            Failure::KeysUnavailable => self.missing_keys = self.missing_keys.saturating_add(1),
+            _ => {}
         }
         let (state, resumes) = match self.state {
             State::AwaitingBatch | State::Open(_) => match failure {
@@ -248,8 +253,8 @@ impl ChangeStream {
                 Failure::NotPermitted => (State::Open(true), false),
                 Failure::InvalidReply if self.invalid_replies > MAX_INVALID_REPLIES => (State::Ended, false),
                 // Resuming helps when the keys can be read again, which the application can wait for.
-                Failure::KeysUnavailable if self.invalid_replies > MAX_INVALID_REPLIES => {
-                    self.invalid_replies = 0;
+                Failure::KeysUnavailable if self.missing_keys > MAX_INVALID_REPLIES => {
+                    self.missing_keys = 0;
                     (State::Lost, false)
                 }
                 _ if failure.is_resumable() => (State::Lost, true),

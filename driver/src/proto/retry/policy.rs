@@ -148,7 +148,9 @@ impl RetryPolicy {
     /// Writes, "Executing Retryable … Commands").
     fn save(&mut self, error: Error) {
         let may_have_acted = self.intent == Intent::Read || !error.contains_label(NO_WRITES_PERFORMED);
-        if self.saved.is_none() || (was_sent(&error) && may_have_acted) {
+        // What prevents the encryption is of more use than why an attempt was not sent before.
+        let is_cause = || error.is_encryption() && self.saved.as_ref().is_some_and(|saved| !was_sent(saved));
+        if self.saved.is_none() || (was_sent(&error) && may_have_acted) || is_cause() {
             self.saved = Some(error);
         }
     }

@@ -130,8 +130,11 @@ pub(crate) async fn fields_are_required_to_be_encrypted() {
         let (client, _sent) = recorded(options(), encryption);
         client.require_encrypted_fields(&accounts, only_name, "the test");
         let collection = client.database("db").collection::<Document>("accounts");
+        // Without values to encrypt, before and after libmongocrypt has read the collection.
+        let without = doc! { "city": "Bern" };
+        collection.insert_one(&without).await.expect("an insert");
         collection.insert_one(&document).await.expect("an insert");
-        // Without values to encrypt.
+        collection.insert_one(&without).await.expect("an insert");
         assert!(collection.find_one(doc! {}).await.expect("a find").is_some());
         assert!(collection.count_documents(doc! {}).await.expect("a count") > 0);
         let update = doc! { "$set": { "city": "Bern" } };
