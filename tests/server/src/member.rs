@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -28,6 +28,9 @@ pub(crate) struct Member {
     pub(crate) fail_points: FailPoints,
     pub(crate) operations: Operations,
     running: Mutex<Option<Running>>,
+    /// Bound to the address while the process is stopped: it refuses connections, and the system does not give the port
+    /// to an outgoing connection.
+    reserved: Mutex<Option<TcpSocket>>,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,7 @@ impl Member {
             fail_points: FailPoints::default(),
             operations: Operations::default(),
             running: Mutex::default(),
+            reserved: Mutex::default(),
         }
     }
 
@@ -89,6 +93,12 @@ impl Member {
 
     /// Binds the address of the process again and starts to accept connections.
     pub(crate) async fn restart(self: &Arc<Self>, deployment: &Arc<Deployment>) -> io::Result<()> {
+        if let Some(reserved) = lock(&self.reserved).take() {
+            let listener = reserved
+                .listen(BACKLOG)
+                .map_err(|error| cannot_listen(self.address, &error))?;
+            return self.start(listener, deployment);
+        }
         let mut attempts = 0;
         let listener = loop {
             match TcpListener::bind(self.address).await {
@@ -110,10 +120,23 @@ impl Member {
         if let Some(running) = running {
             running.stop.send_replace(true);
             let _ = running.accept_loop.await;
+            // Without it, `restart` binds the address again.
+            *lock(&self.reserved) = reserve(self.address).ok();
         }
         self.cursors.clear();
         self.fail_points.clear();
     }
+}
+
+/// The number of connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    // Connections to the port may not have ended yet.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 /// The error of binding an address or a path, with the address or path in its message.
