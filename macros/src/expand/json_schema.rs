@@ -98,6 +98,25 @@ pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
     method(&of(&newtype.ty))
 }
 
+/// A value whose stored form is not known.
+pub(super) fn opaque(ty: &Type) -> TokenStream {
+    let values = [of_opaque(ty)];
+    method(&unconstrained(&values))
+}
+
+/// The schema of a type that may have no typed paths, whatever its name is.
+fn of_opaque(ty: &Type) -> TokenStream {
+    quote!(<__m::TypeProbe<#ty>>::SCHEMA(__outer))
+}
+
+/// No constraint, but encrypted fields of the values are found.
+fn unconstrained(values: &[TokenStream]) -> TokenStream {
+    quote!(__m::any_of(
+        &[],
+        ::std::vec![__m::BsonDocument::new(), #(#values),*]
+    ))
+}
+
 /// An enum of unit variants.
 pub(super) fn names(names: &[String]) -> TokenStream {
     method(&quote!(__m::any_of(&[#(#names),*], ::std::vec::Vec::new())))
@@ -119,14 +138,14 @@ pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
 fn variant(variant: &Variant) -> TokenStream {
     let object = quote!(__m::ObjectSchema::default());
     let content = match &variant.content {
-        Content::None if variant.parts.is_empty() => quote!(__m::BsonDocument::new()),
-        // Without a constraint, but encrypted fields of the values are found.
         Content::None => {
-            let values = variant.parts.iter().map(|part| of(&part.ty));
-            quote!(__m::any_of(
-                &[],
-                ::std::vec![__m::BsonDocument::new(), #(#values),*]
-            ))
+            let parts = variant.parts.iter().map(|part| of(&part.ty));
+            let values: Vec<_> = parts.chain(variant.opaque.iter().map(of_opaque)).collect();
+            if values.is_empty() {
+                quote!(__m::BsonDocument::new())
+            } else {
+                unconstrained(&values)
+            }
         }
         Content::Unit => quote!(__m::types(&["null"])),
         Content::Fields { accessors, .. } => {

@@ -58,6 +58,10 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             let plain = values::plain(ident, &TokenStream::new());
             quote!(#plain impl<__K> __m::SearchField<__K> for #ident {})
         }
+        Body::Opaque(ty) => {
+            let plain = values::plain(ident, &json_schema::opaque(ty));
+            quote!(#plain impl<__K> __m::SearchField<__K> for #ident {})
+        }
         Body::Names(names) => {
             let plain = values::plain(ident, &json_schema::names(names));
             quote! {

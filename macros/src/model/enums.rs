@@ -125,6 +125,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
     Variant {
         ident: variant.ident.clone(),
         parts: parts(variant, &content),
+        opaque: opaque(variant),
         is_tuple: matches!(&variant.shape, Shape::Tuple(fields) if fields.len() != 1),
         docs: variant.docs.clone(),
         accessor: method(&name, variant.ident.span()),
@@ -158,6 +159,19 @@ fn parts(variant: &parse::Variant, content: &Content) -> Vec<Part> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The types of values whose stored form is not known.
+fn opaque(variant: &parse::Variant) -> Vec<syn::Type> {
+    let Shape::Tuple(fields) = &variant.shape else {
+        return Vec::new();
+    };
+    let is_opaque = |f: &parse::Field| f.attributes.opaque.is_some() || f.serde.with.is_some();
+    let written = fields.iter().filter(|f| !f.serde.skipped);
+    written
+        .filter(|f| variant.serde.with.is_some() || is_opaque(f))
+        .map(|f| f.ty.clone())
+        .collect()
 }
 
 /// Whether serde reads the variants of the enum from a buffer. One untagged variant is enough:

@@ -56,6 +56,8 @@ pub(crate) enum Body {
     Newtype(Newtype),
     /// Stored as one value without accessors: a type with a conversion.
     Plain,
+    /// A newtype of this type, whose stored form is not known.
+    Opaque(Type),
     /// An enum of unit variants, which is stored as one of these names.
     Names(Vec<String>),
     /// An enum with data.
@@ -135,6 +137,8 @@ pub(crate) struct Variant {
     pub(crate) ident: Ident,
     /// The fields that are stored by their own types.
     pub(crate) parts: Vec<Part>,
+    /// The types of the other values of a tuple, whose stored form is not known.
+    pub(crate) opaque: Vec<Type>,
     /// Whether the content is stored as an array.
     pub(crate) is_tuple: bool,
     /// Its documentation.
@@ -301,7 +305,7 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
         .collect();
     match stored[..] {
         [(index, field)] => match fields::kind(field, sink) {
-            AccessorKind::Opaque => Body::Plain,
+            AccessorKind::Opaque => Body::Opaque(field.ty.clone()),
             AccessorKind::As(ty) => Body::Newtype(Newtype {
                 ty,
                 member: None,

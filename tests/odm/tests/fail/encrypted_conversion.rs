@@ -23,4 +23,26 @@ struct Address {
     street: String,
 }
 
+impl From<Either> for Stored {
+    fn from(either: Either) -> Self {
+        let Either::At { street } = either;
+        Stored(street)
+    }
+}
+
+impl From<Stored> for Either {
+    fn from(stored: Stored) -> Self {
+        Either::At { street: stored.0 }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize, Embedded)]
+#[serde(from = "Stored", into = "Stored")]
+enum Either {
+    At {
+        #[document(encrypted)]
+        street: String,
+    },
+}
+
 fn main() {}

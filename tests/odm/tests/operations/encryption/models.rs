@@ -132,6 +132,29 @@ struct Move {
     moved: Moved,
 }
 
+#[derive(Serialize, Deserialize, Embedded)]
+struct Sealed(#[document(opaque)] Address);
+
+#[derive(Serialize, Deserialize, Embedded)]
+enum Letter {
+    To(#[document(opaque)] Address),
+    Unaddressed,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "sealed")]
+struct SealedPlace {
+    _id: i64,
+    place: Sealed,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "letters")]
+struct Sent {
+    _id: i64,
+    letter: Letter,
+}
+
 /// The schema of the type does not constrain these values, or is made twice.
 #[test]
 fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
@@ -154,6 +177,8 @@ fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
     );
     assert!(Anywhere::encrypted_fields().is_err());
     assert!(Move::encrypted_fields().is_err());
+    assert!(SealedPlace::encrypted_fields().is_err());
+    assert!(Sent::encrypted_fields().is_err());
 }
 
 #[test]
