@@ -48,7 +48,6 @@ pub(crate) struct Model {
     pub(crate) is_only_read: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for each derive")]
 pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
