@@ -53,7 +53,7 @@ impl<D: Model> Collection<D> {
         match fields {
             Ok(paths) if self.require_encryption(paths) => Ok(None),
             Ok(paths) => Ok(Some(paths)),
-            Err(error) => Err(Error::encode(String::new(), ValueError::new(error.to_string()))),
+            Err(error) => Err(invalid(error)),
         }
     }
 
@@ -62,7 +62,7 @@ impl<D: Model> Collection<D> {
         match encrypted_fields::<D>() {
             None => Ok(None),
             Some(Ok(paths)) => Ok(Some(paths)),
-            Some(Err(error)) => Err(Error::encode(String::new(), ValueError::new(error.to_string()))),
+            Some(Err(error)) => Err(invalid(error)),
         }
     }
 
@@ -259,6 +259,11 @@ fn check_operators<D: Model>(update: &Compiled) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The error of an invalid declaration.
+fn invalid(error: &impl std::fmt::Display) -> Error {
+    Error::encode(String::new(), ValueError::new(error.to_string()))
 }
 
 /// The first encrypted field of `D` that a filter of a pipeline over its documents concerns. Stages after one that changes the

@@ -146,19 +146,31 @@ async fn an_abort_is_sent_before_the_deadline_of_a_shutdown() {
     assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
 }
 
-/// Each call is given up before it has waited for long enough. The late reply arrives byte by byte, so that its
-/// connection stays open.
-#[tokio::test]
-async fn repeated_aborts_wait_for_a_late_reply_together() {
-    let server = TestServer::builder().replica_set().start().await.unwrap();
-    let proxy = Proxy::start(server.primary().unwrap()).await;
-    let client = Client::connect(proxy.uri("")).await.unwrap();
+/// A document, and a proxy that forwards the replies to updates byte by byte.
+async fn with_stepwise_updates() -> (TestServer, Proxy, Client) {
+    let server = TestServer::builder()
+        .replica_set()
+        .start()
+        .await
+        .expect("a replica set");
+    let proxy = Proxy::start(server.primary().expect("a primary")).await;
+    let client = Client::connect(proxy.uri("")).await.expect("a client");
     let accounts = client.database("bank").collection::<Document>("accounts");
-    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
+    let account = doc! { "_id": 1, "a": 0 };
+    accounts.insert_one(&account).await.expect("an insert");
     proxy.set_rule(|exchange| match exchange.command {
         "update" => Action::Stepwise((1..60).collect()),
         _ => Action::Pass,
     });
+    (server, proxy, client)
+}
+
+/// Each call is given up before it has waited for long enough. The late reply arrives byte by byte, so that its
+/// connection stays open.
+#[tokio::test]
+async fn repeated_aborts_wait_for_a_late_reply_together() {
+    let (server, proxy, client) = with_stepwise_updates().await;
+    let accounts = client.database("bank").collection::<Document>("accounts");
     let mut session = client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
     let update = accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
@@ -279,18 +291,11 @@ async fn an_abort_that_is_dropped_while_it_waits_leaves_the_transaction_in_progr
     assert_eq!(bank.deployment.server.open_transactions(), []);
 }
 
-/// The wait for a late reply was given up once, after which no command waits for it.
+/// All commands together wait for 3 s, after which no command waits for the reply.
 #[tokio::test]
 async fn a_late_reply_is_awaited_once() {
-    let server = TestServer::builder().replica_set().start().await.unwrap();
-    let proxy = Proxy::start(server.primary().unwrap()).await;
-    let client = Client::connect(proxy.uri("")).await.unwrap();
+    let (server, proxy, client) = with_stepwise_updates().await;
     let accounts = client.database("bank").collection::<Document>("accounts");
-    accounts.insert_one(&doc! { "_id": 1, "a": 0 }).await.unwrap();
-    proxy.set_rule(|exchange| match exchange.command {
-        "update" => Action::Stepwise((1..60).collect()),
-        _ => Action::Pass,
-    });
     let increment = || accounts.update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
     let mut session = client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
