@@ -17,7 +17,7 @@ use crate::{
     context::Context,
     error::Error,
     functions::{Functions, RawKms},
-    status::error_of,
+    status::{error_of, error_of_response},
 };
 
 /// A request to a key management service. The bytes are those of HTTP or KMIP, sent over TLS.
@@ -135,7 +135,12 @@ impl<'a> KmsContext<'a> {
         let done = unsafe {
             (self.functions.kms_feed_with_retry)(self.as_ptr(), input.as_ptr(), ptr::from_mut(&mut again))
         };
-        self.check(done)?;
+        if !done {
+            return Err(error_of_response(self.functions, |status| {
+                // SAFETY: request and status are alive.
+                unsafe { (self.functions.kms_status)(self.as_ptr(), status) };
+            }));
+        }
         Ok(if again { Fed::Again } else { Fed::Accepted })
     }
 

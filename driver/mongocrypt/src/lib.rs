@@ -17,6 +17,7 @@ mod error;
 mod functions;
 mod hooks;
 mod kms;
+mod kms_error;
 mod library;
 mod log;
 mod redact;

@@ -6,7 +6,10 @@ use std::{
     ptr, slice,
 };
 
-use crate::functions::{Functions, RawCrypt};
+use crate::{
+    functions::{Functions, RawCrypt},
+    redact::redacted,
+};
 
 /// The severity of a message.
 ///
@@ -64,9 +67,9 @@ unsafe extern "C" fn receive(level: c_uint, message: *const c_char, length: u32,
     }
     // SAFETY: the library passes a text of this length, which is alive during the call (`mongocrypt_log_fn_t`).
     let bytes = unsafe { slice::from_raw_parts(message.cast::<u8>(), length as usize) };
-    let text = String::from_utf8_lossy(bytes);
+    let text = String::from_utf8_lossy(bytes).into_owned();
     // A panic must not enter the library. The message is lost.
-    let _ = catch_unwind(AssertUnwindSafe(|| handler(level, &text)));
+    let _ = catch_unwind(AssertUnwindSafe(|| handler(level, &redacted(text))));
 }
 
 #[cfg(test)]

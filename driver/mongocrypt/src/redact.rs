@@ -1,5 +1,7 @@
-//! Removes secrets from the messages of the library: values that are to be encrypted, and keys in responses of key management
-//! services. An error may be logged, or exported with a span.
+//! Removes secrets from the messages of the library: values that are to be encrypted, and, by `kms_error`, responses of key
+//! management services. An error may be logged, or exported with a span.
+
+use crate::kms_error::described;
 
 /// What is shown in place of a secret.
 const HIDDEN: &str = "(not shown)";
@@ -14,27 +16,15 @@ const VALUES: [(&str, Option<char>); 6] = [
 ];
 /// The start of a document in Extended JSON, e.g. of the expression of a query.
 const DOCUMENT: &str = ": { \"";
-/// The parts of messages with a JSON document that has no values of the application.
-const HARMLESS: [&str; 2] = [BODY, "AutoEncryptionOpts"];
-/// The fields of error responses with the type of the error: of AWS, of Azure, of Google Cloud, of OAuth.
-const ERROR_TYPES: [&str; 4] = ["\"__type\"", "\"code\"", "\"status\"", "\"error\""];
-/// The fields with the message.
-const MESSAGES: [&str; 3] = ["\"message\"", "\"Message\"", "\"error_description\""];
-/// The text before the body of a response.
-const BODY: &str = "Response body=";
+/// A part of messages with a JSON document that has no values of the application.
+const HARMLESS: &str = "AutoEncryptionOpts";
 
 /// The message without secrets.
 pub(crate) fn redacted(mut message: String) -> String {
-    if let Some(position) = message.find(BODY) {
-        let kept = position + BODY.len();
-        // A successful response contains a key.
-        let is_success = message.contains("HTTP status=200");
-        let body = message.get(kept..).filter(|_| !is_success);
-        let described = body.map(described).unwrap_or_default();
-        message.truncate(kept);
-        message.push_str(if described.is_empty() { HIDDEN } else { &described });
+    if let Some(described) = described(&message) {
+        return described;
     }
-    if !HARMLESS.iter().any(|part| message.contains(part))
+    if !message.contains(HARMLESS)
         && let Some(position) = message.find(DOCUMENT)
     {
         message.truncate(position);
@@ -43,47 +33,6 @@ pub(crate) fn redacted(mut message: String) -> String {
         hide(&mut message, before, after);
     }
     message
-}
-
-/// The type and the message of the error in the body of a response, such as `AccessDeniedException`. The rest of the body can
-/// repeat the request, or contain a key; in the message, this is what does not look like a word.
-fn described(body: &str) -> String {
-    let value_of = |name: &str| {
-        let (_, rest) = body.split_once(name)?;
-        let rest = rest
-            .trim_start()
-            .strip_prefix(':')?
-            .trim_start()
-            .strip_prefix('"')?;
-        let (value, _) = rest.split_once('"')?;
-        Some(value)
-    };
-    let is_name = |value: &&str| {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.#".contains(c);
-        let starts_as_one = value.starts_with(|c: char| c.is_ascii_alphabetic());
-        starts_as_one && value.len() <= 80 && value.chars().all(is_part)
-    };
-    let types = ERROR_TYPES
-        .into_iter()
-        .filter_map(|name| value_of(name).filter(is_name));
-    let mut parts: Vec<String> = types.map(str::to_owned).collect();
-    parts.dedup();
-    let message = MESSAGES.into_iter().find_map(value_of);
-    parts.extend(message.map(words_of).filter(|words| !words.is_empty()));
-    parts.join(": ")
-}
-
-/// The words of a message, at most 40.
-fn words_of(message: &str) -> String {
-    let is_word = |word: &str| {
-        word.len() <= 30
-            && word
-                .chars()
-                .all(|c| c.is_ascii_alphabetic() || ".,:;()'-".contains(c))
-    };
-    let words = message.split_whitespace().take(40);
-    let shown = words.map(|word| if is_word(word) { word } else { HIDDEN });
-    shown.collect::<Vec<_>>().join(" ")
 }
 
 /// Replaces what follows a text, until a character or the end.
@@ -133,27 +82,7 @@ mod tests {
             ),
             (
                 "Error parsing JSON in KMS response. HTTP status=200. Response body=\n{\"Plaintext\": \"7182\"",
-                "Error parsing JSON in KMS response. HTTP status=200. Response body=(not shown)",
-            ),
-            (
-                "Error in KMS response. HTTP status=400. Response body=\n{\"__type\": \"AccessDeniedException\", \"Message\": \"7182\"}",
-                "Error in KMS response. HTTP status=400. Response body=AccessDeniedException: (not shown)",
-            ),
-            (
-                "Error in KMS response. HTTP status=403. Response body=\n{\"error\": {\"code\":\"Forbidden\",\"message\":\"7182\"}}",
-                "Error in KMS response. HTTP status=403. Response body=Forbidden: (not shown)",
-            ),
-            (
-                "Error in KMS response. HTTP status=400. Response body=\n{ \"code\": 400, \"status\": \"INVALID_ARGUMENT\", \"x\": 7182 }",
-                "Error in KMS response. HTTP status=400. Response body=INVALID_ARGUMENT",
-            ),
-            (
-                "Error in KMS response. HTTP status=400. Response body=\n{\"message\": \"The key arn:aws:7182 is disabled.\"}",
-                "Error in KMS response. HTTP status=400. Response body=The key (not shown) is disabled.",
-            ),
-            (
-                "Error in KMS response. HTTP status=400. Response body=\n{ \"status\": \"the value 7182\" }",
-                "Error in KMS response. HTTP status=400. Response body=(not shown)",
+                "Error parsing JSON in KMS response. HTTP status=200. The response is not shown",
             ),
         ] {
             assert_eq!(redacted(message.to_owned()), expected);

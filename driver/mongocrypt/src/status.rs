@@ -5,6 +5,7 @@ use std::{ffi::c_uint, ptr, ptr::NonNull, slice};
 use crate::{
     error::{Error, ErrorKind},
     functions::{Functions, RawStatus},
+    kms_error::of_response,
     redact::redacted,
 };
 
@@ -25,6 +26,23 @@ struct Status {
 
 /// The error of a failed call. `fill` copies the status of the object that failed.
 pub(crate) fn error_of(functions: &'static Functions, fill: impl FnOnce(*mut RawStatus)) -> Error {
+    read(functions, fill, redacted)
+}
+
+/// As [`error_of`], for a call that handles a response of a key management service.
+pub(crate) fn error_of_response(functions: &'static Functions, fill: impl FnOnce(*mut RawStatus)) -> Error {
+    let mut error = read(functions, fill, |message| of_response(&message));
+    if error.kind == ErrorKind::Client {
+        error.kind = ErrorKind::Kms;
+    }
+    error
+}
+
+fn read(
+    functions: &'static Functions,
+    fill: impl FnOnce(*mut RawStatus),
+    shown: impl FnOnce(String) -> String,
+) -> Error {
     // SAFETY: the function has no arguments and no precondition.
     let pointer = unsafe { (functions.status_new)() };
     let Some(pointer) = NonNull::new(pointer) else {
@@ -32,11 +50,11 @@ pub(crate) fn error_of(functions: &'static Functions, fill: impl FnOnce(*mut Raw
     };
     let status = Status { functions, pointer };
     fill(status.pointer.as_ptr());
-    status.error()
+    status.error(shown)
 }
 
 impl Status {
-    fn error(&self) -> Error {
+    fn error(&self, shown: impl FnOnce(String) -> String) -> Error {
         let pointer = self.pointer.as_ptr();
         // SAFETY: the status is alive.
         let source = unsafe { (self.functions.status_type)(pointer) };
@@ -56,7 +74,7 @@ impl Status {
         } else {
             // SAFETY: the library returns a pointer to this number of bytes, which belong to the status.
             let bytes = unsafe { slice::from_raw_parts(message.cast::<u8>(), length as usize) };
-            redacted(String::from_utf8_lossy(bytes).into_owned())
+            shown(String::from_utf8_lossy(bytes).into_owned())
         };
         Error { kind, code, message }
     }

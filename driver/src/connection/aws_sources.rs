@@ -1,4 +1,4 @@
-//! AWS credentials of the environment variables, of ECS and of EC2, and how responses are read ([Authentication], "Obtaining
+//! AWS credentials of the environment variables and of EC2, and how responses are read ([Authentication], "Obtaining
 //! Credentials").
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
@@ -42,27 +42,12 @@ pub(crate) fn from_variables(
     }))
 }
 
-/// The credentials of the task in ECS. `path` is `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`.
-pub(crate) async fn from_ecs(
-    services: &MetadataServices,
-    path: &str,
-    deadline: Deadline,
-) -> Result<AwsCredentials, SourceError> {
-    const NAME: &str = "the ECS endpoint";
-    // Otherwise it would change the host.
-    if !path.starts_with('/') {
-        return Err(SourceError::Unexpected {
-            origin: "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI".to_owned(),
-            expected: "a path that begins with /",
-        });
-    }
-    let url = format!("{}{path}", services.ecs);
-    parse(NAME, &request(NAME, "GET", &url, &[], deadline).await?)
-}
-
 /// The credentials of the instance metadata service of EC2, version 2.
-pub(crate) async fn from_ec2(
+///
+/// `hint` is about a variable of another source that is missing.
+pub(super) async fn from_ec2(
     services: &MetadataServices,
+    hint: Option<&'static str>,
     deadline: Deadline,
 ) -> Result<AwsCredentials, SourceError> {
     const NAME: &str = "the EC2 metadata service";
@@ -71,7 +56,10 @@ pub(crate) async fn from_ec2(
     let url = format!("{host}/latest/api/token");
     let token = request(NAME, "PUT", &url, &headers, deadline)
         .await
-        .map_err(|error| SourceError::NoAwsSource(Box::new(error)))?;
+        .map_err(|error| SourceError::NoAwsSource {
+            hint,
+            cause: Box::new(error),
+        })?;
     let unexpected = |expected| SourceError::Unexpected {
         origin: format!("a response of {NAME}"),
         expected,
@@ -89,6 +77,11 @@ pub(crate) async fn from_ec2(
     parse(NAME, &request(NAME, "GET", &url, &headers, deadline).await?)
 }
 
+/// The deadline of one request ("EC2 endpoint").
+pub(super) fn limited(deadline: Deadline) -> Deadline {
+    deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)))
+}
+
 /// Whether the text can be part of a request.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -101,12 +94,11 @@ async fn request(
     headers: &[(&str, &str)],
     deadline: Deadline,
 ) -> Result<Zeroizing<String>, SourceError> {
-    let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-    fetch(service, method, url, headers, deadline).await
+    fetch(service, method, url, headers, limited(deadline)).await
 }
 
-/// The credentials in a response of ECS or EC2.
-fn parse(service: &'static str, body: &str) -> Result<AwsCredentials, SourceError> {
+/// The credentials in a response of a container's endpoint or EC2.
+pub(super) fn parse(service: &'static str, body: &str) -> Result<AwsCredentials, SourceError> {
     credentials(service, &document(service, body)?, "Token")
 }
 

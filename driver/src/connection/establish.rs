@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Connection, Dialer, DnsLookup, Resolver, SharedMetadata, State,
-    login::{LoginLimits, LoginSettings, Unfinished, as_login_error},
+    login::{LoginLimits, LoginSettings},
     open::{open, timed_out},
     read_buffer::ReadBuffer,
     stream::Stream,
@@ -105,15 +105,9 @@ impl Handshaken {
     /// Logs the user in, if there is one.
     pub async fn log_in(mut self, settings: &ConnectionSettings) -> Result<Connection> {
         if let (Some(login), Some(user)) = (self.login, &settings.login) {
-            let limits = LoginLimits::new(self.deadline, settings.command_timeout);
+            let limits = LoginLimits::new(self.deadline, settings.connect_timeout, settings.command_timeout);
             let outcome = self.connection.log_in(login, user, limits).await;
-            outcome.map_err(|unfinished| {
-                let error = match unfinished {
-                    Unfinished::Failed(error) => as_login_error(error),
-                    Unfinished::Elapsed => timed_out(NetworkPhase::Authentication, settings.connect_timeout),
-                };
-                error.with_address(&self.connection.address)
-            })?;
+            outcome.map_err(|unfinished| unfinished.error().with_address(&self.connection.address))?;
         }
         self.connection.is_established = true;
         Ok(self.connection)
@@ -269,7 +263,7 @@ fn is_tls_required(stream: &Stream, error: &NetworkError) -> bool {
 /// established, and so before any command of the application was sent.
 pub(super) fn in_phase(error: Error, phase: NetworkPhase) -> Error {
     match error.kind() {
-        ErrorKind::Network(network) => {
+        ErrorKind::Network(network) if network.phase() != phase => {
             let copy = io::Error::new(network.io_kind(), network.to_string());
             Error::network(phase, copy)
         }

@@ -3,6 +3,8 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
+mod caught_stream;
+
 use std::{
     fmt, io,
     sync::{Arc, OnceLock},
@@ -12,6 +14,7 @@ use std::{
 use marula_mongocrypt::{Fed, KmsContext};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use self::caught_stream::{CaughtStream, PanicFlag};
 use super::{Dialer, DnsLookup, TlsConfig, connect::connect};
 use crate::{
     Error, Result,
@@ -20,7 +23,10 @@ use crate::{
         TlsOptions,
         encryption::{EncryptionSettings, KmsConnect, KmsStream},
     },
-    types::deadline::{Deadline, Elapsed},
+    types::{
+        deadline::{Deadline, Elapsed},
+        panics::Panicked,
+    },
 };
 
 /// The time limit of one attempt of a request.
@@ -75,6 +81,10 @@ impl KmsTransport {
         let failure = match deadline.run(self.attempt(request, &endpoint, deadline)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(Failure::Reply(error))) => return Err(error),
+            Ok(Err(Failure::Panicked)) => {
+                let provider = request.provider();
+                return Err(EncryptionError::KmsConnectPanicked { provider, endpoint }.into());
+            }
             Ok(Err(Failure::Network(error))) => {
                 if request.fail() {
                     return Ok(());
@@ -101,7 +111,12 @@ impl KmsTransport {
     ) -> Result<(), Failure> {
         tokio::time::sleep(request.delay()).await;
         let own = Deadline::after(Some(TIME_LIMIT));
-        match own.run(self.send(request, endpoint, own.min(deadline))).await {
+        let panicked = PanicFlag::default();
+        match own
+            .run(self.send(request, endpoint, own.min(deadline), &panicked))
+            .await
+        {
+            Ok(Err(_)) if panicked.is_set() => Err(Failure::Panicked),
             Ok(result) => result,
             Err(Elapsed) => Err(Failure::Network(timed_out())),
         }
@@ -112,6 +127,7 @@ impl KmsTransport {
         request: &mut KmsContext<'_>,
         endpoint: &str,
         deadline: Deadline,
+        panicked: &PanicFlag,
     ) -> Result<(), Failure> {
         let message = request.message().map_err(Error::from)?;
         let tls = self.tls(&request.provider())?;
@@ -120,7 +136,8 @@ impl KmsTransport {
                 "the endpoint of a key management service must be host:port, found {endpoint:?}"
             ))
         })?;
-        let stream = self.open(host, port, deadline).await.map_err(Failure::Network)?;
+        let opened = self.open(host, port, deadline, panicked).await;
+        let stream = opened.map_err(Failure::Network)?;
         let handshake = tls.handshake(stream, host.to_owned(), deadline);
         let mut stream = Box::pin(handshake).await.map_err(Failure::Network)?;
         stream
@@ -141,7 +158,8 @@ impl KmsTransport {
                 return Err(failed(NetworkPhase::Read)(error));
             }
             let bytes = target.get(..read).unwrap_or_default();
-            if request.feed(bytes).map_err(Error::from)? == Fed::Again {
+            let fed = request.feed(bytes);
+            if fed.map_err(|error| refused(error, endpoint, &request.provider()))? == Fed::Again {
                 return Ok(());
             }
         }
@@ -158,13 +176,22 @@ impl KmsTransport {
         Ok(self.default_tls.get_or_init(|| tls).clone())
     }
 
-    async fn open(&self, host: &str, port: u16, deadline: Deadline) -> Result<Box<dyn KmsStream>> {
+    async fn open(
+        &self,
+        host: &str,
+        port: u16,
+        deadline: Deadline,
+        panicked: &PanicFlag,
+    ) -> Result<Box<dyn KmsStream>> {
         let network = |error| Error::network(NetworkPhase::Connect, error);
         if let Some(connect) = &self.connect {
-            return connect
-                .open(host, port, deadline.remaining())
-                .await
-                .map_err(network);
+            let opened = connect.open(host, port, deadline.remaining()).await;
+            let opened = opened.unwrap_or_else(|Panicked| {
+                panicked.set();
+                Err(io::Error::other("the function of the application panicked"))
+            });
+            let stream = CaughtStream::new(opened.map_err(network)?, panicked.clone());
+            return Ok(Box::new(stream));
         }
         let dns = &*self.dns;
         let addresses = self
@@ -190,12 +217,20 @@ enum Failure {
     Network(Error),
     /// An error of the service, of libmongocrypt, or of an option.
     Reply(Error),
+    /// The function of the application or its stream panicked.
+    Panicked,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Reply(error)
     }
+}
+
+/// The error of a response, with the service.
+fn refused(mut error: marula_mongocrypt::Error, endpoint: &str, provider: &str) -> Error {
+    error.message = format!("{endpoint} of the provider {provider:?}: {}", error.message);
+    error.into()
 }
 
 fn timed_out() -> Error {

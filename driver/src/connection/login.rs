@@ -1,16 +1,24 @@
 //! Authentication on a connection after its handshake: runs the conversations of
 //! [`proto::auth`](crate::proto::auth).
 
-use std::{fmt, sync::Arc, time::Duration};
+mod limits;
+mod waiting;
+
+use std::{fmt, sync::Arc};
 
 use zeroize::Zeroize as _;
 
-#[cfg(feature = "aws-auth")]
-use super::aws_auth::{AwsCache, AwsSource};
+pub(super) use self::limits::LoginLimits;
+use self::{limits::Awaited, waiting::Waiting};
 use super::{
     Connection, ConnectionSettings, MetadataServices,
     keys::KeyCache,
     oidc::{Missing, OidcTokens},
+};
+#[cfg(feature = "aws-auth")]
+use super::{
+    aws_auth::{AwsCache, AwsLogin},
+    source_error::SourceError,
 };
 #[cfg(feature = "gssapi")]
 use super::{dns::DnsLookup, gssapi::GssapiLogin};
@@ -23,10 +31,7 @@ use crate::{
     error::{AuthenticationError, AuthenticationFailure},
     options::Credential,
     proto::{
-        auth::{
-            Awaiting, Identity, Login, Mechanism, Nonce, Offer, OidcFlow, Request, ScramHash, Step,
-            parse_reply,
-        },
+        auth::{Awaiting, Identity, Login, Mechanism, Nonce, Offer, Request, ScramHash, Step, parse_reply},
         command::CommandBuilder,
     },
     types::{
@@ -40,9 +45,10 @@ use crate::{
 pub struct LoginSettings {
     identity: Identity,
     keys: Arc<KeyCache>,
+    waiting: Waiting,
     oidc: Option<Arc<OidcTokens>>,
     #[cfg(feature = "aws-auth")]
-    aws: Option<Arc<AwsSource>>,
+    aws: Option<Arc<AwsLogin>>,
     #[cfg(feature = "gssapi")]
     gssapi: Option<Arc<GssapiLogin>>,
 }
@@ -71,51 +77,25 @@ impl fmt::Debug for LoginEnvironment {
     }
 }
 
-/// The time limits of one login.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LoginLimits {
-    /// The end of the login. It is moved by the time that is spent outside it.
-    deadline: Deadline,
-    /// `timeoutMS`, if it applies.
-    operation: Deadline,
-    /// The limit of each command.
-    command: Option<Duration>,
-}
-
-impl LoginLimits {
-    /// The limits of a new connection.
-    pub(super) fn new(deadline: Deadline, command: Option<Duration>) -> Self {
-        Self {
-            deadline,
-            operation: Deadline::after(command),
-            command,
-        }
-    }
-}
-
 /// Why a login ended.
 #[derive(Debug)]
-pub(super) enum Unfinished {
-    /// A time limit expired.
-    Elapsed,
-    Failed(Error),
-}
+pub(super) struct Unfinished(Error);
 
-impl From<Elapsed> for Unfinished {
-    fn from(_: Elapsed) -> Self {
-        Self::Elapsed
+impl Unfinished {
+    pub(super) fn error(self) -> Error {
+        as_login_error(self.0)
     }
 }
 
 impl From<Error> for Unfinished {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        Self(error)
     }
 }
 
 impl From<AuthenticationError> for Unfinished {
     fn from(error: AuthenticationError) -> Self {
-        Self::Failed(error.into())
+        Self(error.into())
     }
 }
 
@@ -125,6 +105,7 @@ impl LoginSettings {
         Self {
             identity,
             keys: Arc::default(),
+            waiting: Waiting::default(),
             oidc: None,
             #[cfg(feature = "aws-auth")]
             aws: None,
@@ -139,7 +120,7 @@ impl LoginSettings {
         match self.identity.mechanism {
             Some(Mechanism::Oidc(_)) => self.oidc = OidcTokens::new(credential, environment).map(Arc::new),
             #[cfg(feature = "aws-auth")]
-            Some(Mechanism::Aws) => self.aws = Some(Arc::new(AwsSource::new(credential, environment))),
+            Some(Mechanism::Aws) => self.aws = Some(Arc::new(AwsLogin::new(credential, environment))),
             #[cfg(feature = "gssapi")]
             Some(Mechanism::Gssapi) => {
                 self.gssapi = Some(Arc::new(GssapiLogin::new(credential, environment.dns)));
@@ -167,10 +148,7 @@ impl LoginSettings {
     }
 
     /// The error names the user.
-    fn name(&self, unfinished: Unfinished) -> Unfinished {
-        let Unfinished::Failed(error) = unfinished else {
-            return unfinished;
-        };
+    fn name(&self, Unfinished(error): Unfinished) -> Unfinished {
         let ErrorKind::Authentication(failed) = error.kind() else {
             return error.into();
         };
@@ -186,17 +164,35 @@ impl LoginSettings {
         }
     }
 
-    fn error(&self, failure: AuthenticationFailure) -> Error {
-        let negotiated = Mechanism::Scram(ScramHash::Sha256);
-        let mechanism = self.identity.mechanism.unwrap_or(negotiated);
-        AuthenticationError::new(mechanism.as_str(), failure).into()
+    /// What logins of the client wait for now, besides replies of servers.
+    pub(crate) fn awaited(&self) -> Option<String> {
+        let what = match self.identity.mechanism? {
+            Mechanism::Oidc(_) => "an access token of the callback or of the environment",
+            #[cfg(feature = "aws-auth")]
+            Mechanism::Aws => self.aws.as_ref()?.description(),
+            #[cfg(feature = "gssapi")]
+            Mechanism::Gssapi => "the Kerberos library (key distribution center)",
+            _ => return None,
+        };
+        let user = named(self);
+        self.waiting.is_any().then(|| format!("{user} waits for {what}"))
     }
 
-    /// After a failed authentication: cached credentials of AWS are not used again. They are kept if
-    /// the network failed or a time limit expired.
+    fn error(&self, failure: AuthenticationFailure) -> Error {
+        AuthenticationError::new(self.mechanism().as_str(), failure).into()
+    }
+
+    fn mechanism(&self) -> Mechanism {
+        let negotiated = Mechanism::Scram(ScramHash::Sha256);
+        self.identity.mechanism.unwrap_or(negotiated)
+    }
+
+    /// After a failed authentication: cached credentials of AWS are not used again ("Credential caching"), also if it failed
+    /// because their source did not answer within `connectTimeoutMS` or its own limit. They are kept if the connection to the
+    /// server failed, a reply of the server was late, or `timeoutMS` expired.
     #[cfg(feature = "aws-auth")]
-    fn handle_failure(&self, unfinished: &Unfinished) {
-        if let (Some(source), Unfinished::Failed(error)) = (&self.aws, unfinished)
+    fn handle_failure(&self, Unfinished(error): &Unfinished) {
+        if let Some(source) = &self.aws
             && matches!(error.kind(), ErrorKind::Authentication(_))
         {
             source.invalidate();
@@ -262,25 +258,12 @@ impl Connection {
             tokens.invalidate(&token);
         }
         let step = user.begin(&self.address)?.begin(self.mechanism);
-        let limits = LoginLimits {
-            deadline: Deadline::after(Some(settings.connect_timeout)).min(deadline),
-            operation: deadline,
-            command: None,
-        };
+        let limits = LoginLimits::of_operation(settings.connect_timeout, deadline);
         // If this future is dropped, the connection must be closed: its user is not known then.
         self.is_established = false;
         let outcome = self.converse(step, user, limits).await;
         // Who uses it now is unknown to the server.
-        outcome.map_err(|unfinished| {
-            let error = match unfinished {
-                Unfinished::Failed(error) => as_login_error(error),
-                Unfinished::Elapsed => {
-                    let elapsed = std::io::ErrorKind::TimedOut;
-                    Error::network(NetworkPhase::Authentication, elapsed.into())
-                }
-            };
-            self.fail(error)
-        })?;
+        outcome.map_err(|unfinished| self.fail(unfinished.error()))?;
         self.is_established = true;
         Ok(())
     }
@@ -311,10 +294,13 @@ impl Connection {
             let deadline = limits.deadline;
             step = match step {
                 Step::Done => return Ok(()),
-                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
+                Step::Send(request, awaiting) => {
+                    self.take_message(&request, awaiting, settings, limits).await?
+                }
                 Step::Derive(parameters, awaiting) => {
                     let mechanism = awaiting.mechanism();
-                    let keys = deadline.run(settings.keys.get(parameters)).await?;
+                    let keys = deadline.run(settings.keys.get(parameters)).await;
+                    let keys = keys.map_err(|Elapsed| limits.expired(Awaited::Keys, settings))?;
                     let failed = |failure| AuthenticationError::new(mechanism.as_str(), failure);
                     awaiting.handle_keys(keys.map_err(failed)?)
                 }
@@ -326,9 +312,10 @@ impl Connection {
                     let began = tokio::time::Instant::now();
                     // Boxed: large, and not needed by other mechanisms.
                     let obtaining = Box::pin(tokens.obtain(request, limits.of_machine()));
+                    let _wait = settings.waiting.begin();
                     let token = obtaining.await.map_err(|missing| match missing {
                         Missing::Failed(cause) => settings.no_credentials(&cause).into(),
-                        Missing::Elapsed => limits.no_token(settings),
+                        Missing::Elapsed => limits.expired(Awaited::Token, settings),
                     })?;
                     limits.exclude(flow, began.elapsed());
                     awaiting.handle_token(token)
@@ -338,10 +325,10 @@ impl Connection {
                     let Some(source) = &settings.aws else {
                         return Err(settings.no_source());
                     };
-                    let deadline = deadline.min(limits.operation);
-                    let obtaining = Box::pin(source.obtain(deadline));
-                    let credentials = deadline.run(obtaining).await?;
-                    let credentials = credentials.map_err(|cause| settings.no_credentials(&cause))?;
+                    let obtaining = Box::pin(source.obtain(deadline.min(limits.operation)));
+                    let _wait = settings.waiting.begin();
+                    let credentials = obtaining.await;
+                    let credentials = credentials.map_err(|cause| settings.no_aws(&cause, limits))?;
                     awaiting.handle_credentials(credentials, super::aws_auth::now())
                 }
                 #[cfg(feature = "gssapi")]
@@ -357,13 +344,18 @@ impl Connection {
         &mut self,
         request: &Request,
         awaiting: Awaiting,
+        settings: &LoginSettings,
         limits: LoginLimits,
     ) -> std::result::Result<Step, Unfinished> {
         let mechanism = awaiting.mechanism();
         self.mechanism = Some(mechanism);
         self.token = awaiting.token().map(|token| token.text.clone());
         let limit = Deadline::after(limits.command);
-        let body = limits.deadline.run(self.exchange(request, limit)).await??;
+        let exchanged = limits.deadline.run(self.exchange(request, limit)).await;
+        let body = exchanged.map_err(|Elapsed| {
+            let awaited = Awaited::Reply(request.command());
+            limits.expired(awaited, settings)
+        })??;
         let reply = self.reply(body);
         match parse_reply(reply) {
             Ok(()) => Ok(awaiting.handle_reply(reply)?),
@@ -390,13 +382,20 @@ impl Connection {
         let mut conversation = login.begin(&self.address);
         loop {
             let called = limits.deadline.min(limits.operation).run(conversation.call(call));
-            let output = match called.await {
+            let wait = settings.waiting.begin();
+            let called = called.await;
+            drop(wait);
+            let output = match called {
                 Ok(output) => output.map_err(|failure| settings.error(failure))?,
-                Err(_) if limits.is_operation_expired() => return Err(Unfinished::Elapsed),
-                Err(_) => return Err(settings.error(conversation.no_answer()).into()),
+                Err(Elapsed) if limits.is_operation_expired() => {
+                    return Err(limits.expired(Awaited::SecurityContext, settings));
+                }
+                Err(Elapsed) => return Err(settings.error(conversation.no_answer()).into()),
             };
             let step = match awaiting.handle_output(output)? {
-                Step::Send(request, awaiting) => self.take_message(&request, awaiting, limits).await?,
+                Step::Send(request, awaiting) => {
+                    self.take_message(&request, awaiting, settings, limits).await?
+                }
                 step => step,
             };
             match step {
@@ -421,49 +420,39 @@ impl Connection {
     }
 }
 
-impl LoginLimits {
-    /// The deadline of a callback or an environment in the machine flow: never without `timeoutMS`.
-    fn of_machine(self) -> Deadline {
-        match self.operation.remaining() {
-            Some(_) => self.deadline.min(self.operation),
-            None => Deadline::NEVER,
-        }
-    }
-
-    /// Whether `timeoutMS` has expired.
-    #[cfg(feature = "gssapi")]
-    fn is_operation_expired(self) -> bool {
-        self.operation.remaining().is_some_and(|left| left.is_zero())
-    }
-
-    /// The error of a machine flow whose deadline expired. No socket timed out, unless `timeoutMS`
-    /// expired: another connection to the server would not help.
-    fn no_token(self, settings: &LoginSettings) -> Unfinished {
-        match self.operation.remaining() {
-            Some(remaining) if !remaining.is_zero() => {
-                let why = "no access token was obtained within connectTimeoutMS";
-                settings.no_credentials(&why).into()
-            }
-            _ => Unfinished::Elapsed,
-        }
-    }
-
-    /// Excludes the time that obtaining a token took, unless it counts for `timeoutMS`.
-    fn exclude(&mut self, flow: OidcFlow, time: Duration) {
-        if flow == OidcFlow::Human || self.operation.remaining().is_none() {
-            self.deadline = self.deadline.later(time);
-        }
-    }
-}
-
 impl LoginSettings {
     fn no_credentials(&self, cause: &dyn fmt::Display) -> Error {
         self.error(AuthenticationFailure::Credentials(cause.to_string()))
     }
 
+    /// The error of AWS credentials that could not be obtained. It names the time limit, if that expired.
+    #[cfg(feature = "aws-auth")]
+    fn no_aws(&self, cause: &SourceError, limits: LoginLimits) -> Unfinished {
+        if !cause.is_late() {
+            return self.no_credentials(cause).into();
+        }
+        if limits.is_operation_expired() {
+            return limits.expired(Awaited::Credentials(cause), self);
+        }
+        let limit = limits.expired_limit();
+        let within = limit.map(|limit| format!(" within {limit}")).unwrap_or_default();
+        self.no_credentials(&format_args!("no AWS credentials{within}: {cause}"))
+            .into()
+    }
+
     fn no_source(&self) -> Unfinished {
         self.no_credentials(&"the client has no source of credentials")
             .into()
+    }
+}
+
+/// How an error refers to a login: the mechanism, the user and `authSource`.
+fn named(settings: &LoginSettings) -> String {
+    let mechanism = settings.mechanism().as_str();
+    let Identity { username, source, .. } = &settings.identity;
+    match username {
+        Some(username) => format!("authentication of user {username:?} (authSource={source}) by {mechanism}"),
+        None => format!("authentication (authSource={source}) by {mechanism}"),
     }
 }
 
@@ -479,6 +468,6 @@ fn refused(mechanism: Mechanism, error: &Error) -> Error {
 }
 
 /// Says of a socket that it failed while a user logged in.
-pub(super) fn as_login_error(error: Error) -> Error {
+fn as_login_error(error: Error) -> Error {
     super::establish::in_phase(error, NetworkPhase::Authentication)
 }

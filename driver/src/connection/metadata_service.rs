@@ -1,19 +1,21 @@
 //! Requests to the metadata services of cloud machines: plain HTTP to an address that only the machine itself reaches.
 
-use std::fmt::Write as _;
 #[cfg(any(feature = "aws-auth", feature = "encryption"))]
 use std::time::Duration;
+use std::{fmt::Write as _, io};
 
 use zeroize::Zeroizing;
 
 use super::{
-    http::{Request, Url, send},
+    http::{Request, Response, Url, send},
     source_error::SourceError,
 };
-use crate::types::deadline::Deadline;
+use crate::types::deadline::{Deadline, Elapsed};
 
 /// The maximum size of a response, in bytes.
-const MAX_RESPONSE: usize = 1 << 20;
+pub(super) const MAX_RESPONSE: usize = 1 << 20;
+/// The minimum length of a text that is hidden in the body of an error. Shorter values of headers are words.
+const MIN_HIDDEN: usize = 7;
 /// The maximum length of the body of an error, in characters.
 const MAX_SHOWN: usize = 1000;
 /// The time limit of a response ("Obtaining an Access Token for Azure Key Vault", "EC2 endpoint").
@@ -52,7 +54,7 @@ impl Default for MetadataServices {
 ///
 /// # Errors
 /// The service cannot be reached, does not reply before the deadline, its response is malformed, or
-/// has another status. The error then contains the body.
+/// has another status. The error then contains the beginning of the body, without the values of the headers and the path.
 pub(crate) async fn fetch(
     service: &'static str,
     method: &str,
@@ -67,12 +69,32 @@ pub(crate) async fn fetch(
         headers,
         body: b"",
     };
+    let secrets = headers.iter().filter(|(name, _)| *name != "Accept");
+    let hidden: Vec<&str> = secrets.map(|(_, value)| *value).collect();
+    body_of(service, &target, deadline, &hidden, send(&request, MAX_RESPONSE)).await
+}
+
+/// The body of the response of a service, as for [`fetch`]. If the body of an error contains one of the `hidden` texts,
+/// or path and query of the URL, it is not shown.
+pub(super) async fn body_of(
+    service: &'static str,
+    url: &Url,
+    deadline: Deadline,
+    hidden: &[&str],
+    sending: impl Future<Output = io::Result<Response>>,
+) -> Result<Zeroizing<String>, SourceError> {
     // The path is not part of an error: that of ECS suffices to fetch the credentials.
-    let origin = target.authority();
-    let unanswered = |cause: String| SourceError::NoReply { service, cause };
-    let response = match deadline.run(send(&request, MAX_RESPONSE)).await {
-        Ok(response) => response.map_err(|error| unanswered(format!("{error} ({origin})")))?,
-        Err(_) => return Err(unanswered(format!("no answer in time ({origin})"))),
+    let origin = url.authority();
+    let response = match deadline.run(sending).await {
+        Ok(response) => response.map_err(|error| SourceError::NoReply {
+            service,
+            cause: format!("{error} ({origin})"),
+        })?,
+        Err(Elapsed) => {
+            return Err(SourceError::Late {
+                what: format!("{service} ({origin})"),
+            });
+        }
     };
     let bytes = Zeroizing::new(response.body);
     let body = Zeroizing::new(String::from_utf8_lossy(&bytes).into_owned());
@@ -81,13 +103,21 @@ pub(crate) async fn fetch(
         status => Err(SourceError::Status {
             service,
             status,
-            body: shortened(&body).to_owned(),
+            body: shown(&body, &[&[url.target.as_str()], hidden].concat()),
         }),
     }
 }
 
-/// The beginning of a body for an error.
-pub(super) fn shortened(body: &str) -> &str {
+/// The beginning of a body for an error, without the `hidden` texts, which a service may repeat from the request.
+fn shown(body: &str, hidden: &[&str]) -> String {
+    let mut shown = Zeroizing::new(body.to_owned());
+    for text in hidden.iter().filter(|text| text.len() >= MIN_HIDDEN) {
+        shown = Zeroizing::new(shown.replace(text, "(not shown)"));
+    }
+    shortened(&shown).to_owned()
+}
+
+fn shortened(body: &str) -> &str {
     let end = body
         .char_indices()
         .nth(MAX_SHOWN)
@@ -117,6 +147,18 @@ mod tests {
         assert_eq!(
             percent_encoded("api://a b/é-._~"),
             "api%3A%2F%2Fa%20b%2F%C3%A9-._~"
+        );
+    }
+
+    #[test]
+    fn texts_of_the_request_are_not_shown() {
+        let token = "eyJhbGciOi.x";
+        let body = format!("{}{token} {token}, true", "x".repeat(MAX_SHOWN - 5));
+        let shown = shown(&body, &[token, "true", ""]);
+        assert!(shown.ends_with("(not "), "{shown}");
+        assert_eq!(
+            super::shown(&format!("a {token} true"), &[token, "true"]),
+            "a (not shown) true"
         );
     }
 

@@ -14,6 +14,10 @@ mod address_families;
 #[cfg(feature = "aws-auth")]
 mod aws_auth;
 #[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod aws_container;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod aws_environment;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
 mod aws_sources;
 mod connect;
 mod dialer;
@@ -43,6 +47,8 @@ mod resolver;
 mod resolver;
 mod socks5;
 mod source_error;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+mod source_tls;
 mod stream;
 #[cfg(feature = "rustls")]
 mod tls;
@@ -77,7 +83,9 @@ use crate::{
 #[cfg(all(feature = "aws-auth", feature = "internals"))]
 pub use aws_auth::AwsCache;
 #[cfg(feature = "encryption")]
-pub(crate) use aws_sources::{from_ec2, from_ecs, from_variables};
+pub(crate) use aws_environment::AwsSource;
+#[cfg(feature = "encryption")]
+pub(crate) use aws_sources::from_variables;
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
@@ -97,10 +105,10 @@ use read_buffer::ReadBuffer;
 pub use resolver::Resolver;
 #[cfg(feature = "encryption")]
 pub(crate) use source_error::SourceError;
+#[cfg(feature = "encryption")]
+pub(crate) use source_tls::SourceTls;
 use stream::Stream;
 pub use tls::TlsConfig;
-#[cfg(feature = "encryption")]
-pub(crate) use web_identity::WebIdentity;
 
 /// A write buffer above this capacity is freed after a request that did not need it, so that one
 /// large insert does not keep its memory.

@@ -2,131 +2,101 @@
 //!
 //! [Authentication]: https://github.com/mongodb/specifications/blob/master/source/auth/auth.md
 
-use std::{io, sync::OnceLock, time::SystemTime};
+use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
 use super::{
-    aws_sources::{credentials, document},
-    http::{Request, Response, Url, send, send_over_tls},
-    metadata_service::{METADATA_TIME_LIMIT, MetadataServices, percent_encoded, shortened},
+    aws_sources::{credentials, document, limited},
+    http::{Request, Url},
+    metadata_service::{MAX_RESPONSE, MetadataServices, body_of, percent_encoded},
     source_error::{SourceError, read_file},
-    tls::TlsConfig,
+    source_tls::SourceTls,
 };
-use crate::{
-    options::TlsOptions,
-    types::{aws_credentials::AwsCredentials, deadline::Deadline},
-};
+use crate::types::{aws_credentials::AwsCredentials, deadline::Deadline};
 
 const NAME: &str = "the Security Token Service (AssumeRoleWithWebIdentity)";
-/// The maximum size of a response, in bytes.
-const MAX_RESPONSE: usize = 1 << 20;
+const TOKEN_FILE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 /// The beginning of the name of a session, if `AWS_ROLE_SESSION_NAME` is not set.
 const SESSION_NAME: &str = "marula-driver";
 
-/// The Security Token Service, which issues credentials for the token of a web identity.
-#[derive(Debug)]
+/// A role, and the file with the token that it is assumed with.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WebIdentity {
-    options: TlsOptions,
-    /// Created when it is needed: it reads the certificates of the system.
-    tls: OnceLock<TlsConfig>,
+    file: String,
+    role: String,
+    session: Option<String>,
+}
+
+/// The variables of a web identity.
+pub(super) enum Found {
+    Complete(WebIdentity),
+    /// One of the two variables is not set, as the text says.
+    Incomplete(&'static str),
+    None,
 }
 
 impl WebIdentity {
-    /// With the TLS options of the connections to the service.
-    pub(crate) fn new(options: TlsOptions) -> Self {
-        Self {
-            options,
-            tls: OnceLock::new(),
+    /// That of the environment variables.
+    pub(super) fn of(variable: impl Fn(&str) -> Option<String>) -> Found {
+        match (variable(TOKEN_FILE), variable("AWS_ROLE_ARN")) {
+            (Some(file), Some(role)) => Found::Complete(Self {
+                file,
+                role,
+                session: variable("AWS_ROLE_SESSION_NAME"),
+            }),
+            (Some(_), None) => {
+                Found::Incomplete("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not")
+            }
+            (None, Some(_)) => {
+                Found::Incomplete("AWS_ROLE_ARN is set, but AWS_WEB_IDENTITY_TOKEN_FILE is not")
+            }
+            (None, None) => Found::None,
         }
     }
 
-    /// The credentials of the role `AWS_ROLE_ARN` for the token in the file `AWS_WEB_IDENTITY_TOKEN_FILE`, which is read for
-    /// each call. `None` if one of the variables is not set.
+    /// The credentials of the role for the token, which is read for each call.
     ///
     /// # Errors
     /// The file cannot be read, or the service rejects the token, is not reached, or does not reply within 10 s.
-    pub(crate) async fn obtain(
+    pub(super) async fn obtain(
         &self,
-        variable: impl Fn(&str) -> Option<String>,
         services: &MetadataServices,
+        tls: &SourceTls,
         deadline: Deadline,
-    ) -> Result<Option<AwsCredentials>, SourceError> {
-        let (Some(file), Some(role)) = (variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN"))
-        else {
-            return Ok(None);
-        };
-        let session = variable("AWS_ROLE_SESSION_NAME");
+    ) -> Result<AwsCredentials, SourceError> {
         // The log of the service contains the names of sessions.
-        let session = session.unwrap_or_else(|| {
+        let session = self.session.clone().unwrap_or_else(|| {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
             format!("{SESSION_NAME}-{}", now.unwrap_or_default().as_nanos())
         });
-        let token = Zeroizing::new(read_file(file).await?);
+        let token = read_file(&self.file, Some(TOKEN_FILE), deadline).await?;
+        let encoded = Zeroizing::new(percent_encoded(token.trim()));
         // The token is part of the target, so errors do not contain it.
-        let target = Zeroizing::new(format!(
-            "/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",
+        let url = Zeroizing::new(format!(
+            "{}/?Action=AssumeRoleWithWebIdentity&RoleSessionName={}&RoleArn={}&WebIdentityToken={}&Version=2011-06-15",
+            services.sts,
             percent_encoded(&session),
-            percent_encoded(&role),
-            percent_encoded(token.trim())
+            percent_encoded(&self.role),
+            *encoded
         ));
-        let deadline = deadline.min(Deadline::after(Some(METADATA_TIME_LIMIT)));
-        let unanswered = |cause: String| SourceError::NoReply { service: NAME, cause };
-        let response = match deadline.run(self.post(&services.sts, &target, deadline)).await {
-            Ok(response) => response.map_err(|error| unanswered(error.to_string()))?,
-            Err(_) => return Err(unanswered("no answer in time".to_owned())),
-        };
-        parse(response).map(Some)
-    }
-
-    /// Sends a request without a body to the service, over TLS unless its URL is one of `http`.
-    async fn post(&self, service: &str, target: &str, deadline: Deadline) -> io::Result<Response> {
-        let (authority, is_encrypted) = match service.strip_prefix("https://") {
-            Some(authority) => (authority, true),
-            None => (service.strip_prefix("http://").unwrap_or(service), false),
-        };
-        let url = format!("http://{authority}{target}");
-        let mut url = Url::parse(&url).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "the URL of the service is invalid")
-        })?;
-        if is_encrypted && url.port == 80 {
-            url.port = 443;
-        }
+        let (url, scheme) = Url::parse_scheme(&url).ok_or(SourceError::InvalidUrl(NAME))?;
         let request = Request {
             method: "POST",
             url: &url,
             headers: &[("Accept", "application/json")],
             body: b"",
         };
-        if is_encrypted {
-            send_over_tls(&request, self.tls()?, MAX_RESPONSE, deadline).await
-        } else {
-            send(&request, MAX_RESPONSE).await
-        }
-    }
-
-    fn tls(&self) -> io::Result<&TlsConfig> {
-        if let Some(tls) = self.tls.get() {
-            return Ok(tls);
-        }
-        let tls = TlsConfig::new(&self.options).map_err(io::Error::other)?;
-        Ok(self.tls.get_or_init(|| tls))
+        let deadline = limited(deadline);
+        let sending = tls.send(&request, scheme, MAX_RESPONSE, deadline);
+        let hidden = [token.trim(), encoded.as_str()];
+        parse(&body_of(NAME, &url, deadline, &hidden, sending).await?)
     }
 }
 
 /// The credentials in the response of the service.
-fn parse(response: Response) -> Result<AwsCredentials, SourceError> {
-    let Response { status, body } = response;
-    let body = Zeroizing::new(body);
-    let text = Zeroizing::new(String::from_utf8_lossy(&body).into_owned());
-    if status != 200 {
-        return Err(SourceError::Status {
-            service: NAME,
-            status,
-            body: shortened(&text).to_owned(),
-        });
-    }
-    let response = document(NAME, &text)?;
+fn parse(body: &str) -> Result<AwsCredentials, SourceError> {
+    let response = document(NAME, body)?;
     // The service nests the result; the specification does not.
     let nested = response
         .get_document("AssumeRoleWithWebIdentityResponse")

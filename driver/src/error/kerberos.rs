@@ -11,8 +11,8 @@ pub struct KerberosError {
     pub failure: KerberosFailure,
     /// The principal of the user: the user name of the credential.
     pub principal: String,
-    /// The principal of the service, e.g. `mongodb/db1.example.com@EXAMPLE.COM`. Without a realm, the
-    /// Kerberos library adds its default realm.
+    /// The principal of the service, e.g. `mongodb/db1.example.com@EXAMPLE.COM`. Without a realm
+    /// (`SERVICE_REALM`), the Kerberos library determines the one of the host.
     pub service: String,
     /// The message of the Kerberos library; empty if the library was not called.
     pub message: String,

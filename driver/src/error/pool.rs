@@ -35,6 +35,9 @@ pub enum PoolError {
         connections: usize,
         /// Number of those that were still being established, e.g. because a server or a callback of the login did not answer.
         pending: usize,
+        /// What logins on connections of the client waited for, besides replies of servers: an access token, AWS credentials or
+        /// Kerberos. The text names mechanism, user and `authSource`.
+        awaited: Option<String>,
         /// `maxPoolSize`; 0 means no limit.
         max_pool_size: u32,
         /// What the connections were in use for. `None` unless the client is in load-balanced mode,
@@ -71,6 +74,7 @@ impl fmt::Display for PoolError {
                 timeout,
                 connections,
                 pending,
+                awaited,
                 max_pool_size,
                 in_use: None,
             } => {
@@ -84,6 +88,9 @@ impl fmt::Display for PoolError {
                 }
                 if *pending > 0 {
                     write!(f, ", {pending} of them being opened and logged in")?;
+                }
+                if let Some(awaited) = awaited {
+                    write!(f, ": {awaited}")?;
                 }
                 let is_full = *max_pool_size > 0 && *connections >= *max_pool_size as usize;
                 f.write_str(match (is_full, *pending > 0) {

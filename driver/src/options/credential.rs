@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::OidcCallback;
+use super::{OidcCallback, error::PropertiesProblem};
 #[cfg(feature = "aws-auth")]
 use crate::types::aws_credentials::AwsCredentialProvider;
 use crate::types::secret::Secret;
@@ -140,12 +140,18 @@ impl AuthMechanism {
 ///    `AWS_SESSION_TOKEN`;
 /// 3. `AssumeRoleWithWebIdentity`, if `AWS_WEB_IDENTITY_TOKEN_FILE` and `AWS_ROLE_ARN` are set;
 ///    `AWS_ROLE_SESSION_NAME` is the name of its session;
-/// 4. the endpoint of ECS, if `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is set;
+/// 4. the endpoint of the container: the path `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` of ECS, or else the
+///    URL `AWS_CONTAINER_CREDENTIALS_FULL_URI` (EKS Pod Identity, Greengrass), which must be one of
+///    `https`, of a loopback address, or of `169.254.170.2`, `169.254.170.23` or `[fd00:ec2::23]`. The
+///    content of the file `AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE`, which is read for each request, or
+///    else the value of `AWS_CONTAINER_AUTHORIZATION_TOKEN` is the header field `Authorization`;
 /// 5. the EC2 Instance Metadata Service, version 2.
 ///
 /// The variables are read for each connection. Credentials of the last three sources are cached for
-/// the process until five minutes before they expire, or until authentication fails. While they are
-/// cached, the variables are not read. The shared files of the AWS SDKs are not read.
+/// the process until five minutes before they expire, or until authentication fails. The cache
+/// distinguishes the sources: roles and token files, URLs and authorization tokens. While credentials of
+/// a source are cached, the variables of the second source are not used instead. The credentials of a
+/// provider are cached for its client. The shared files of the AWS SDKs are not read.
 ///
 /// # Kerberos
 ///
@@ -162,12 +168,16 @@ impl AuthMechanism {
 /// | property | value | default |
 /// |---|---|---|
 /// | `SERVICE_NAME` | the name of the service; the option `gssapiServiceName` of connection strings is a deprecated alias | `mongodb` |
-/// | `SERVICE_REALM` | the realm of the service | the realm of the user name, or else that of the library |
+/// | `SERVICE_REALM` | the realm of the service | the Kerberos library determines it: by `domain_realm` of its configuration, or it asks the KDC of the user |
 /// | `SERVICE_HOST` | the host of the service, for all servers | the host of the server, as the next property says |
-/// | `CANONICALIZE_HOST_NAME` | `none` or `false`: the host as the client knows it; `forward`: the name at the end of its CNAME records; `forwardAndReverse` or `true`: the name of the PTR record of its first address, or else as `forward` | `none` |
+/// | `CANONICALIZE_HOST_NAME` | `none` or `false`: the host as the client knows it (see below); `forward`: the name at the end of its CNAME records; `forwardAndReverse` or `true`: the name of the PTR record of its first address, or else as `forward` | `none` |
 ///
 /// Host names are looked up by the name servers in fully qualified form. If a lookup fails, the host
-/// is not changed.
+/// is not changed. Without `SERVICE_REALM`, the Kerberos library may then replace the host by its canonical
+/// name, whatever `CANONICALIZE_HOST_NAME` says: that of MIT does so by default, also by the PTR records of its
+/// address. Errors name the host before this. If these names are not those of the service, set
+/// `rdns = false` (no PTR records) or `dns_canonicalize_hostname = false` (neither) in the section
+/// `[libdefaults]` of krb5.conf, or `SERVICE_REALM`, with which the host is used as it is.
 ///
 /// ```
 /// use marula_driver::options::{AuthMechanism, Credential};
@@ -181,7 +191,8 @@ impl AuthMechanism {
 ///
 /// The library blocks a thread for blocking tasks of tokio while it waits for the key distribution
 /// center. Time limits apply to the connection, but do not end a call of the library, which ends by
-/// the library's own limits; dropping the runtime waits for that. What failed is described by
+/// the library's own limits; dropping the runtime waits for that. MIT Kerberos can abort a process that
+/// ends during a call. What failed is described by
 /// [`AuthenticationFailure::Kerberos`](crate::AuthenticationFailure::Kerberos).
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -198,7 +209,10 @@ pub struct Credential {
     pub mechanism: Option<AuthMechanism>,
     /// `authMechanismProperties`. Names are case-insensitive. `MONGODB-OIDC` has `ENVIRONMENT` and
     /// `TOKEN_RESOURCE`, `GSSAPI` has `SERVICE_NAME`, `SERVICE_REALM`, `SERVICE_HOST` and
-    /// `CANONICALIZE_HOST_NAME`; a property that a mechanism does not have is an error. Default: none.
+    /// `CANONICALIZE_HOST_NAME`; a property that a mechanism does not have is an error. If those in a
+    /// connection string are malformed, they are ignored with a warning; creating a client fails then
+    /// if the mechanism has properties, unless they are set here or OIDC has a callback. A comma at
+    /// the end and a repeated pair are only warnings. Default: none.
     pub mechanism_properties: BTreeMap<String, String>,
     /// `ALLOWED_HOSTS`: the hosts that the human flow of `MONGODB-OIDC` sends tokens to, without
     /// port. `*.` at the start stands for any subdomain. An empty list allows no host. Only with a
@@ -211,6 +225,8 @@ pub struct Credential {
     #[cfg(feature = "aws-auth")]
     pub(crate) aws_credential_provider: Option<AwsCredentialProvider>,
     password: Option<Secret>,
+    /// What is wrong with `authMechanismProperties` in the connection string, which are ignored then.
+    pub(super) ignored_properties: Option<PropertiesProblem>,
 }
 
 impl Credential {
@@ -288,6 +304,10 @@ impl Credential {
     #[expect(clippy::unused_self, reason = "the twin reads a field")]
     pub(super) fn has_aws_credential_provider(&self) -> bool {
         false
+    }
+
+    pub(super) fn has_oidc_callback(&self) -> bool {
+        self.oidc_callback.is_some() || self.oidc_human_callback.is_some()
     }
 
     /// Sets the property `SERVICE_NAME`, unless it is set.

@@ -156,6 +156,26 @@ impl fmt::Display for HostProblem {
     }
 }
 
+/// What is wrong with the list `authMechanismProperties`. Positions count from 1; names and values can be secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PropertiesProblem {
+    Empty { position: usize },
+    NoColon { position: usize },
+    NoName { position: usize },
+    Repeated { position: usize },
+}
+
+impl fmt::Display for PropertiesProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { position } => write!(f, "property {position} is empty: check the commas"),
+            Self::NoColon { position } => write!(f, "property {position} has no colon"),
+            Self::NoName { position } => write!(f, "property {position} has no name before its colon"),
+            Self::Repeated { position } => write!(f, "the name of property {position} is given twice"),
+        }
+    }
+}
+
 /// A credential does not fit its mechanism.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CredentialError {
@@ -171,6 +191,14 @@ pub(crate) enum CredentialError {
         mechanism: &'static str,
     },
     EmptyAuthSource,
+    /// The `authMechanismProperties` of the connection string.
+    Properties(PropertiesProblem),
+    /// In the user name or password of `PLAIN`.
+    Nul,
+    /// `authMechanismProperties` without a mechanism and a user.
+    PropertiesWithoutMechanism,
+    /// The name has blanks around it.
+    BlankInProperty(&'static str),
     /// `None`: the name may be part of a secret.
     UnknownProperty {
         mechanism: &'static str,
@@ -204,7 +232,7 @@ impl fmt::Display for CredentialError {
                 write!(f, "authentication by {mechanism} must not have {part}")?;
                 if *mechanism == "MONGODB-AWS" {
                     f.write_str(
-                        ": the credentials are those of environment variables, of a web identity, of ECS or EC2, or of \
+                        ": the credentials are those of environment variables, of a web identity, of a container or EC2, or of \
                          an AwsCredentialProvider",
                     )?;
                 }
@@ -215,6 +243,22 @@ impl fmt::Display for CredentialError {
                 "authentication by {mechanism} takes no authSource but {EXTERNAL}"
             ),
             Self::EmptyAuthSource => f.write_str("authSource is empty"),
+            Self::Properties(problem) => write!(
+                f,
+                "authMechanismProperties in the connection string is invalid: {problem}; write NAME:value,NAME:value, and set \
+                 values with a comma in Credential::mechanism_properties instead"
+            ),
+            Self::Nul => f.write_str(
+                "the user name and the password of PLAIN must not contain the character NUL (RFC 4616)",
+            ),
+            Self::PropertiesWithoutMechanism => f.write_str(
+                "authMechanismProperties needs a valid authMechanism: without it and without a user name, connections are not \
+                 authenticated",
+            ),
+            Self::BlankInProperty(property) => write!(
+                f,
+                "the name of the property {property} has blanks around it: remove them, also after commas"
+            ),
             Self::UnknownProperty {
                 mechanism,
                 property: Some(property),

@@ -4,7 +4,13 @@
 
 use std::{error::Error as StdError, fmt, pin::Pin, sync::Arc, time::Duration};
 
-use crate::{proto::auth::IdpInfo, types::secret::Secret};
+use crate::{
+    proto::auth::IdpInfo,
+    types::{
+        panics::{CaughtFuture, Panicked},
+        secret::Secret,
+    },
+};
 
 /// The version of [`OidcCallbackParams`].
 const VERSION: u32 = 1;
@@ -115,7 +121,8 @@ pub struct OidcCallback(Arc<Callback>);
 
 impl OidcCallback {
     /// Obtains tokens with this function. An error of it is part of the error of the operation, so
-    /// it must not contain a secret. It must not block: its time limit applies between polls.
+    /// it must not contain a secret. So is a panic of it, without its message. It must not block: its
+    /// time limit applies between polls.
     pub fn new<F, O>(call: F) -> Self
     where
         F: Fn(OidcCallbackParams) -> O + Send + Sync + 'static,
@@ -124,8 +131,10 @@ impl OidcCallback {
         Self(Arc::new(move |params| Box::pin(call(params))))
     }
 
-    pub(crate) fn call(&self, params: OidcCallbackParams) -> Calling {
-        (self.0)(params)
+    /// A panic of the callback is an error of it.
+    pub(crate) async fn call(&self, params: OidcCallbackParams) -> Result<OidcCredential, CallbackError> {
+        let called = CaughtFuture::begin(|| (self.0)(params)).await;
+        called.unwrap_or_else(|Panicked| Err("it panicked".into()))
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     proto::auth::{Identity, Mechanism, OidcFlow, ScramHash},
+    types::secret::Secret,
 };
 
 /// The default `authSource` of mechanisms with users inside the server.
@@ -107,6 +108,11 @@ impl ClientOptions {
             .map(|(mechanism, credential)| implementation(mechanism, credential))
             .transpose()?;
         let Some(credential) = self.resolved_credential()? else {
+            if self.has_unused_properties {
+                return Err(Error::invalid_argument(
+                    CredentialError::PropertiesWithoutMechanism,
+                ));
+            }
             return Ok(None);
         };
         Ok(Some(Identity {
@@ -153,6 +159,14 @@ fn resolve(
     default_database: Option<&str>,
 ) -> std::result::Result<Credential, CredentialError> {
     let rules = Rules::of(given.mechanism.as_ref());
+    // The application may have replaced the properties or the mechanism, and callbacks of OIDC replace its properties.
+    if let Some(problem) = given.ignored_properties
+        && given.mechanism_properties.is_empty()
+        && !rules.properties.is_empty()
+        && !given.has_oidc_callback()
+    {
+        return Err(CredentialError::Properties(problem));
+    }
     let name = rules.name;
     let mut credential = given.clone();
     let has_name = given
@@ -178,6 +192,15 @@ fn resolve(
             }
             _ => {}
         }
+    }
+    // NUL separates the parts of the message (RFC 4616).
+    let password = given.password().map_or("", Secret::expose);
+    if given.mechanism == Some(AuthMechanism::Plain)
+        && [given.username.as_deref().unwrap_or_default(), password]
+            .iter()
+            .any(|part| part.contains('\0'))
+    {
+        return Err(CredentialError::Nul);
     }
     match (rules.default_source, &given.source) {
         (None, Some(source)) if source != EXTERNAL => {
@@ -223,6 +246,10 @@ fn properties(
             .iter()
             .find(|known| known.eq_ignore_ascii_case(key));
         let Some(known) = known else {
+            let mut blank = PROPERTIES.into_iter().filter(|_| key.trim() != key);
+            if let Some(property) = blank.find(|known| known.eq_ignore_ascii_case(key.trim())) {
+                return Err(CredentialError::BlankInProperty(property));
+            }
             // An unknown name may be part of a secret that contains a comma.
             let name = PROPERTIES.iter().find(|known| known.eq_ignore_ascii_case(key));
             return Err(CredentialError::UnknownProperty {
@@ -262,7 +289,7 @@ fn complete_gssapi(properties: &mut BTreeMap<String, String>) -> std::result::Re
 
 /// Rejects callbacks and providers of other mechanisms.
 fn check_owner(credential: &Credential) -> std::result::Result<(), CredentialError> {
-    let callback = credential.oidc_callback.is_some() || credential.oidc_human_callback.is_some();
+    let callback = credential.has_oidc_callback();
     let provider = credential.has_aws_credential_provider();
     for (part, is_given, owner) in [
         ("a callback of OIDC", callback, AuthMechanism::MongoDbOidc),
@@ -288,7 +315,8 @@ fn check_owner(credential: &Credential) -> std::result::Result<(), CredentialErr
 fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialError> {
     let property = |name| credential.mechanism_properties.get(name).map(String::as_str);
     let environment = property("ENVIRONMENT");
-    let resource = property("TOKEN_RESOURCE").is_some_and(|resource| !resource.is_empty());
+    let resource = property("TOKEN_RESOURCE");
+    let has_resource = resource.is_some_and(|resource| !resource.is_empty());
     let sources = [
         (environment.is_some(), "the property ENVIRONMENT"),
         (
@@ -304,7 +332,7 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialErro
     if let (Some((_, a)), Some((_, b))) = (given.next(), given.next()) {
         return Err(CredentialError::OidcSources(a, b));
     }
-    let has_callback = credential.oidc_callback.is_some() || credential.oidc_human_callback.is_some();
+    let has_callback = credential.has_oidc_callback();
     if credential.allowed_hosts.is_some() && credential.oidc_human_callback.is_none() {
         return Err(CredentialError::AllowedHosts);
     }
@@ -325,8 +353,8 @@ fn check_oidc(credential: &Credential) -> std::result::Result<(), CredentialErro
         return Err(CredentialError::OidcUsername);
     }
     match (takes_resource, resource) {
-        (true, false) => Err(CredentialError::NoTokenResource),
-        (false, true) => Err(CredentialError::TokenResource),
+        (true, _) if !has_resource => Err(CredentialError::NoTokenResource),
+        (false, Some(_)) => Err(CredentialError::TokenResource),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::{Pool, PooledConnection};
 use crate::{
     Error, ErrorKind, PoolError, Result,
-    connection::Connection,
+    connection::{Connection, LoginSettings},
     error::ConnectionsInUse,
     proto::cmap::{CheckOut, Counts, Refusal, WaiterId},
     types::deadline::Deadline,
@@ -111,11 +111,15 @@ impl Request<'_> {
             .connection
             .load_balanced
             .then(|| self.pool.connections_in_use(counts));
+        let login = self.pool.connection.login.as_ref();
         Error::new(ErrorKind::Pool(PoolError::WaitQueueTimeout {
             address: self.pool.address.clone(),
             timeout,
             connections: counts.total,
             pending: counts.pending,
+            awaited: login
+                .filter(|_| counts.pending > 0)
+                .and_then(LoginSettings::awaited),
             max_pool_size: self.pool.settings.max_pool_size,
             in_use,
         }))

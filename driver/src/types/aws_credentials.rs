@@ -2,17 +2,11 @@
 
 #[cfg(feature = "aws-auth")]
 use std::time::SystemTime;
-use std::{
-    error::Error as StdError,
-    fmt,
-    future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::Arc,
-    task::Poll,
-};
+use std::{error::Error as StdError, fmt, pin::Pin, sync::Arc};
 
 use zeroize::Zeroizing;
+
+use super::panics::{CaughtFuture, Panicked};
 
 /// Credentials of AWS. `Debug` prints no secret. The texts are zeroed when they are dropped.
 #[derive(Clone, PartialEq, Eq)]
@@ -87,7 +81,7 @@ pub struct AwsCredentialProvider(Arc<dyn Fn() -> Providing + Send + Sync>);
 impl AwsCredentialProvider {
     /// Obtains credentials with this function. It is called when credentials are needed. The future
     /// is dropped if the time limit of the operation expires. An error of it is part of the error of
-    /// the operation, so it must not contain a secret.
+    /// the operation, so it must not contain a secret. So is a panic of it, without its message.
     pub fn new<F, O>(provide: F) -> Self
     where
         F: Fn() -> O + Send + Sync + 'static,
@@ -98,13 +92,8 @@ impl AwsCredentialProvider {
 
     /// A panic of the provider is an error of it.
     pub(crate) async fn provide(&self) -> Result<AwsCredentials, ProviderError> {
-        let panicked = || ProviderError::from("it panicked");
-        let mut providing = catch_unwind(AssertUnwindSafe(|| (self.0)())).map_err(|_| panicked())?;
-        poll_fn(|cx| {
-            let polled = catch_unwind(AssertUnwindSafe(|| providing.as_mut().poll(cx)));
-            polled.unwrap_or_else(|_| Poll::Ready(Err(panicked())))
-        })
-        .await
+        let provided = CaughtFuture::begin(|| (self.0)()).await;
+        provided.unwrap_or_else(|Panicked| Err("it panicked".into()))
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod hint;
 pub(crate) mod in_flight;
 pub(crate) mod late_replies;
 pub(crate) mod namespace;
+pub(crate) mod panics;
 pub(crate) mod read_preference;
 pub(crate) mod resume_token;
 pub(crate) mod return_document;

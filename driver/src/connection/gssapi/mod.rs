@@ -25,7 +25,7 @@ use crate::{
     ServerAddress,
     error::{AuthenticationFailure, KerberosError, KerberosFailure},
     options::Credential,
-    proto::auth::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties},
+    proto::auth::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties, ServiceName},
     types::secret::Secret,
 };
 pub(super) use security_context::SecurityContext;
@@ -47,7 +47,7 @@ pub(super) struct GssapiLogin {
 pub(super) struct Peers {
     principal: String,
     password: Option<Secret>,
-    service: String,
+    service: ServiceName,
 }
 
 /// The security context of one conversation.
@@ -79,7 +79,7 @@ impl GssapiLogin {
         }
     }
 
-    /// The user and the principal of the service on this server.
+    /// The user and the name of the service on this server.
     async fn peers(&self, address: &ServerAddress) -> Result<Peers, AuthenticationFailure> {
         let host = match (&self.properties.host, address) {
             (Some(host), _) => host.clone(),
@@ -99,7 +99,7 @@ impl GssapiLogin {
         Peers {
             principal: self.principal.clone(),
             password: self.password.clone(),
-            service: self.properties.service(host, &self.principal),
+            service: self.properties.service(host),
         }
     }
 }
@@ -179,7 +179,7 @@ impl Peers {
         AuthenticationFailure::Kerberos(Box::new(KerberosError {
             failure,
             principal: self.principal.clone(),
-            service: self.service.clone(),
+            service: self.service.to_string(),
             message,
         }))
     }

@@ -9,12 +9,12 @@ use libgssapi::{
     credential::{Cred, CredUsage},
     error::{Error, MajorFlags},
     name::Name,
-    oid::{GSS_MECH_KRB5, GSS_NT_KRB5_PRINCIPAL, OidSet},
+    oid::{GSS_MECH_KRB5, GSS_NT_HOSTBASED_SERVICE, GSS_NT_KRB5_PRINCIPAL, OidSet},
 };
 
 use crate::{
     error::KerberosFailure,
-    proto::auth::{GssCall, GssOutput},
+    proto::auth::{GssCall, GssOutput, ServiceName},
 };
 
 /// The initiator's side of a context.
@@ -32,9 +32,20 @@ impl SecurityContext {
     /// A context of the user with the service, which no token was exchanged for. The credentials
     /// come from the ticket cache or the keytab of the environment, or with a password from the key
     /// distribution center. Blocks.
-    pub(super) fn new(principal: &str, password: Option<&str>, service: &str) -> Result<Self, LibraryError> {
-        let name = |principal: &str| Name::new(principal.as_bytes(), Some(GSS_NT_KRB5_PRINCIPAL));
-        let (user, service) = (name(principal)?, name(service)?);
+    pub(super) fn new(
+        principal: &str,
+        password: Option<&str>,
+        service: &ServiceName,
+    ) -> Result<Self, LibraryError> {
+        let named = |principal: &str| Name::new(principal.as_bytes(), Some(GSS_NT_KRB5_PRINCIPAL));
+        let user = named(principal)?;
+        let service = match service {
+            ServiceName::Principal(principal) => named(principal)?,
+            ServiceName::HostBased { name, host } => {
+                let text = format!("{name}@{host}");
+                Name::new(text.as_bytes(), Some(GSS_NT_HOSTBASED_SERVICE))?
+            }
+        };
         let mut mechanisms = OidSet::new();
         mechanisms.add(GSS_MECH_KRB5)?;
         let credentials = match password {

@@ -3,7 +3,7 @@
 
 use crate::{
     error::KerberosFailure,
-    proto::auth::{GssCall, GssOutput},
+    proto::auth::{GssCall, GssOutput, ServiceName},
 };
 
 /// A context, of which there is none.
@@ -18,7 +18,7 @@ pub(super) struct LibraryError {
 }
 
 impl SecurityContext {
-    pub(super) fn new(_: &str, _: Option<&str>, _: &str) -> Result<Self, LibraryError> {
+    pub(super) fn new(_: &str, _: Option<&str>, _: &ServiceName) -> Result<Self, LibraryError> {
         Err(LibraryError {
             failure: KerberosFailure::Other,
             message: "this platform has no GSS-API".to_owned(),

@@ -16,6 +16,8 @@ use super::TlsConfig;
 use super::{Resolver, connect::connect, dialer::SystemDialer};
 use crate::{NetworkPhase, types::deadline::Deadline};
 use response::ResponseReader;
+#[cfg(any(feature = "aws-auth", feature = "encryption"))]
+pub(super) use url::Scheme;
 pub(super) use url::Url;
 
 /// One request.

@@ -1,6 +1,15 @@
-//! URLs of the form `http://host[:port]/path`.
+//! URLs of the form `http://host[:port]/path`, and with `https`.
 
 use std::{fmt, net::Ipv6Addr};
+
+/// Whether a request is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// Without TLS.
+    Http,
+    /// With TLS.
+    Https,
+}
 
 /// The URL of a request. Without TLS: the resources are signed, or served by the machine itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,23 +25,35 @@ impl Url {
     /// Parses a URL. `None` for other schemes, for user information, and for characters that need
     /// encoding in a request.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        match Self::parse_scheme(text)? {
+            (url, Scheme::Http) => Some(url),
+            (_, Scheme::Https) => None,
+        }
+    }
+
+    /// As [`parse`](Self::parse), also for the scheme `https`.
+    pub(crate) fn parse_scheme(text: &str) -> Option<(Self, Scheme)> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return None;
         }
         let (scheme, rest) = text.split_once("://")?;
-        if !scheme.eq_ignore_ascii_case("http") {
+        let (scheme, default_port) = if scheme.eq_ignore_ascii_case("http") {
+            (Scheme::Http, 80)
+        } else if scheme.eq_ignore_ascii_case("https") {
+            (Scheme::Https, 443)
+        } else {
             return None;
-        }
+        };
         let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
-        let (host, port) = split_authority(authority)?;
+        let (host, port) = split_authority(authority, default_port)?;
         let target = if target.starts_with('/') {
             target.to_owned()
         } else {
             format!("/{target}")
         };
-        Some(Self { host, port, target })
+        Some((Self { host, port, target }, scheme))
     }
 
     /// Host and port as in the header field `Host`.
@@ -49,13 +70,14 @@ impl Url {
     }
 }
 
+/// With `http`: the scheme is not part of the value.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "http://{}{}", self.authority(), self.target)
     }
 }
 
-fn split_authority(authority: &str) -> Option<(String, u16)> {
+fn split_authority(authority: &str, default_port: u16) -> Option<(String, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']')?;
@@ -78,7 +100,7 @@ fn split_authority(authority: &str) -> Option<(String, u16)> {
         }
     };
     let port = match port {
-        None | Some("") => 80,
+        None | Some("") => default_port,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
         Some(_) => return None,
     };
@@ -108,6 +130,18 @@ mod tests {
                 "{text}"
             );
             assert_eq!(Url::parse(&url.to_string()), Some(url), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_determines_the_default_port() {
+        for (text, scheme, port) in [
+            ("http://a.example/b", Scheme::Http, 80),
+            ("HTTPS://a.example/b", Scheme::Https, 443),
+            ("https://a.example:80/b", Scheme::Https, 80),
+        ] {
+            let (url, found) = Url::parse_scheme(text).unwrap();
+            assert_eq!((found, url.port, &*url.target), (scheme, port, "/b"), "{text}");
         }
     }
 

@@ -62,7 +62,7 @@ impl Call {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        // A call that panicked has no outcome, and has closed the channel.
+        // A call whose runtime ended has no outcome, and has closed the channel.
         self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
     }
 
@@ -98,7 +98,7 @@ pub(super) async fn end(outcome: &mut Outcome) -> Result<Token> {
     result.unwrap_or_else(|| {
         Err(Missing::Failed(SourceError::Application {
             what: "the callback",
-            cause: "it panicked, or the client was shut down, or its runtime ended".to_owned(),
+            cause: "the client was shut down, or its runtime ended".to_owned(),
         }))
     })
 }
@@ -117,6 +117,11 @@ impl Cache {
                     None => Deadline::after(Some(MACHINE_TIME_LIMIT)),
                 };
                 match limit.run(self.machine(limit)).await {
+                    // An environment has the same limit, and may see its end first. It is not the deadline of the other
+                    // logins that wait.
+                    Ok(Err(Missing::Failed(cause))) if cause.is_late() && deadline.remaining().is_some() => {
+                        Err(Missing::Elapsed)
+                    }
                     Ok(token) => token,
                     Err(_) if deadline.remaining().is_some() => Err(Missing::Elapsed),
                     Err(_) => Err(Missing::Failed(SourceError::NoToken(MACHINE_TIME_LIMIT))),

@@ -8,7 +8,7 @@ use crate::{
     connection::{
         login::LoginEnvironment,
         metadata_service::{fetch, percent_encoded},
-        source_error::{SourceError, read_file},
+        source_error::{SourceError, TokenFile, read_file},
     },
     options::Credential,
     types::{deadline::Deadline, secret::Secret},
@@ -58,14 +58,19 @@ impl TokenEnvironment {
         let variable = |name: &str| (environment.variables)(name);
         match self {
             Self::Test => {
-                let path = variable("OIDC_TOKEN_FILE");
-                read(path.ok_or(SourceError::NoVariable("OIDC_TOKEN_FILE"))?).await
+                let name = "OIDC_TOKEN_FILE";
+                let path = variable(name).ok_or(SourceError::NoVariable(name))?;
+                read(&path, Some(name), deadline).await
             }
             Self::K8s => {
-                let path = variable("AZURE_FEDERATED_TOKEN_FILE")
-                    .or_else(|| variable("AWS_WEB_IDENTITY_TOKEN_FILE"))
-                    .unwrap_or_else(|| SERVICE_ACCOUNT.to_owned());
-                read(path).await
+                let variables = ["AZURE_FEDERATED_TOKEN_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"];
+                let found = variables
+                    .into_iter()
+                    .find_map(|name| Some((variable(name)?, name)));
+                match found {
+                    Some((path, name)) => read(&path, Some(name), deadline).await,
+                    None => read(SERVICE_ACCOUNT, None, deadline).await,
+                }
             }
             Self::Azure { resource, client_id } => {
                 let mut url = format!(
@@ -98,8 +103,9 @@ impl TokenEnvironment {
     }
 }
 
-async fn read(path: String) -> Result<Secret, SourceError> {
-    checked(&read_file(path.clone()).await?, &format!("the file {path}"))
+async fn read(path: &str, variable: Option<&'static str>, deadline: Deadline) -> Result<Secret, SourceError> {
+    let text = read_file(path, variable, deadline).await?;
+    checked(&text, &TokenFile(path, variable).to_string())
 }
 
 /// A token is one word of visible characters: anything else, such as a page of HTML, is an error.

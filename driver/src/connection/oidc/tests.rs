@@ -128,6 +128,30 @@ async fn a_callback_is_dropped_at_its_deadline_and_the_next_call_succeeds() {
     assert_eq!(dropped.load(Ordering::Relaxed), 2);
 }
 
+/// The deadline of the login that began a request is not that of another login that waits for its token.
+#[tokio::test(start_paused = true)]
+async fn a_login_outlives_the_request_that_another_login_began() {
+    // Accepts connections in its queue, and does not reply.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut environment = environment(&[]);
+    environment.services.azure = format!("http://{}", silent.local_addr().unwrap());
+    let mut credential = Credential::default();
+    credential.mechanism_properties = [("ENVIRONMENT", "azure"), ("TOKEN_RESOURCE", "db")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    let tokens = OidcTokens::new(&credential, environment).unwrap();
+    let began = Instant::now();
+    let login = async |limit| {
+        let limit = Duration::from_secs(limit);
+        let outcome = tokens
+            .obtain(TokenRequest::Stored, Deadline::at(began + limit))
+            .await;
+        assert_eq!(outcome, Err(Missing::Elapsed));
+        assert!(began.elapsed() >= limit, "{:?}", began.elapsed());
+    };
+    tokio::join!(login(3), login(10));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_person_has_five_minutes_whatever_the_deadline() {
     let callback = OidcCallback::new(|params| async move {

@@ -262,7 +262,8 @@ impl State {
                 self.service_name = Some(value.to_owned());
             }
             "authmechanismproperties" => {
-                self.auth.mechanism_properties = self.reader.pairs(value).unwrap_or_default();
+                (self.auth.mechanism_properties, self.auth.ignored_properties) =
+                    self.reader.properties(value);
             }
             _ => return Ok(false),
         }
@@ -308,12 +309,15 @@ impl State {
         }
         if let Some(name) = self.service_name
             && self.auth.mechanism == Some(AuthMechanism::Gssapi)
+            && self.auth.ignored_properties.is_none()
         {
             self.auth.set_service_name(name);
         }
         // A database or authSource without user and mechanism does not enable authentication.
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
+        } else {
+            self.options.has_unused_properties = !self.auth.mechanism_properties.is_empty();
         }
         self.options.apply_auth_source();
         if self.tls_ignored && self.options.tls.enabled.is_none() {

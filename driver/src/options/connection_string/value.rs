@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::options::error::PropertiesProblem;
+
 /// Parses values and collects the warnings.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -74,4 +76,61 @@ impl Reader {
             None => self.ignore("name:value pairs, separated by commas"),
         }
     }
+
+    /// The properties in `authMechanismProperties`, or none and the problem.
+    pub(super) fn properties(
+        &mut self,
+        value: &str,
+    ) -> (BTreeMap<String, String>, Option<PropertiesProblem>) {
+        let Self { name, warnings } = self;
+        match properties(value, |problem| {
+            warnings.push(format!("{name}: {problem}, and is ignored"));
+        }) {
+            Ok(properties) => (properties, None),
+            Err(problem) => {
+                self.warn_ignored(&format!("NAME:value pairs, separated by commas; {problem}"));
+                (BTreeMap::new(), Some(problem))
+            }
+        }
+    }
+}
+
+/// Everything up to the first colon of a pair is the name of the property (Connection String, "Values"). `tolerate` is
+/// called with problems that do not change what is meant: a comma at the end, and a pair that is repeated.
+fn properties(
+    value: &str,
+    mut tolerate: impl FnMut(PropertiesProblem),
+) -> Result<BTreeMap<String, String>, PropertiesProblem> {
+    let mut properties = BTreeMap::<String, String>::new();
+    let mut pairs = value.split(',').enumerate().peekable();
+    while let Some((index, pair)) = pairs.next() {
+        let position = index + 1;
+        let Some((name, value)) = pair.split_once(':') else {
+            if !pair.trim().is_empty() {
+                return Err(PropertiesProblem::NoColon { position });
+            }
+            let problem = PropertiesProblem::Empty { position };
+            if properties.is_empty() || pairs.peek().is_some() {
+                return Err(problem);
+            }
+            tolerate(problem);
+            continue;
+        };
+        if name.trim().is_empty() {
+            return Err(PropertiesProblem::NoName { position });
+        }
+        let known = properties
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        if let Some((_, known)) = known {
+            let problem = PropertiesProblem::Repeated { position };
+            if known != value {
+                return Err(problem);
+            }
+            tolerate(problem);
+            continue;
+        }
+        properties.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(properties)
 }

@@ -4,18 +4,23 @@ use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::types::panics::CaughtFuture;
+
 /// A stream to a key management service, or to a proxy that forwards to it.
 pub trait KmsStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> KmsStream for S {}
 
-type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn KmsStream>>> + Send>>;
+type Opened = io::Result<Box<dyn KmsStream>>;
+type Opening = Pin<Box<dyn Future<Output = Opened> + Send>>;
 
 /// Opens streams to key management services (`kmsConnectCallback`).
 ///
 /// The function receives the host and the port of the service, and the time that is left of the attempt: 10 s, or less if the
 /// time limit of the operation ends earlier. The driver drops the future when the time is over. That and an error are handled
 /// as a transient network error: the function is called again, up to three times, after a delay that libmongocrypt determines.
+/// A panic of the function or of its stream is not repeated: the operation fails with
+/// [`EncryptionError::KmsConnectPanicked`](crate::EncryptionError::KmsConnectPanicked).
 ///
 /// ```
 /// use marula_driver::encryption::KmsConnect;
@@ -46,8 +51,8 @@ impl KmsConnect {
         }))
     }
 
-    pub(crate) fn open(&self, host: &str, port: u16, time: Option<Duration>) -> Opening {
-        (self.0)(host.to_owned(), port, time)
+    pub(crate) fn open(&self, host: &str, port: u16, time: Option<Duration>) -> CaughtFuture<Opened> {
+        CaughtFuture::begin(|| (self.0)(host.to_owned(), port, time))
     }
 }
 

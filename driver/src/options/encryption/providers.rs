@@ -23,8 +23,9 @@ use crate::{
 /// | `local` | `key`: 96 bytes |
 ///
 /// An empty document for `aws`, `azure` or `gcp` means that the credentials are obtained from the environment when they are
-/// needed: for AWS the environment variables, a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` and `AWS_ROLE_ARN`), the ECS and
-/// the EC2 endpoint, for Azure and Google Cloud the metadata service of the virtual machine. Each request to one of these
+/// needed: for AWS the environment variables, a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` and `AWS_ROLE_ARN`), the endpoint
+/// of a container (`AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `_FULL_URI`, as for
+/// [`MONGODB-AWS`](crate::options::Credential#aws)) and the EC2 endpoint, for Azure and Google Cloud the metadata service of the virtual machine. Each request to one of these
 /// services has a time limit of 10 s.
 ///
 /// `Debug` prints the names. The bytes are zeroed when they are dropped; documents of the application are not.

@@ -87,7 +87,7 @@ fn validate_tls(provider: &str, tls: &TlsOptions) -> Result<()> {
             "tlsDisableCertificateRevocationCheck",
         ),
     ] {
-        if option.is_some() {
+        if option == Some(true) {
             return reject(&format!("Insecure TLS options prohibited: {name}"));
         }
     }

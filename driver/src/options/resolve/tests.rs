@@ -38,6 +38,8 @@ fn credentials_that_do_not_fit_the_mechanism_are_rejected() {
             "SCRAM-SHA-256 needs a user name",
         ),
         ("mongodb://u@h/?authMechanism=GSSAPI&authSource=x", "$external"),
+        ("mongodb://u%00v:p@h/?authMechanism=PLAIN", "the character NUL"),
+        ("mongodb://u:p%00q@h/?authMechanism=PLAIN", "the character NUL"),
         (
             "mongodb://u:p@h/?authMechanism=MONGODB-X509",
             "must not have a password",
@@ -231,4 +233,158 @@ fn the_source_of_the_connection_string_is_for_a_credential_of_the_application() 
     assert_eq!(source(&options).as_deref(), Some("app"));
     options.credential.as_mut().unwrap().source = Some("own".to_owned());
     assert_eq!(source(&options).as_deref(), Some("own"));
+}
+
+/// The connection string is valid, with a warning, and no client is created.
+#[test]
+fn malformed_properties_are_warnings_of_the_string_and_errors_of_the_client() {
+    for (properties, why) in [
+        ("ENVIRONMENT", "property 1 has no colon"),
+        (
+            "ENVIRONMENT:azure,TOKEN_RESOURCE:a%2Cb",
+            "property 3 has no colon",
+        ),
+        ("ENVIRONMENT:azure,,", "property 2 is empty"),
+        (",", "property 1 is empty"),
+        (",ENVIRONMENT:azure", "property 1 is empty"),
+        ("ENVIRONMENT:k8s,%20:x", "property 2 has no name"),
+        (":k8s", "property 1 has no name"),
+        ("ENVIRONMENT:k8s,ENVIRONMENT:gcp", "property 2 is given twice"),
+        (
+            "ENVIRONMENT:azure,TOKEN_RESOURCE:x,environment:k8s",
+            "property 3 is given twice",
+        ),
+    ] {
+        for mechanism in ["MONGODB-OIDC", "GSSAPI&gssapiServiceName=s"] {
+            let uri = format!("mongodb://h/?authMechanism={mechanism}&authMechanismProperties={properties}");
+            let options = ClientOptions::parse(&uri).unwrap();
+            let warnings = options.warnings().join(" ");
+            assert!(
+                warnings.contains("authMechanismProperties is ignored") && warnings.contains(why),
+                "{uri}: {warnings}"
+            );
+            let credential = options.credential.as_ref().unwrap();
+            assert!(credential.mechanism_properties.is_empty(), "{uri}");
+            let error = options.resolved_credential().unwrap_err().to_string();
+            assert!(error.contains(why), "{uri}: {error}");
+        }
+    }
+    // What the application sets is used instead: properties, a callback, another mechanism, or a credential.
+    let uri = "mongodb://h/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT";
+    let set = |mut credential: Credential| {
+        let properties = &mut credential.mechanism_properties;
+        properties.insert("ENVIRONMENT".to_owned(), "k8s".to_owned());
+        credential
+    };
+    assert_eq!(error_of(uri, set), None);
+    assert_eq!(error_of(uri, |given| given.with_oidc_callback(callback())), None);
+    let set = |mut credential: Credential| {
+        credential.mechanism = Some(AuthMechanism::MongoDbX509);
+        credential
+    };
+    assert_eq!(error_of(uri, set), None);
+    assert_eq!(
+        error_of(uri, |_| Credential::default().with_oidc_callback(callback())),
+        None
+    );
+}
+
+/// "Any invalid Values for a given key MUST be ignored and MUST log a WARN": the connections are the same without them.
+#[test]
+fn malformed_properties_of_mechanisms_without_properties_are_warnings() {
+    for uri in [
+        "mongodb://u:p@h/?authMechanismProperties=x",
+        "mongodb://u:p@h/?authMechanism=SCRAM-SHA-256&authMechanismProperties=:x",
+        "mongodb://u:p@h/?authMechanism=PLAIN&authMechanismProperties=,a:b",
+        "mongodb://h/?authMechanism=MONGODB-X509&authMechanismProperties=a:b,a:c",
+        "mongodb://h/?authMechanismProperties=x",
+    ] {
+        let options = ClientOptions::parse(uri).unwrap();
+        let warnings = options.warnings().join(" ");
+        assert!(
+            warnings.contains("authMechanismProperties is ignored"),
+            "{uri}: {warnings}"
+        );
+        let identity = options.identity().map(|identity| identity.is_some());
+        assert_eq!(
+            identity.unwrap(),
+            uri != "mongodb://h/?authMechanismProperties=x",
+            "{uri}"
+        );
+    }
+}
+
+#[test]
+fn a_comma_at_the_end_and_a_repeated_pair_are_warnings() {
+    for (properties, why) in [
+        ("SERVICE_NAME:x,", "property 2 is empty"),
+        ("SERVICE_NAME:x,%20", "property 2 is empty"),
+        ("SERVICE_NAME:x,SERVICE_NAME:x", "property 2 is given twice"),
+        ("SERVICE_NAME:x,service_name:x,", "property 2 is given twice"),
+    ] {
+        let uri = format!("mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties={properties}");
+        let warnings = ClientOptions::parse(&uri).unwrap().warnings().join(" ");
+        assert!(
+            warnings.contains("authMechanismProperties: ") && warnings.contains(why),
+            "{uri}: {warnings}"
+        );
+        let credential = resolved(&uri).unwrap();
+        assert_eq!(credential.mechanism_properties["SERVICE_NAME"], "x", "{uri}");
+    }
+}
+
+#[test]
+fn properties_that_a_mechanism_does_not_have_are_errors() {
+    const OIDC: &str = "MONGODB-OIDC&authMechanismProperties=";
+    for (options, why) in [
+        (
+            "MONGODB-X509&authMechanismProperties=SERVICE_NAME:x",
+            "no property SERVICE_NAME",
+        ),
+        (
+            &format!("{OIDC}ENVIROMENT:k8s"),
+            "no such property; it has ENVIRONMENT",
+        ),
+        (
+            &format!("{OIDC}ENVIRONMENT:azure,%20TOKEN_RESOURCE:x"),
+            "TOKEN_RESOURCE has blanks",
+        ),
+        (&format!("{OIDC}ENVIRONMENT%20:k8s"), "ENVIRONMENT has blanks"),
+        (&format!("{OIDC}ENVIRONMENT:"), "ENVIRONMENT must be"),
+        (
+            &format!("{OIDC}ENVIRONMENT:k8s,TOKEN_RESOURCE:"),
+            "azure and gcp only",
+        ),
+        (
+            &format!("{OIDC}ENVIRONMENT:gcp,TOKEN_RESOURCE:"),
+            "need the property TOKEN_RESOURCE",
+        ),
+    ] {
+        let error = resolved(&format!("mongodb://h/?authMechanism={options}")).unwrap_err();
+        assert!(error.contains(why), "{options}: {error}");
+    }
+    for value in ["True", "yes", "1", "", "forwardandreverse", "true%20"] {
+        let uri = format!(
+            "mongodb://u@h/?authMechanism=GSSAPI&authMechanismProperties=CANONICALIZE_HOST_NAME:{value}"
+        );
+        let error = resolved(&uri).unwrap_err();
+        assert!(
+            error.contains("CANONICALIZE_HOST_NAME must be none"),
+            "{value}: {error}"
+        );
+    }
+}
+
+/// Otherwise connections would not be authenticated.
+#[test]
+fn properties_without_a_mechanism_are_errors() {
+    for mechanism in ["", "authMechanism=MONGODB-OICD&"] {
+        let uri = format!("mongodb://h/?{mechanism}authMechanismProperties=ENVIRONMENT:k8s");
+        let options = ClientOptions::parse(&uri).unwrap();
+        let error = options.check_supported().unwrap_err().to_string();
+        assert!(error.contains("needs a valid authMechanism"), "{uri}: {error}");
+    }
+    let uri = "mongodb://h/?authMechanismProperties=ENVIRONMENT:k8s";
+    let given = |credential: Credential| credential.with_oidc_callback(callback());
+    assert_eq!(error_of(uri, given), None);
 }

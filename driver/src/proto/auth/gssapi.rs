@@ -216,53 +216,67 @@ impl GssapiProperties {
         }
     }
 
-    /// The principal of the service on this host, `SERVICE_NAME/host@REALM`. The realm is
-    /// `SERVICE_REALM`, or else that of the user. Without either, the Kerberos library adds its
-    /// default realm.
-    pub fn service(&self, host: &str, username: &str) -> String {
-        let mut service = format!("{}/{}", quoted(&self.service_name), quoted(host));
-        match (&self.realm, realm_of(username)) {
-            (Some(realm), _) => {
-                service.push('@');
-                service.push_str(&quoted(realm));
-            }
-            (None, Some(realm)) => {
-                service.push('@');
-                service.push_str(realm);
-            }
-            (None, None) => {}
+    /// The name of the service on this host. With `SERVICE_REALM` it is a principal of this realm. Otherwise the Kerberos
+    /// library determines the realm of the host (GSSAPI, "`SERVICE_REALM`").
+    pub fn service(&self, host: &str) -> ServiceName {
+        let name = &self.service_name;
+        if let Some(realm) = &self.realm {
+            return ServiceName::Principal(format!("{}@{}", principal(name, host), quoted(realm)));
         }
-        service
+        // Names of this form have no quotes.
+        if name.contains(SEPARATORS) || host.contains(SEPARATORS) {
+            return ServiceName::Principal(principal(name, host));
+        }
+        ServiceName::HostBased {
+            name: name.clone(),
+            host: host.to_owned(),
+        }
     }
 }
 
-/// Quotes the characters that separate the parts of a principal (`krb5_parse_name`).
+/// The name of a service for the GSS-API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceName {
+    /// `GSS_C_NT_HOSTBASED_SERVICE`: the library determines the realm of the host, by `domain_realm` of its configuration or
+    /// by asking the key distribution center of the user (RFC 2743, section 4.1).
+    HostBased {
+        /// `SERVICE_NAME`
+        name: String,
+        /// The host.
+        host: String,
+    },
+    /// `GSS_KRB5_NT_PRINCIPAL_NAME`: `SERVICE_NAME/host@REALM` or, in the default realm of the library,
+    /// `SERVICE_NAME/host`.
+    Principal(String),
+}
+
+/// The principal. That of a name with a host has no realm.
+impl fmt::Display for ServiceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HostBased { name, host } => f.write_str(&principal(name, host)),
+            Self::Principal(principal) => f.write_str(principal),
+        }
+    }
+}
+
+/// The characters that separate the parts of a principal (`krb5_parse_name`), or quote them.
+const SEPARATORS: [char; 3] = ['/', '@', '\\'];
+
+/// A principal without a realm.
+fn principal(name: &str, host: &str) -> String {
+    format!("{}/{}", quoted(name), quoted(host))
+}
+
 fn quoted(part: &str) -> String {
     let mut quoted = String::with_capacity(part.len());
     for character in part.chars() {
-        if matches!(character, '/' | '@' | '\\') {
+        if SEPARATORS.contains(&character) {
             quoted.push('\\');
         }
         quoted.push(character);
     }
     quoted
-}
-
-/// The realm in the name of a user, quoted as in the name.
-fn realm_of(username: &str) -> Option<&str> {
-    let mut is_quoted = false;
-    for (index, character) in username.char_indices() {
-        match character {
-            _ if is_quoted => is_quoted = false,
-            '\\' => is_quoted = true,
-            '@' => {
-                let realm = username.get(index + 1..)?;
-                return (!realm.is_empty()).then_some(realm);
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -355,18 +369,37 @@ mod tests {
     }
 
     #[test]
-    fn the_service_has_the_realm_of_the_property_or_of_the_user() {
-        for (list, username, expected) in [
-            (&[][..], "ada", "mongodb/h"),
-            (&[], "ada@A.COM", "mongodb/h@A.COM"),
-            (&[("SERVICE_REALM", "B.COM")], "ada@A.COM", "mongodb/h@B.COM"),
-            (&[("SERVICE_REALM", "B.COM")], "ada", "mongodb/h@B.COM"),
-            (&[("SERVICE_NAME", "other")], r"a\@b", "other/h"),
-            (&[], r"a\@b@A.COM", "mongodb/h@A.COM"),
-            (&[], "ada@", "mongodb/h"),
-            (&[("SERVICE_NAME", "a/b@c")], "ada", r"a\/b\@c/h"),
+    fn the_service_has_the_realm_of_the_property_or_is_a_name_with_a_host() {
+        let host_based = |name: &str, host: &str| ServiceName::HostBased {
+            name: name.to_owned(),
+            host: host.to_owned(),
+        };
+        let principal = |text: &str| ServiceName::Principal(text.to_owned());
+        for (list, host, expected, shown) in [
+            (&[][..], "h", host_based("mongodb", "h"), "mongodb/h"),
+            (&[], "::1", host_based("mongodb", "::1"), "mongodb/::1"),
+            (
+                &[("SERVICE_REALM", "B.COM")],
+                "h",
+                principal("mongodb/h@B.COM"),
+                "mongodb/h@B.COM",
+            ),
+            (
+                &[("SERVICE_NAME", "other")],
+                "h",
+                host_based("other", "h"),
+                "other/h",
+            ),
+            (
+                &[("SERVICE_NAME", "a/b@c")],
+                "h",
+                principal(r"a\/b\@c/h"),
+                r"a\/b\@c/h",
+            ),
+            (&[], r"a\b", principal(r"mongodb/a\\b"), r"mongodb/a\\b"),
         ] {
-            assert_eq!(properties(list).service("h", username), expected);
+            let service = properties(list).service(host);
+            assert_eq!((service.to_string().as_str(), &service), (shown, &expected));
         }
         assert_eq!(properties(&[("SERVICE_HOST", "db")]).host.as_deref(), Some("db"));
     }
@@ -406,9 +439,18 @@ mod tests {
         }
 
         #[test]
-        fn the_host_stays_one_part_of_the_principal(host in ".{0,20}") {
-            let service = properties(&[("SERVICE_REALM", "R")]).service(&host, "ada");
-            prop_assert_eq!(realm_of(&service), Some("R"));
+        fn the_host_stays_one_part_of_the_name(host in ".{0,20}") {
+            let unquoted = |text: &str| text.replace(r"\\", "").replace(r"\/", "").replace(r"\@", "");
+            match properties(&[("SERVICE_REALM", "R")]).service(&host) {
+                ServiceName::Principal(text) => {
+                    let rest = unquoted(&text);
+                    prop_assert_eq!((rest.matches('/').count(), rest.matches('@').count()), (1, 1));
+                }
+                ServiceName::HostBased { .. } => prop_assert!(false, "a realm"),
+            }
+            if let ServiceName::HostBased { host, .. } = properties(&[]).service(&host) {
+                prop_assert!(!host.contains('@'));
+            }
         }
     }
 }

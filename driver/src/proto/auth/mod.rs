@@ -39,7 +39,7 @@ pub use conversation::{Awaiting, Step};
 #[cfg(feature = "internals")]
 pub use conversation::{AwaitingKeys, AwaitingToken};
 #[cfg(feature = "gssapi")]
-pub use gssapi::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties};
+pub use gssapi::{CanonicalizeHostName, GssCall, GssOutput, GssapiProperties, ServiceName};
 pub use login::{Identity, Login, Nonce};
 pub use mechanism::{Mechanism, ScramHash};
 pub use oidc::{IdpInfo, OidcFlow, Token, TokenRequest, TokenSource};

@@ -32,6 +32,15 @@ impl Request {
         &self.source
     }
 
+    /// The name of the command.
+    pub(crate) fn command(&self) -> &'static str {
+        match self.content {
+            Content::Start { .. } => "saslStart",
+            Content::Continue { .. } => "saslContinue",
+            Content::Certificate { .. } => "authenticate",
+        }
+    }
+
     /// Writes all fields except `$db`.
     pub fn write(&self, command: &mut DocumentWriter<'_>) {
         match &self.content {

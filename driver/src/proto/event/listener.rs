@@ -1,10 +1,8 @@
 //! Listeners of the application for events.
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
+
+use crate::types::panics::caught;
 
 /// A function that receives events; see [`event`](crate::event) for an example. Clones share the
 /// function.
@@ -43,7 +41,9 @@ impl<E> EventListener<E> {
 
     /// Whether events need to be created.
     pub(crate) fn is_interested(&self) -> bool {
-        self.interest.is_none_or(|interest| interest())
+        // A `tracing` subscriber may panic when it is asked, e.g. in the task of a monitor.
+        self.interest
+            .is_none_or(|interest| caught(interest).unwrap_or(false))
     }
 
     /// Calls the function with an event. The driver does this; it is public for tests of listeners.
@@ -55,12 +55,7 @@ impl<E> EventListener<E> {
 /// Calls a function of the application, or one that calls a `tracing` subscriber, and catches its
 /// panic.
 pub(crate) fn catch_panic(call: impl FnOnce()) {
-    // The function shares no state with the driver, so a panic leaves no inconsistent state.
-    let returned = catch_unwind(AssertUnwindSafe(call));
-    if let Err(payload) = returned {
-        // The destructor of the payload may panic as well.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-    }
+    let _ = caught(call);
 }
 
 impl<E> Clone for EventListener<E> {
@@ -82,5 +77,16 @@ impl<E> PartialEq for EventListener<E> {
 impl<E> fmt::Debug for EventListener<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EventListener")
+    }
+}
+
+#[cfg(all(test, feature = "tracing"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_question_means_no_interest() {
+        let listener = EventListener::<()>::while_interested(|| panic!("the subscriber panics"), |()| {});
+        assert!(!listener.is_interested());
     }
 }

@@ -1,6 +1,10 @@
 //! Invalid connection strings and options.
 
-use marula_driver::{Client, ErrorKind, bson::doc, options::ClientOptions};
+use marula_driver::{
+    Client, ErrorKind,
+    bson::doc,
+    options::{AuthMechanism, ClientOptions},
+};
 
 #[tokio::test]
 async fn errors_of_malformed_connection_strings_name_the_invalid_part() {
@@ -123,4 +127,82 @@ async fn invalid_arguments_are_rejected_before_a_command_is_sent() {
         .await
         .expect_err("a zero byte in a key");
     assert!(matches!(key.kind(), ErrorKind::Encode(_)), "{key}");
+}
+
+/// The specification requires that they are ignored with a warning, but the logins of a client without them would fail.
+#[tokio::test]
+async fn malformed_mechanism_properties_are_warnings_and_prevent_a_client() {
+    for (query, part) in [
+        (
+            "authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT",
+            "property 1 has no colon",
+        ),
+        (
+            "authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s,,",
+            "property 2 is empty",
+        ),
+        (
+            "authMechanism=MONGODB-OIDC&authMechanismProperties=:k8s",
+            "property 1 has no name",
+        ),
+        (
+            "authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s,ENVIRONMENT:gcp",
+            "property 2 is given twice",
+        ),
+    ] {
+        let uri = format!("mongodb://h/?{query}");
+        let options = ClientOptions::parse(&uri).expect("a valid connection string");
+        assert!(
+            options
+                .warnings()
+                .iter()
+                .any(|warning| warning.contains("authMechanismProperties is ignored")),
+            "{uri}: {:?}",
+            options.warnings()
+        );
+        for error in [
+            Client::with_options(options).expect_err(&uri),
+            Client::connect(&uri).await.expect_err(&uri),
+        ] {
+            assert!(
+                matches!(error.kind(), ErrorKind::InvalidArgument(_)),
+                "{uri}: {error}"
+            );
+            assert!(error.to_string().contains(part), "{uri}: {error}");
+        }
+    }
+    let uri = "mongodb://h/?authMechanismProperties=ENVIRONMENT:k8s";
+    let error = Client::connect(uri).await.expect_err(uri).to_string();
+    assert!(error.contains("needs a valid authMechanism"), "{error}");
+}
+
+/// Clients of mechanisms without properties work without them, and the meaning of a comma at the end or of a repeated
+/// pair is known.
+#[tokio::test]
+async fn malformed_mechanism_properties_that_change_nothing_are_warnings() {
+    for (uri, warning) in [
+        (
+            "mongodb://u:p@127.0.0.1:1/?authMechanismProperties=x",
+            "authMechanismProperties is ignored",
+        ),
+        (
+            "mongodb://127.0.0.1:1/?authMechanismProperties=x",
+            "authMechanismProperties is ignored",
+        ),
+        (
+            "mongodb://127.0.0.1:1/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT:k8s,ENVIRONMENT:k8s,",
+            "property 3 is empty",
+        ),
+    ] {
+        let options = ClientOptions::parse(uri).expect("a valid connection string");
+        let warnings = options.warnings().join(" ");
+        assert!(warnings.contains(warning), "{uri}: {warnings}");
+        Client::with_options(options).expect(uri);
+    }
+    let uri = "mongodb://127.0.0.1:1/?authMechanism=MONGODB-OIDC&authMechanismProperties=ENVIRONMENT";
+    let mut options = ClientOptions::parse(uri).expect("a valid connection string");
+    options.tls.enabled = Some(true);
+    let credential = options.credential.as_mut().expect("a credential");
+    credential.mechanism = Some(AuthMechanism::MongoDbX509);
+    Client::with_options(options).expect("the mechanism has no properties");
 }

@@ -271,7 +271,7 @@ async fn aws_prose_web_identity_with_and_without_session_name() {
             Some(_) => assert_eq!(value("RoleSessionName"), "my%20session"),
             None => assert!(!value("RoleSessionName").is_empty()),
         }
-        assert!(environment.aws_cache.get().is_some());
+        assert!(environment.cached_aws_credentials().is_some());
     }
 }
 
@@ -317,6 +317,109 @@ async fn the_security_token_service_is_asked_over_tls() {
     environment.services.sts = format!("https://{}", terminator.address);
     let error = find(&client_in(&environment, &server)).await.unwrap_err();
     assert!(missing(&error).contains("the Security Token Service"), "{error}");
+    assert!(missing(&error).contains("certificate"), "{error}");
+    assert!(service.requests().is_empty());
+    environment.sts_tls.ca_file = Some(files.write("ca.pem", &authority.pem()).into());
+    find(&client_in(&environment, &server)).await.unwrap();
+    assert_eq!(service.requests().len(), 1);
+}
+
+/// EKS Pod Identity: the file with the token is read for each request.
+#[tokio::test]
+async fn the_endpoint_of_a_container_gets_the_token_of_the_file() {
+    let server = started(aws_server(Some(TOKEN))).await;
+    let service = MetadataService::start(|line| match line {
+        // Credentials without an end of validity are not cached.
+        "GET /v1/credentials" => (200, body(KEY, "soon")),
+        _ => (404, String::new()),
+    })
+    .await;
+    let files = Files::new();
+    let file = files.write("token", "first.token\n");
+    let url = format!("{}/v1/credentials", service.url);
+    let full = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", url.as_str());
+    let environment = environment([
+        full,
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", file.as_str()),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "unused.token"),
+    ]);
+    find(&client_in(&environment, &server)).await.unwrap();
+    let _ = files.write("token", "second.token");
+    find(&client_in(&environment, &server)).await.unwrap();
+    let of_variable = [full, ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic abc=")];
+    find(&client_in(&self::environment(of_variable), &server))
+        .await
+        .unwrap();
+    find(&client_in(&self::environment([full]), &server))
+        .await
+        .unwrap();
+    let requests = service.requests();
+    assert_eq!(requests.len(), 4, "{requests:?}");
+    for (request, token) in requests.iter().zip(["first.token", "second.token", "Basic abc="]) {
+        let header = format!("\r\nAuthorization: {token}\r\n");
+        assert!(request.contains(&header), "{request}");
+    }
+    assert!(!requests[3].contains("Authorization"), "{}", requests[3]);
+}
+
+#[tokio::test]
+async fn errors_of_the_endpoint_of_a_container_name_the_variable() {
+    const FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+    const FILE: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE";
+    const TOKEN_VARIABLE: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN";
+    let server = started(aws_server(None)).await;
+    let echo = "the token hunter2.hunter2 is wrong";
+    let service = MetadataService::start(move |_| (401, echo)).await;
+    let files = Files::new();
+    let file = files.write("token", "hunter2.hunter2");
+    let empty = files.write("empty", "\n");
+    let url = service.url.as_str();
+    for (variables, why) in [
+        (
+            [(FULL, "http://credentials.example.com/x"), (FILE, file.as_str())],
+            FULL,
+        ),
+        ([(FULL, "http://169.254.169.254/x"), (FILE, file.as_str())], FULL),
+        (
+            [(FULL, url), (FILE, "/nonexistent/token")],
+            "/nonexistent/token (AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE)",
+        ),
+        ([(FULL, url), (FILE, empty.as_str())], FILE),
+        (
+            [(FULL, url), (TOKEN_VARIABLE, "hunter2\r\nHost: x")],
+            TOKEN_VARIABLE,
+        ),
+    ] {
+        let error = find(&client_in(&environment(variables), &server))
+            .await
+            .unwrap_err();
+        assert!(missing(&error).contains(why), "{why}: {error}");
+        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    }
+    assert!(service.requests().is_empty());
+    let refused = environment([(FULL, url), (FILE, file.as_str())]);
+    let error = find(&client_in(&refused, &server)).await.unwrap_err();
+    assert!(
+        missing(&error).contains("status 401: the token (not shown) is wrong"),
+        "{error}"
+    );
+    // The file and the role of a web identity are set together.
+    let half = environment_with([("AWS_WEB_IDENTITY_TOKEN_FILE", file.as_str())], &service);
+    let error = find(&client_in(&half, &server)).await.unwrap_err();
+    assert!(missing(&error).contains("AWS_ROLE_ARN is not"), "{error}");
+}
+
+/// A host that is not the machine itself is asked over TLS, with a valid certificate.
+#[tokio::test]
+async fn the_endpoint_of_a_container_may_be_asked_over_tls() {
+    let server = started(aws_server(Some(TOKEN))).await;
+    let service = MetadataService::start(|_| (200, credentials_body())).await;
+    let (authority, files) = (Authority::new(), Files::new());
+    let target = service.url.trim_start_matches("http://").parse().unwrap();
+    let terminator = TlsTerminator::start(&authority.issue(&["127.0.0.1"]), target).await;
+    let url = format!("https://{}/x", terminator.address);
+    let mut environment = environment([("AWS_CONTAINER_CREDENTIALS_FULL_URI", url.as_str())]);
+    let error = find(&client_in(&environment, &server)).await.unwrap_err();
     assert!(missing(&error).contains("certificate"), "{error}");
     assert!(service.requests().is_empty());
     environment.sts_tls.ca_file = Some(files.write("ca.pem", &authority.pem()).into());

@@ -3,7 +3,7 @@
 use marula_driver::{
     AuthenticationFailure, Client,
     bson::{Binary, Bson, Document, doc, spec::BinarySubtype},
-    options::ClientOptions,
+    options::{AwsCredentialProvider, ClientOptions, Credential},
 };
 use marula_driver_tests::{Answer, CommandRecorder, HttpAnswer, MetadataService, Request, ScriptedServer};
 
@@ -46,6 +46,19 @@ async fn responses_other_than_credentials_are_errors() {
     }
 }
 
+/// The path suffices to fetch the credentials.
+#[tokio::test]
+async fn the_path_of_a_container_is_not_shown() {
+    const PATH: &str = "/v2/credentials/4a1b-secret";
+    let server = started(aws_server(Some(TOKEN))).await;
+    let service = MetadataService::start(|_| (404, format!("Cannot GET {PATH} here"))).await;
+    let variables = [("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", PATH)];
+    let client = client_in(&environment_with(variables, &service), &server);
+    let error = find(&client).await.unwrap_err();
+    assert!(missing(&error).contains("Cannot GET (not shown) here"), "{error}");
+    assert!(!format!("{error:?}").contains("4a1b-secret"), "{error:?}");
+}
+
 #[tokio::test]
 async fn an_ec2_service_with_unusable_names_is_an_error() {
     let server = started(aws_server(None)).await;
@@ -79,8 +92,44 @@ async fn a_silent_service_ends_with_the_time_limit() {
         let error = find(&client).await.unwrap_err();
         assert_eq!(error.is_timeout(), is_timeout, "{error:?}");
         if !is_timeout {
-            assert!(missing(&error).contains("no answer in time"), "{error}");
+            let why = missing(&error);
+            assert!(
+                why.contains("no answer in time from the EC2 metadata service (127.0.0.1:")
+                    && why.contains("connectTimeoutMS (300ms)"),
+                "{why}"
+            );
         }
+    }
+}
+
+/// A provider that does not return ends the login, whose error says what was awaited.
+#[tokio::test]
+async fn a_login_that_waits_for_credentials_names_them() {
+    let server = started(aws_server(None)).await;
+    for (option, is_timeout) in [("connectTimeoutMS=300", false), ("timeoutMS=1000", true)] {
+        let provider = AwsCredentialProvider::new(std::future::pending);
+        let uri = uri_of(&server, &format!("retryReads=false&{option}"));
+        let mut options = ClientOptions::parse(&uri).unwrap();
+        options.credential = Some(Credential::default().with_aws_credential_provider(provider));
+        let client = environment([]).client(options).unwrap();
+        let error = find(&client).await.unwrap_err();
+        assert_eq!(error.is_timeout(), is_timeout, "{error:?}");
+        if is_timeout {
+            let text = format!("{error:#}");
+            let named = "authentication (authSource=$external) by MONGODB-AWS wait";
+            assert!(
+                text.contains(named) && text.contains("for AWS credentials"),
+                "{text}"
+            );
+            continue;
+        }
+        assert_eq!(
+            missing(&error),
+            "no AWS credentials within connectTimeoutMS (300ms): no answer in time from the provider of the application \
+             (AwsCredentialProvider)"
+        );
+        let text = error.to_string();
+        assert!(text.contains("(authSource=$external) by MONGODB-AWS"), "{text}");
     }
 }
 
@@ -88,7 +137,12 @@ async fn a_silent_service_ends_with_the_time_limit() {
 async fn a_web_identity_that_is_refused_is_an_error_without_its_token() {
     let server = started(aws_server(None)).await;
     let file = TokenFile::new("hunter2");
-    let service = MetadataService::start(|_| (400, r#"{"Error":{"Code":"ExpiredTokenException"}}"#)).await;
+    let service = MetadataService::start(|line| {
+        // The service repeats the request.
+        let code = r#"{"Error":{"Code":"ExpiredTokenException"}}"#;
+        (400, format!("{code} {line}"))
+    })
+    .await;
     let variables = [
         ("AWS_WEB_IDENTITY_TOKEN_FILE", file.path()),
         ("AWS_ROLE_ARN", "arn:role"),

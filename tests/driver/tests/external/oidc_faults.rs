@@ -38,6 +38,8 @@ async fn a_callback_that_hangs_ends_with_the_time_limit() {
     let text = format!("{error:#}");
     assert!(text.contains("1 of them being opened and logged in"), "{text}");
     assert!(!text.contains("maxPoolSize"), "{text}");
+    let named = "authentication (authSource=$external) by MONGODB-OIDC waits for an access token";
+    assert!(text.contains(named), "{text}");
 }
 
 /// The operation ends with its time limit, although a person has five minutes.
@@ -191,5 +193,13 @@ async fn a_server_that_does_not_reply_ends_with_connect_timeout() {
     options.credential = Some(Credential::default().with_oidc_callback(hanging_after(1)));
     let error = find(&Client::with_options(options).unwrap()).await.unwrap_err();
     assert!(error.is_network(), "{error:?}");
-    assert!(error.to_string().contains("300ms"), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains(
+            "no answer within connectTimeoutMS (300ms): authentication (authSource=$external) by MONGODB-OIDC waited for the \
+             reply of the server to saslStart"
+        ),
+        "{text}"
+    );
+    assert_eq!(text.matches("during authentication").count(), 1, "{text}");
 }

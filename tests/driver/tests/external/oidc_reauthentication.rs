@@ -13,8 +13,11 @@ use marula_driver::{
 };
 use marula_driver_tests::CommandRecorder;
 use marula_test_server::TestServer;
+use tokio::sync::Notify;
 
-use crate::support::{GOOD, assert_refused, client_of, find, oidc_server, options_of, started, things};
+use crate::support::{
+    GOOD, assert_refused, client_of, find, oidc_server, options_of, require_reauthentication, started, things,
+};
 
 /// A callback that returns `token1`, `token2` … and makes each of them valid on the server.
 fn issuing(server: &Arc<TestServer>) -> (Arc<AtomicUsize>, Credential) {
@@ -100,6 +103,48 @@ async fn cursors_and_transactions_continue() {
     session.commit_transaction().await.unwrap();
     assert_eq!(things.count_documents(doc! {}).await.unwrap(), 7);
     assert_eq!(calls.load(Ordering::SeqCst), 3);
+}
+
+/// The server has refused the command, so that it does not use the session. The connection is closed.
+#[tokio::test]
+async fn a_dropped_reauthentication_returns_the_implicit_session() {
+    let server = started(oidc_server().replica_set()).await;
+    let (calls, called) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let released = Arc::new(Notify::new());
+    let (at_call, until) = (Arc::clone(&called), Arc::clone(&released));
+    let callback = OidcCallback::new(move |_| {
+        let is_second = calls.fetch_add(1, Ordering::SeqCst) == 1;
+        let (at_call, until) = (Arc::clone(&at_call), Arc::clone(&until));
+        async move {
+            if is_second {
+                at_call.notify_one();
+                until.notified().await;
+            }
+            Ok(OidcCredential::new(GOOD))
+        }
+    });
+    let commands = CommandRecorder::default();
+    let credential = Credential::default().with_oidc_callback(callback);
+    let mut options = options_of(&server, credential, "");
+    commands.listen(&mut options);
+    let client = Client::with_options(options).unwrap();
+    let lsid_of_last = || {
+        let sent = commands.commands();
+        let find = sent.last().expect("a command");
+        find.get_document("lsid").expect("a session").clone()
+    };
+    find(&client).await.unwrap();
+    let id = lsid_of_last();
+    require_reauthentication(&server, "find").await;
+    tokio::select! {
+        biased;
+        found = find(&client) => panic!("the callback does not return: {found:?}"),
+        () = called.notified() => {}
+    }
+    assert_eq!(lsid_of_last(), id);
+    released.notify_one();
+    find(&client).await.unwrap();
+    assert_eq!(lsid_of_last(), id);
 }
 
 /// The command is repeated once: if the new token does not help, the error is returned.

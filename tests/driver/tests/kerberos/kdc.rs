@@ -10,6 +10,8 @@ use std::{
 };
 
 pub(crate) const REALM: &str = "MARULA.TEST";
+/// A realm of servers, which trusts the other one.
+pub(crate) const SERVERS_REALM: &str = "SERVERS.TEST";
 /// A user, and the password.
 pub(crate) const ADA: &str = "ada@MARULA.TEST";
 pub(crate) const PASSWORD: &str = "pencil-of-ada";
@@ -74,18 +76,22 @@ impl Kdc {
         let settings = format!(
             "[kdcdefaults]\n kdc_listen = 127.0.0.1:{port}\n kdc_tcp_listen = 127.0.0.1:{port}\n\
              [realms]\n {REALM} = {{\n  database_name = {text}/principal\n  key_stash_file = {text}/stash\n }}\n\
+              {SERVERS_REALM} = {{\n  database_name = {text}/servers\n  key_stash_file = {text}/stash2\n }}\n\
              [logging]\n kdc = FILE:{text}/kdc.log\n"
         );
         fs::write(folder.join("kdc.conf"), settings)?;
-        let create = ["create", "-s", "-r", REALM, "-P", "master"];
-        run(command(&folder, "kdb5_util").args(create), "")?;
-        run(
-            command(&folder, "kadmin.local").args(["-r", REALM]),
-            &principals(&folder),
-        )?;
+        for (realm, principals) in [
+            (REALM, principals(&folder)),
+            (SERVERS_REALM, servers_principals(&folder)),
+        ] {
+            let create = ["create", "-s", "-r", realm, "-P", "master"];
+            run(command(&folder, "kdb5_util").args(create), "")?;
+            run(command(&folder, "kadmin.local").args(["-r", realm]), &principals)?;
+        }
         // The shell ends the server when its input is closed, also if this process is killed.
+        let script = format!("krb5kdc -n -r {REALM} -r {SERVERS_REALM} & read -r line; kill $!; wait $!");
         let mut process = command(&folder, "sh")
-            .args(["-c", "krb5kdc -n & read -r line; kill $!; wait $!"])
+            .args(["-c", script.as_str()])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -191,7 +197,7 @@ pub(crate) fn configuration(port: u16) -> String {
     format!(
         "[libdefaults]\n default_realm = {REALM}\n dns_lookup_kdc = false\n dns_lookup_realm = false\n \
          dns_canonicalize_hostname = false\n rdns = false\n udp_preference_limit = 1\n\
-         [realms]\n {REALM} = {{\n  kdc = 127.0.0.1:{port}\n }}\n"
+         [realms]\n {REALM} = {{\n  kdc = 127.0.0.1:{port}\n }}\n {SERVERS_REALM} = {{\n  kdc = 127.0.0.1:{port}\n }}\n"
     )
 }
 
@@ -215,7 +221,23 @@ fn principals(folder: &Path) -> String {
     }
     // A service whose key the servers do not have.
     commands += "addprinc -randkey keyless/localhost\n";
-    commands
+    commands + &trust()
+}
+
+/// The commands of `kadmin.local` for the realm of servers.
+fn servers_principals(folder: &Path) -> String {
+    let service = format!("elsewhere/localhost@{SERVERS_REALM}");
+    let keytab = folder.join("server.keytab");
+    format!(
+        "addprinc -randkey {service}\nktadd -k {} {service}\n{}",
+        keytab.display(),
+        trust()
+    )
+}
+
+/// Users of the first realm are known in that of the servers: both have the same key.
+fn trust() -> String {
+    format!("addprinc -pw trust krbtgt/{SERVERS_REALM}@{REALM}\n")
 }
 
 fn command(folder: &Path, program: &str) -> Command {

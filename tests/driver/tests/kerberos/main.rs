@@ -62,7 +62,8 @@ fn cases() -> Vec<Case> {
         properties::{
             the_service_name_is_that_of_the_property: ticket,
             the_service_host_is_that_of_the_property: ticket,
-            the_service_realm_is_that_of_the_property_or_of_the_user: ticket,
+            the_service_realm_is_that_of_the_property: ticket,
+            the_service_realm_is_that_of_the_configuration: own_configuration,
             host_names_are_canonicalized: ticket,
             typed_credentials_have_the_same_properties: ticket,
             a_unix_domain_socket_needs_a_service_host: ticket,

@@ -12,7 +12,7 @@ use marula_test_server::TestServer;
 
 use crate::{
     acceptor::{Acceptor, Lie},
-    kdc::ADA,
+    kdc::{ADA, SERVERS_REALM},
     support::{
         assert_kerberos, assert_logs_in, client_with, encoded, error_of, failure, name_of, options_of,
         server, user_of,
@@ -43,7 +43,7 @@ pub(crate) async fn the_service_name_is_that_of_the_property() {
     }
     let error = error_of(&server, ADA, &properties("SERVICE_NAME:other")).await;
     let error = assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_NAME");
-    assert_eq!(error.service, "other/localhost@MARULA.TEST");
+    assert_eq!(error.service, "other/localhost");
     assert_eq!(error.principal, ADA);
     assert!(!error.message.is_empty());
 }
@@ -58,7 +58,7 @@ pub(crate) async fn the_service_host_is_that_of_the_property() {
     };
     let error = user_of(&by_address("")).await.expect_err("a failure");
     assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_HOST");
-    assert_eq!(service(&error), "mongodb/127.0.0.1@MARULA.TEST");
+    assert_eq!(service(&error), "mongodb/127.0.0.1");
     let client = by_address(&properties("SERVICE_HOST:localhost"));
     assert_eq!(name_of(&client).await, ADA);
     // It is not canonicalized.
@@ -66,12 +66,34 @@ pub(crate) async fn the_service_host_is_that_of_the_property() {
     assert_eq!(name_of(&client).await, ADA);
 }
 
-pub(crate) async fn the_service_realm_is_that_of_the_property_or_of_the_user() {
+pub(crate) async fn the_service_realm_is_that_of_the_property() {
     let server = server().await;
     assert_logs_in(&server, ADA, &properties("SERVICE_REALM:MARULA.TEST")).await;
     let error = error_of(&server, ADA, &properties("SERVICE_REALM:OTHER.TEST")).await;
     assert_eq!(service(&error), "mongodb/localhost@OTHER.TEST");
     assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_REALM");
+    let option = properties(&format!("SERVICE_NAME:elsewhere,SERVICE_REALM:{SERVERS_REALM}"));
+    assert_logs_in(&server, ADA, &option).await;
+}
+
+/// A user of one realm, and servers in another one.
+pub(crate) async fn the_service_realm_is_that_of_the_configuration() {
+    let server = server().await;
+    let option = properties("SERVICE_NAME:elsewhere");
+    let error = error_of(&server, ADA, &option).await;
+    assert_kerberos(&error, KerberosFailure::UnknownService, "SERVICE_REALM");
+    assert_eq!(service(&error), "elsewhere/localhost");
+    let path = std::env::var("KRB5_CONFIG").expect("the path of the configuration");
+    let mut text = std::fs::read_to_string(&path).expect("the configuration");
+    text += &format!("[domain_realm]\n localhost = {SERVERS_REALM}\n");
+    std::fs::write(&path, text).expect("the configuration is written");
+    assert_logs_in(&server, ADA, &option).await;
+    // The property precedes.
+    let option = properties("SERVICE_REALM:MARULA.TEST");
+    assert_logs_in(&server, ADA, &option).await;
+    let option = properties("SERVICE_NAME:elsewhere,SERVICE_REALM:MARULA.TEST");
+    let error = error_of(&server, ADA, &option).await;
+    assert_eq!(service(&error), "elsewhere/localhost@MARULA.TEST");
 }
 
 /// Logs in on a host whose records are those of a DNS server.
@@ -101,7 +123,7 @@ pub(crate) async fn host_names_are_canonicalized() {
         let error = log_in_on("db.marula.test", &dns, &server, &option)
             .await
             .expect_err("a failure");
-        assert_eq!(service(&error), "mongodb/db.marula.test@MARULA.TEST");
+        assert_eq!(service(&error), "mongodb/db.marula.test");
         assert_kerberos(&error, KerberosFailure::UnknownService, "CANONICALIZE_HOST_NAME");
     }
     assert!(!dns.asked().contains("alias.marula.test"));
@@ -117,14 +139,14 @@ pub(crate) async fn host_names_are_canonicalized() {
             .await
             .expect_err("a failure");
         let host = if value == "forward" { "node" } else { "rack" };
-        assert_eq!(service(&error), format!("x/{host}.marula.test@MARULA.TEST"));
+        assert_eq!(service(&error), format!("x/{host}.marula.test"));
     }
     // Without records, the host is not changed.
     let option = properties("CANONICALIZE_HOST_NAME:true");
     let error = log_in_on("Plain.marula.test", &dns, &server, &option)
         .await
         .expect_err("a failure");
-    assert_eq!(service(&error), "mongodb/plain.marula.test@MARULA.TEST");
+    assert_eq!(service(&error), "mongodb/plain.marula.test");
 }
 
 pub(crate) async fn typed_credentials_have_the_same_properties() {
@@ -141,8 +163,8 @@ pub(crate) async fn typed_credentials_have_the_same_properties() {
             ],
             None,
         ),
-        (&[("Service_Name", "x")], Some("x/localhost@MARULA.TEST")),
-        (&[("SERVICE_HOST", "a/b")], Some(r"mongodb/a\/b@MARULA.TEST")),
+        (&[("Service_Name", "x")], Some("x/localhost")),
+        (&[("SERVICE_HOST", "a/b")], Some(r"mongodb/a\/b")),
     ] {
         let mut options = options_of(&server, ADA, "");
         let mut credential = Credential::default();

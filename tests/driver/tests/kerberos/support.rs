@@ -18,14 +18,15 @@ use crate::{
 /// The time limit of a test.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs a test in its own runtime. Calls of the Kerberos library that have not ended are left.
+/// Runs a test in its own runtime. Waits for calls of the Kerberos library, which aborts the process if it ends during one:
+/// the library's destructors destroy the locks that the call uses.
 pub(crate) fn run(test: impl Future<Output = ()>) -> std::result::Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     let result = runtime.block_on(async { tokio::time::timeout(LIMIT, test).await });
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(LIMIT);
     result.map_err(|_| format!("did not end within {LIMIT:?}").into())
 }
 
