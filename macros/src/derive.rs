@@ -7,15 +7,18 @@ use crate::diagnostics::Sink;
 use crate::{expand, model, parse};
 
 /// `Shape`.
-pub(super) fn shape(input: &DeriveInput) -> TokenStream {
-    if let Some(error) = generic(input, "Shape") {
+pub(super) fn shape(mut input: DeriveInput) -> TokenStream {
+    if let Some(error) = generic(&input, "Shape") {
         return error;
     }
+    parse::own_type::replace(&mut input);
+    let input = &input;
     let is_root = parse::has_collection(&input.attrs);
     let sink = Sink::new();
     let parsed = parse::parse(input, is_root, &sink);
     parse::reject_encrypted(&parsed, "Shape", &sink);
-    let model = model::resolve(&parsed, &sink);
+    let mut model = model::resolve(&parsed, &sink);
+    model.is_result = true;
     let embedded = (!is_root).then(|| expand::expand(&model));
     let shape = expand::shape(&model, input, &sink);
     let errors = sink.finish();
@@ -29,12 +32,14 @@ pub(super) fn projection(mut input: DeriveInput) -> TokenStream {
     if let Some(error) = generic(&input, "Projection") {
         return error;
     }
+    parse::own_type::replace(&mut input);
     let sink = Sink::new();
     let source = parse::projection::take(&mut input, &sink);
     let parsed = parse::parse(&input, false, &sink);
     parse::reject_flatten(&parsed, &sink);
     parse::reject_encrypted(&parsed, "Projection", &sink);
     let mut model = model::resolve(&parsed, &sink);
+    model.is_result = true;
     model.is_only_read = true;
     let embedded = expand::expand(&model);
     let projection = source.map(|source| expand::projection(&model, &source));
@@ -50,9 +55,10 @@ fn generic(input: &DeriveInput, derive: &str) -> Option<TokenStream> {
 }
 
 /// `Document` and `Embedded`.
-pub(super) fn stored(input: &DeriveInput, root: bool) -> TokenStream {
+pub(super) fn stored(mut input: DeriveInput, root: bool) -> TokenStream {
+    parse::own_type::replace(&mut input);
     let sink = Sink::new();
-    let parsed = parse::parse(input, root, &sink);
+    let parsed = parse::parse(&input, root, &sink);
     parse::reject_flatten(&parsed, &sink);
     let model = model::resolve(&parsed, &sink);
     let code = expand::expand(&model);

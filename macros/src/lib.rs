@@ -69,7 +69,8 @@ mod symbol;
 /// | `opaque` | the field has no typed paths: its operators take `Bson` values |
 /// | `encrypted`, `encrypted(equality)`, … | the field is encrypted by the client (feature `encryption`), and can be queried as the kind of queries says; see `marula::encryption` |
 ///
-/// `as` does not convert the field: serde must write it in this form.
+/// `as` does not convert the field: serde must write it in this form. A type with encrypted fields is not `opaque`, and `as` states
+/// one that has them too: the values would be stored as they are.
 ///
 /// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
 /// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and
@@ -245,7 +246,7 @@ mod symbol;
 /// plans add the field of `soft_delete` to the filters, by which searches leave out deleted documents.
 #[proc_macro_derive(Document, attributes(document, serde))]
 pub fn document(input: TokenStream) -> TokenStream {
-    derive::stored(&parse_macro_input!(input as DeriveInput), true)
+    derive::stored(parse_macro_input!(input as DeriveInput), true)
 }
 
 /// Implements `marula::Field`, the typed paths, for a struct or an enum inside of documents, and
@@ -313,7 +314,7 @@ pub fn document(input: TokenStream) -> TokenStream {
 /// by hand, functions given by `#[serde(with = "…")]`, and types nested more than 32 deep.
 #[proc_macro_derive(Embedded, attributes(document, serde))]
 pub fn embedded(input: TokenStream) -> TokenStream {
-    derive::stored(&parse_macro_input!(input as DeriveInput), false)
+    derive::stored(parse_macro_input!(input as DeriveInput), false)
 }
 
 /// Implements `marula::Shape` for a struct with named fields that a stage of an aggregation
@@ -396,7 +397,7 @@ pub fn embedded(input: TokenStream) -> TokenStream {
 /// `merge_into`.
 #[proc_macro_derive(Shape, attributes(document, serde))]
 pub fn shape(input: TokenStream) -> TokenStream {
-    derive::shape(&parse_macro_input!(input as DeriveInput))
+    derive::shape(parse_macro_input!(input as DeriveInput))
 }
 
 /// Implements `marula::Projection` for a struct with named fields that is read from a part of a

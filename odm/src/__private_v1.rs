@@ -23,8 +23,9 @@ pub use crate::driver::options::{
     ReadConcern, ReadConcernLevel, ReadPreference, ReadPreferenceMode, WriteConcern,
 };
 pub use crate::encryption::checks::{
-    Elements, Fraction, NoElements, NotNull, UnknownFraction, assert_encryption_feature, assert_equality,
-    assert_not_null, assert_range, assert_string, assert_unindexed,
+    Contents, Elements, Fraction, Inside, Named, NoContents, NoElements, NotNull, NotScalar, Scalar,
+    UnknownFraction, assert_encryption_feature, assert_equality, assert_named, assert_not_null, assert_range,
+    assert_string, assert_unindexed,
 };
 pub use crate::encryption::fields::{QueryOptions, encrypted};
 pub use crate::encryption::{
@@ -46,7 +47,9 @@ pub use crate::index::{
 pub use crate::json_schema::Constraint::{
     Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
 };
-pub use crate::json_schema::{FieldTable, ObjectSchema, OuterTypes, SchemaOf, any_of, types};
+pub use crate::json_schema::{
+    FieldTable, ObjectSchema, OuterTypes, SchemaOf, any_of, stored_as, types, unknown,
+};
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
 pub use crate::model::{DriverCollection, GenerateId, IdFunctions, Model};

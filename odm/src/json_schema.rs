@@ -257,6 +257,51 @@ pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
     }
 }
 
+/// The schema of a value whose stored form is not known: no constraint, but the encrypted fields of the values in it are
+/// found.
+#[must_use]
+pub fn unknown(outer: &mut OuterTypes, values: &[SchemaOf]) -> Document {
+    let schemas = values.iter().map(|schema| schema(outer));
+    any_of(&[], std::iter::once(Document::new()).chain(schemas).collect())
+}
+
+/// The schema of a value of another type than `stored`, in whose form it is stored. If `stored` can have documents in it,
+/// and has fewer encrypted fields than a value in the other type, those of that value are found.
+#[must_use]
+pub fn stored_as(outer: &mut OuterTypes, stored: SchemaOf, values: &[SchemaOf]) -> Document {
+    let mut schema = stored(outer);
+    if !is_scalar(&schema)
+        && let Some(Bson::Array(hidden)) = unknown(outer, values).remove(UNREACHABLE)
+        && hidden.iter().map(count_encrypted).max() > Some(count_encrypted(&schema.clone().into()))
+    {
+        schema.insert(UNREACHABLE, hidden);
+    }
+    schema
+}
+
+/// Whether the values of a schema are neither documents nor arrays of documents.
+fn is_scalar(schema: &Document) -> bool {
+    let name_is_scalar = |name: &Bson| match name.as_str() {
+        Some("array") => schema.get_document("items").is_ok_and(is_scalar),
+        Some(name) => name != "object",
+        None => false,
+    };
+    match schema.get("bsonType") {
+        Some(Bson::Array(names)) => names.iter().all(name_is_scalar),
+        Some(name) => name_is_scalar(name),
+        None => schema.len() == 1 && schema.contains_key("enum"),
+    }
+}
+
+fn count_encrypted(value: &Bson) -> usize {
+    match value {
+        Bson::Document(schema) if schema.contains_key(ENCRYPTED) => 1,
+        Bson::Document(schema) => schema.iter().map(|(_, value)| count_encrypted(value)).sum(),
+        Bson::Array(schemas) => schemas.iter().map(count_encrypted).sum(),
+        _ => 0,
+    }
+}
+
 /// The schema of a flattened value with encrypted fields, which may be missing as a whole: its properties are kept, so
 /// that the encrypted fields are found.
 fn without_requirements(mut schema: Document) -> Document {

@@ -82,7 +82,7 @@ fn any_found<'a>(types: impl IntoIterator<Item = &'a Type>, depth: &TokenStream)
 }
 
 /// The types of which values are in a value of the type, as far as its name shows.
-fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
+pub(super) fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
     let mut add = |inner: &'a Type| {
         out.push(inner);
         arguments(inner, out);
@@ -100,8 +100,6 @@ fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
                 return;
             };
             let name = last.ident.to_string();
-            // The keys of maps are stored as text, which is read from the buffer.
-            let keys = usize::from(name.ends_with("Map"));
             if name == "PhantomData" {
                 return;
             }
@@ -109,8 +107,11 @@ fn arguments<'a>(ty: &'a Type, out: &mut Vec<&'a Type>) {
                 GenericArgument::Type(ty) => Some(ty),
                 _ => None,
             });
+            let types: Vec<&Type> = types.collect();
+            // The keys of maps are stored as text, which is read from the buffer. A map of one argument has no type of keys.
+            let keys = usize::from(types.len() > 1 && name.ends_with("Map"));
             // An unsized type is the content of a pointer to a slice.
-            for ty in types.skip(keys) {
+            for ty in types.into_iter().skip(keys) {
                 match ty {
                     Type::Slice(slice) => add(&slice.elem),
                     Type::TraitObject(_) | Type::Infer(_) => {}

@@ -5,7 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
-use crate::expand::at;
+use crate::expand::parts::canonical;
+use crate::expand::{at, buffered};
 use crate::model::{Accessor, AccessorKind, Encryption};
 use crate::parse::QueryKind;
 use crate::symbol;
@@ -76,18 +77,82 @@ pub(super) fn constant(accessors: &[Accessor]) -> Option<TokenStream> {
 /// The checks of the types of encrypted fields, and of arrays and maps.
 pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> TokenStream {
     accessors
-        .map(|accessor| match &accessor.encryption {
-            Some(encryption) => check(accessor, encryption),
-            None => check_elements(accessor),
+        .map(|accessor| match (&accessor.encryption, &accessor.kind) {
+            (Some(encryption), _) => check(accessor, encryption),
+            (None, AccessorKind::Typed) => check_elements(accessor),
+            (None, AccessorKind::Opaque) => check_hidden(&accessor.ty, None),
+            (None, AccessorKind::As(stored)) if !accessor.is_converted => {
+                check_hidden(&accessor.ty, Some(stored))
+            }
+            (None, AccessorKind::As(_) | AccessorKind::Flat) => TokenStream::new(),
         })
         .collect()
+}
+
+/// The types with the encrypted fields of a type that may have no typed paths: those of the type, and those of the values
+/// in it as far as its name shows.
+pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
+    let mut types = vec![ty];
+    buffered::arguments(ty, &mut types);
+    let probes = types.into_iter().flat_map(|ty| {
+        let mut inner = Vec::new();
+        buffered::arguments(ty, &mut inner);
+        // Its arguments are checked. A type without any can be an alias.
+        let inside = inner.is_empty().then(|| quote!(<__m::Inside<#ty>>));
+        [Some(quote!(<__m::Contents<#ty>>)), inside]
+    });
+    probes.flatten().collect()
+}
+
+/// Checks that the value of a field, which is stored in its own form, has no encrypted fields unless the stated type
+/// has them. Not checked here are types that contain a type with encrypted fields: a schema plan finds them.
+fn check_hidden(ty: &Type, stored: Option<&Type>) -> TokenStream {
+    let hidden = contents(ty);
+    let (stated, message) = match stored {
+        None => (
+            None,
+            "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
+             `#[document(as = Type)]`, or encrypt the whole value",
+        ),
+        Some(stored) => (
+            Some({
+                // An id, say, does not contain the model that is its type argument.
+                let innermost = innermost(stored);
+                quote!(|| <__m::Contents<#stored>>::ENCRYPTED || <__m::Scalar<#innermost>>::IS_ONE)
+            }),
+            "the type of `as` does not have the encrypted fields of the value, which would be stored as they are; state the type \
+             that has them, or encrypt the whole value",
+        ),
+    };
+    quote_spanned! {at(ty.span())=>
+        const _: () = ::core::assert!(!(#(#hidden::ENCRYPTED)||*) #stated, #message);
+    }
+}
+
+/// The type of the values in optional values and arrays.
+fn innermost(ty: &Type) -> &Type {
+    let Type::Path(path) = ty else { return ty };
+    let Some(last) = path.path.segments.last() else {
+        return ty;
+    };
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments)
+            if last.ident == "Vec" || last.ident == "Option" || last.ident == "Box" =>
+        {
+            match arguments.args.first() {
+                Some(GenericArgument::Type(inner)) => innermost(inner),
+                _ => ty,
+            }
+        }
+        _ => ty,
+    }
 }
 
 /// Checks that the elements of an array or a map have no encrypted fields. Not checked here are types that hide them,
 /// such as a newtype of an array: a schema plan finds them.
 fn check_elements(accessor: &Accessor) -> TokenStream {
     let ty = &accessor.ty;
-    if !matches!(accessor.kind, AccessorKind::Typed) || !contains_structs(ty) {
+    if !contains_structs(ty) {
         return TokenStream::new();
     }
     quote_spanned! {at(ty.span())=>
@@ -165,5 +230,8 @@ fn check(accessor: &Accessor, encryption: &Encryption) -> TokenStream {
             };
         })
     });
-    quote!(#feature #of_type #null #fraction)
+    // The derive visits no parts of values of these types.
+    let named = canonical(ty)
+        .map(|named| quote_spanned!(at(ty.span())=> const _: fn() = __m::assert_named::<#named, #ty>;));
+    quote!(#feature #of_type #null #fraction #named)
 }

@@ -21,7 +21,9 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let (parts, forms) = parts::structure(model, accessors);
     let checks = buffered::check_flattened(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
     let table = table(accessors, &forms);
-    let encrypted = encrypted::checks(accessors.iter().filter(|a| !generics.are_in(&a.ty)));
+    // A result can contain an array of documents with encrypted fields: that of a lookup.
+    let stored = accessors.iter().filter(|_| !model.is_result);
+    let encrypted = encrypted::checks(stored.filter(|a| !generics.are_in(&a.ty)));
     let encrypts = encrypted::constant(accessors);
     let traits = field_traits(model, &quote!(#encrypts #table #parts));
     let type_ = accessors_type(model, fields_ident);

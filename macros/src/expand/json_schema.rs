@@ -52,12 +52,15 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
         }
         let (schema, constraint) = match &accessor.kind {
             AccessorKind::Typed => (function(&accessor.ty), constraint),
-            AccessorKind::As(stored) => (function(stored), constraint),
+            AccessorKind::As(stored) if accessor.is_converted => (function(stored), constraint),
+            AccessorKind::As(stored) => {
+                let schema = stored_as(stored, [&accessor.ty]);
+                (quote!(|__outer| #schema), constraint)
+            }
             AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
-            // Its type may have no typed paths, whatever its name is.
             AccessorKind::Opaque => {
-                let ty = &accessor.ty;
-                (quote!(<__m::TypeProbe<#ty>>::SCHEMA), quote!(OpaqueField))
+                let schema = unknown([&accessor.ty]);
+                (quote!(|__outer| #schema), quote!(OpaqueField))
             }
         };
         quote!((#name, #schema, __m::#constraint))
@@ -77,7 +80,11 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::As(stored) => {
-                let schema = of(stored);
+                let schema = if accessor.is_converted {
+                    of(stored)
+                } else {
+                    stored_as(stored, [&accessor.ty])
+                };
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::Flat => {
@@ -85,7 +92,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 quote!(.flattened(#schema))
             }
             AccessorKind::Opaque => {
-                let schema = of(&accessor.ty);
+                let schema = unknown([&accessor.ty]);
                 quote!(.opaque(#name, #schema))
             }
         }
@@ -95,26 +102,33 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
 
 /// A newtype has the schema of its content.
 pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
-    method(&of(&newtype.ty))
+    match &newtype.converted {
+        None => method(&of(&newtype.ty)),
+        Some(converted) => within(&stored_as(&newtype.ty, [converted])),
+    }
 }
 
-/// A value whose stored form is not known.
-pub(super) fn opaque(ty: &Type) -> TokenStream {
-    let values = [of_opaque(ty)];
-    method(&unconstrained(&values))
-}
-
-/// The schema of a type that may have no typed paths, whatever its name is.
-fn of_opaque(ty: &Type) -> TokenStream {
-    quote!(<__m::TypeProbe<#ty>>::SCHEMA(__outer))
+/// A value whose stored form is not known: that of one of the types, or of a value in them.
+pub(super) fn opaque(types: &[Type]) -> TokenStream {
+    within(&unknown(types))
 }
 
 /// No constraint, but encrypted fields of the values are found.
-fn unconstrained(values: &[TokenStream]) -> TokenStream {
-    quote!(__m::any_of(
-        &[],
-        ::std::vec![__m::BsonDocument::new(), #(#values),*]
-    ))
+fn unknown<'a>(types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
+    let schemas = contents(types);
+    quote!(__m::unknown(__outer, &[#(#schemas),*]))
+}
+
+/// The schema of a value of one of the types that is stored in the form of another.
+fn stored_as<'a>(stored: &Type, types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
+    let (stored, schemas) = (function(stored), contents(types));
+    quote!(__m::stored_as(__outer, #stored, &[#(#schemas),*]))
+}
+
+/// The functions that return the schemas of types that may have no typed paths, whatever their names are.
+fn contents<'a>(types: impl IntoIterator<Item = &'a Type>) -> Vec<TokenStream> {
+    let probes = types.into_iter().flat_map(encrypted::contents);
+    probes.map(|probe| quote!(#probe::SCHEMA)).collect()
 }
 
 /// An enum of unit variants.
@@ -138,21 +152,17 @@ pub(super) fn enumeration(variants: &[Variant]) -> TokenStream {
 fn variant(variant: &Variant) -> TokenStream {
     let object = quote!(__m::ObjectSchema::default());
     let content = match &variant.content {
-        Content::None => {
-            let parts = variant.parts.iter().map(|part| of(&part.ty));
-            let values: Vec<_> = parts.chain(variant.opaque.iter().map(of_opaque)).collect();
-            if values.is_empty() {
-                quote!(__m::BsonDocument::new())
-            } else {
-                unconstrained(&values)
-            }
+        Content::None if variant.parts.is_empty() && variant.opaque.is_empty() => {
+            quote!(__m::BsonDocument::new())
         }
+        Content::None => unknown(variant.parts.iter().map(|part| &part.ty).chain(&variant.opaque)),
         Content::Unit => quote!(__m::types(&["null"])),
         Content::Fields { accessors, .. } => {
             let object = fields(&object, accessors);
             quote!(#object.finish())
         }
-        Content::Newtype(ty) => of(ty),
+        Content::Newtype(ty) if variant.opaque.is_empty() => of(ty),
+        Content::Newtype(ty) => stored_as(ty, &variant.opaque),
     };
     let tag_field =
         |name: &str, tag: &str| quote!(.field(#name, __m::any_of(&[#tag], ::std::vec::Vec::new()), true));
@@ -165,8 +175,8 @@ fn variant(variant: &Variant) -> TokenStream {
                     let object = fields(&quote!(#object #tagged), accessors);
                     quote!(#object.finish())
                 }
-                Content::Newtype(_) => quote!(#object #tagged.flattened(#content).finish()),
-                Content::None | Content::Unit => quote!(#object #tagged.finish()),
+                Content::Newtype(_) | Content::None => quote!(#object #tagged.flattened(#content).finish()),
+                Content::Unit => quote!(#object #tagged.finish()),
             }
         }
         Place::Within {

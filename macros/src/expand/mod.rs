@@ -58,8 +58,8 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             let plain = values::plain(ident, &TokenStream::new());
             quote!(#plain impl<__K> __m::SearchField<__K> for #ident {})
         }
-        Body::Opaque(ty) => {
-            let plain = values::plain(ident, &json_schema::opaque(ty));
+        Body::Opaque(types) => {
+            let plain = values::plain(ident, &json_schema::opaque(types));
             quote!(#plain impl<__K> __m::SearchField<__K> for #ident {})
         }
         Body::Names(names) => {
@@ -94,7 +94,7 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
         #allowed
         const _: () = {
             use #krate::__private_v1 as __m;
-            use __m::{NoUuids as _, Untyped as _};
+            use __m::{NoContents as _, NoUuids as _, NotScalar as _, Untyped as _};
             #field
             #contains_uuid
             impl<#params> __m::Projection<#ty> for #ty #clause {}

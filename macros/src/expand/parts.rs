@@ -289,34 +289,62 @@ fn form_of(ty: &Type) -> TokenStream {
     quote!(<__m::TypeProbe<#ty>>::FORM)
 }
 
-/// Types with typed paths that are never converted, as far as their names show; a name in lower case is that of the
-/// primitive type.
-const PLAIN: [&str; 14] = [
-    "bool", "char", "f32", "f64", "i16", "i32", "i64", "i8", "u16", "u32", "u64", "u8", "usize", "String",
+/// Types with typed paths that are never converted, as far as their names show, and their paths; a name in lower case is
+/// that of the primitive type.
+const PLAIN: [(&str, &str); 14] = [
+    ("bool", "::core::primitive::bool"),
+    ("char", "::core::primitive::char"),
+    ("f32", "::core::primitive::f32"),
+    ("f64", "::core::primitive::f64"),
+    ("i16", "::core::primitive::i16"),
+    ("i32", "::core::primitive::i32"),
+    ("i64", "::core::primitive::i64"),
+    ("i8", "::core::primitive::i8"),
+    ("u16", "::core::primitive::u16"),
+    ("u32", "::core::primitive::u32"),
+    ("u64", "::core::primitive::u64"),
+    ("u8", "::core::primitive::u8"),
+    ("usize", "::core::primitive::usize"),
+    ("String", "::std::string::String"),
 ];
 /// Types with the form of their parameter.
-const CONTAINERS: [&str; 3] = ["Box", "Option", "Vec"];
+const CONTAINERS: [(&str, &str); 3] = [
+    ("Box", "::std::boxed::Box"),
+    ("Option", "::core::option::Option"),
+    ("Vec", "::std::vec::Vec"),
+];
 
 pub(super) fn is_plain(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
-    let Some(last) = path.path.get_ident().or_else(|| {
-        let only = path
-            .path
-            .segments
-            .first()
-            .filter(|_| path.path.segments.len() == 1);
-        only.map(|segment| &segment.ident)
-    }) else {
-        return false;
+    plain(ty).is_some()
+}
+
+/// The path of a type that is never converted, as far as its name shows.
+pub(super) fn canonical(ty: &Type) -> Option<TokenStream> {
+    plain(ty)?.parse().ok()
+}
+
+/// The path as text.
+fn plain(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    let only = path.path.segments.first()?;
+    if path.path.segments.len() != 1 || path.path.leading_colon.is_some() || path.qself.is_some() {
+        return None;
+    }
+    let of = |known: &[(&str, &str)]| {
+        let found = known.iter().find(|(name, _)| only.ident == name);
+        found.map(|(_, path)| (*path).to_owned())
     };
-    match path.path.segments.first().map(|segment| &segment.arguments) {
-        Some(PathArguments::None) => PLAIN.iter().any(|plain| last == plain),
-        Some(PathArguments::AngleBracketed(arguments)) if CONTAINERS.iter().any(|c| last == c) => {
-            arguments.args.iter().all(|argument| match argument {
-                GenericArgument::Type(inner) => is_plain(inner),
-                _ => false,
-            })
+    match &only.arguments {
+        PathArguments::None => of(&PLAIN),
+        PathArguments::AngleBracketed(arguments) => {
+            let container = of(&CONTAINERS)?;
+            let inner = arguments.args.iter().map(|argument| match argument {
+                GenericArgument::Type(inner) => plain(inner),
+                _ => None,
+            });
+            let inner: Vec<String> = inner.collect::<Option<_>>()?;
+            Some(format!("{container}<{}>", inner.join(", ")))
         }
-        _ => false,
+        PathArguments::Parenthesized(_) => None,
     }
 }

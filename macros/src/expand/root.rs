@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use crate::expand::{at, collection as declared, index, managed, search};
@@ -11,7 +12,7 @@ use crate::parse::IdSource;
 pub(super) fn root(model: &Model, root: &Root) -> TokenStream {
     let (managed_items, managed_checks) = (managed::items(root), managed::checks(model, root));
     let ident = &model.ident;
-    let name = ident.to_string();
+    let name = ident.unraw().to_string();
     let mut owner = ident.clone();
     owner.set_span(at(ident.span()));
     let generics = &model.generics;

@@ -62,6 +62,8 @@ fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStre
     let (ident, krate, flat_ident) = (&model.ident, &model.krate, &flat.ident);
     let serde = quote!(#krate::__private_v1::serde).to_string().replace(' ', "");
     let container = serde_attributes(&input.attrs);
+    let has_crate = container.iter().any(|attribute| names_crate(attribute));
+    let serde = (!has_crate).then(|| quote!(#[serde(crate = #serde)]));
     let others = named
         .named
         .iter()
@@ -78,7 +80,7 @@ fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStre
                 __deserializer: __D,
             ) -> ::core::result::Result<Self, __D::Error> {
                 #[derive(__m::serde::Deserialize)]
-                #[serde(crate = #serde)]
+                #serde
                 #(#container)*
                 struct __Added {
                     #(#fields,)*
@@ -97,6 +99,19 @@ fn deserialize(model: &Model, input: &DeriveInput, flat: &Accessor) -> TokenStre
 
 fn serde_attributes(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|a| a.path().is_ident("serde")).collect()
+}
+
+/// Whether the attribute states the path of serde.
+fn names_crate(attribute: &Attribute) -> bool {
+    let mut found = false;
+    // Serde reports attributes that cannot be parsed.
+    attribute
+        .parse_nested_meta(|meta| {
+            found |= meta.path.is_ident("crate");
+            crate::parse::skip_value(&meta)
+        })
+        .ok();
+    found
 }
 
 /// A struct beside the user's, and the code in the block of implementations.

@@ -101,6 +101,7 @@ fn inner_ids(ident: &Ident, newtype: &Newtype) -> TokenStream {
         ty: inner,
         member: Some(member),
         is_only: true,
+        ..
     } = newtype
     else {
         return TokenStream::new();

@@ -102,7 +102,10 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
                 variant.container.rename_all
             };
             fields::check_unwritten(named, false, sink);
-            let ident = fresh(&format!("{}{rust_name}Fields", parsed.ident), &parsed.identifiers);
+            let ident = fresh(
+                &format!("{}{rust_name}Fields", parsed.ident.unraw()),
+                &parsed.identifiers,
+            );
             Content::Fields {
                 ident,
                 accessors: fields::resolve(named, &variant.container, rule, sink),
@@ -161,12 +164,18 @@ fn parts(variant: &parse::Variant, content: &Content) -> Vec<Part> {
     }
 }
 
-/// The types of values whose stored form is not known.
+/// The types of values whose stored form is not known, or that of another type that is stated: but not if a function
+/// converts them to it.
 fn opaque(variant: &parse::Variant) -> Vec<syn::Type> {
-    let Shape::Tuple(fields) = &variant.shape else {
-        return Vec::new();
+    let fields = match &variant.shape {
+        Shape::Tuple(fields) => fields,
+        Shape::Named(fields) if variant.serde.with.is_some() => fields,
+        Shape::Named(_) | Shape::Unit => return Vec::new(),
     };
-    let is_opaque = |f: &parse::Field| f.attributes.opaque.is_some() || f.serde.with.is_some();
+    let is_opaque = |f: &parse::Field| {
+        let (is_stated, is_converted) = (f.attributes.stored_as.is_some(), f.serde.with.is_some());
+        f.attributes.opaque.is_some() || is_stated != is_converted
+    };
     let written = fields.iter().filter(|f| !f.serde.skipped);
     written
         .filter(|f| variant.serde.with.is_some() || is_opaque(f))

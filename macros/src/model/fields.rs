@@ -87,6 +87,7 @@ fn resolve_one(field: &Field, owner: &SerdeContainer, rule: Rule, sink: &Sink) -
         // Serde buffers only what it flattens itself.
         read_by_type: read_by_type(field) && field.attributes.flatten.is_none(),
         required: read && !owner.default && !field.serde.default && !field.serde.omitted,
+        is_converted: field.serde.with.is_some(),
         encryption,
     })
 }

@@ -1,6 +1,7 @@
 //! The input of the derive with names and defaults resolved and combinations checked.
 
 use proc_macro2::Span;
+use syn::ext::IdentExt;
 use syn::{Ident, Member, Type};
 
 use crate::diagnostics::Sink;
@@ -44,6 +45,8 @@ pub(crate) struct Model {
     pub(crate) root: Option<Root>,
     /// Whether the derive implements `Deserialize`: a shape with `#[document(flatten)]`.
     pub(crate) reads_itself: bool,
+    /// Whether values are results, which are not stored: a shape or a projection.
+    pub(crate) is_result: bool,
     /// Whether values are only read: a projection.
     pub(crate) is_only_read: bool,
 }
@@ -52,11 +55,11 @@ pub(crate) enum Body {
     /// Stored as a document with these fields.
     Struct(Vec<Accessor>),
     /// Stored in the form of its content.
-    Newtype(Newtype),
-    /// Stored as one value without accessors: a type with a conversion.
+    Newtype(Box<Newtype>),
+    /// Stored as one value without accessors, which contains no values of other types.
     Plain,
-    /// A newtype of this type, whose stored form is not known.
-    Opaque(Type),
+    /// Stored as one value without accessors, which is that of one of these types, or contains such values.
+    Opaque(Vec<Type>),
     /// An enum of unit variants, which is stored as one of these names.
     Names(Vec<String>),
     /// An enum with data.
@@ -78,6 +81,8 @@ pub(crate) struct Accessor {
     pub(crate) read_by_type: bool,
     /// Whether each document has the field.
     pub(crate) required: bool,
+    /// Whether serde writes the field with a function, and not by its type.
+    pub(crate) is_converted: bool,
     /// How the field is encrypted.
     pub(crate) encryption: Option<Encryption>,
 }
@@ -103,6 +108,8 @@ pub(crate) struct Newtype {
     pub(crate) ty: Type,
     /// The field, if it is stored in the form of its type.
     pub(crate) member: Option<Member>,
+    /// The type of the field, if its own form is stored although another type is stated.
+    pub(crate) converted: Option<Type>,
     /// Whether the type has no other field.
     pub(crate) is_only: bool,
 }
@@ -136,7 +143,7 @@ pub(crate) struct Variant {
     pub(crate) ident: Ident,
     /// The fields that are stored by their own types.
     pub(crate) parts: Vec<Part>,
-    /// The types of the other values of a tuple, whose stored form is not known.
+    /// The types of the other values, whose stored form is not known or that of another type.
     pub(crate) opaque: Vec<Type>,
     /// Whether the content is stored as an array.
     pub(crate) is_tuple: bool,
@@ -220,7 +227,7 @@ impl Id {
 }
 
 pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
-    let fields_ident = fresh(&format!("{}Fields", parsed.ident), &parsed.identifiers);
+    let fields_ident = fresh(&format!("{}Fields", parsed.ident.unraw()), &parsed.identifiers);
     let (body, root) = if parsed.root {
         let (accessors, root) = root::resolve(parsed, sink);
         (Body::Struct(accessors), Some(root))
@@ -242,6 +249,7 @@ pub(crate) fn resolve(parsed: &Parsed, sink: &Sink) -> Model {
         read_types: read_types(parsed),
         root,
         reads_itself: reads_itself(parsed),
+        is_result: false,
         is_only_read: false,
     }
 }
@@ -274,7 +282,7 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
             }
             parse::Body::Empty => {}
         }
-        return Body::Plain;
+        return converted(parsed);
     }
     match &parsed.body {
         parse::Body::Named(fields) if parsed.serde.transparent => transparent(fields, parsed, sink),
@@ -294,6 +302,25 @@ fn embedded(parsed: &Parsed, sink: &Sink) -> Body {
     }
 }
 
+/// A type with a serde conversion: it is written as the type of `into`, or by its own fields.
+fn converted(parsed: &Parsed) -> Body {
+    if let Some(written) = &parsed.serde.written_as {
+        return Body::Opaque(vec![written.clone()]);
+    }
+    let fields: Vec<&parse::Field> = match &parsed.body {
+        parse::Body::Named(fields) | parse::Body::Tuple(fields) => fields.iter().collect(),
+        parse::Body::Enum(variants) => variants.iter().flat_map(|v| v.shape.fields()).collect(),
+        parse::Body::Empty => Vec::new(),
+    };
+    let written = fields.iter().filter(|f| !f.serde.skipped);
+    let types: Vec<Type> = written.map(|f| f.ty.clone()).collect();
+    if types.is_empty() {
+        Body::Plain
+    } else {
+        Body::Opaque(types)
+    }
+}
+
 /// A newtype, or another struct that serde stores as its only field.
 fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
     encrypted::reject(fields, "the content of a newtype", sink);
@@ -304,17 +331,19 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
         .collect();
     match stored[..] {
         [(index, field)] => match fields::kind(field, sink) {
-            AccessorKind::Opaque => Body::Opaque(field.ty.clone()),
-            AccessorKind::As(ty) => Body::Newtype(Newtype {
+            AccessorKind::Opaque => Body::Opaque(vec![field.ty.clone()]),
+            AccessorKind::As(ty) => Body::Newtype(Box::new(Newtype {
                 ty,
                 member: None,
+                converted: field.serde.with.is_none().then(|| field.ty.clone()),
                 is_only: false,
-            }),
-            _ => Body::Newtype(Newtype {
+            })),
+            _ => Body::Newtype(Box::new(Newtype {
                 ty: field.ty.clone(),
                 member: Some(field.ident.clone().map_or(Member::from(index), Member::Named)),
+                converted: None,
                 is_only: fields.len() == 1,
-            }),
+            })),
         },
         _ => {
             sink.on(

@@ -10,6 +10,7 @@ mod container;
 mod encrypted;
 mod field;
 pub(crate) mod index;
+pub(crate) mod own_type;
 pub(crate) mod projection;
 mod schema_version;
 pub(crate) mod search;
@@ -290,7 +291,7 @@ fn document_items(
 }
 
 /// Skips the value of an item.
-fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
+pub(crate) fn skip_value(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
     if meta.input.peek(syn::Token![=]) {
         meta.value()?.parse::<syn::Expr>()?;
     } else if meta.input.peek(syn::token::Paren) {

@@ -30,6 +30,8 @@ pub(crate) struct SerdeContainer {
     pub(crate) conversion: Option<(String, Span)>,
     /// The type of `from` or `try_from`, which is read in place of this one.
     pub(crate) read_as: Option<Type>,
+    /// The type of `into`, which is written in place of this one.
+    pub(crate) written_as: Option<Type>,
     /// The span of `deny_unknown_fields`.
     pub(crate) deny_unknown: Option<Span>,
 }
@@ -89,8 +91,11 @@ pub(super) fn container(attributes: &[Attribute], sink: &Sink) -> SerdeContainer
             }
             "from" | "into" | "try_from" => {
                 let other = literal(meta)?;
-                if name != "into" {
-                    out.read_as = syn::parse_str(&other.value).ok();
+                let ty = syn::parse_str(&other.value).ok();
+                if name == "into" {
+                    out.written_as = ty;
+                } else {
+                    out.read_as = ty;
                 }
                 out.conversion = Some((name, span));
             }

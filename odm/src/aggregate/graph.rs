@@ -6,7 +6,7 @@ use crate::aggregate::join::{Joins, array_name, name};
 use crate::aggregate::shape::Joined;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
-use crate::collection::{Scope, filtered_in};
+use crate::collection::Scope;
 use crate::expr::{Operand, parts};
 use crate::filter::Filter;
 use crate::hooks::SoftDelete;
@@ -121,7 +121,12 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     /// assert!(chains.to_string().contains(r#""restrictSearchWithMatch": {"active": {"$eq": true}}"#));
     /// ```
     pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
-        self.restrict = Some(filter(nav::<J::Foreign>()).into_document().map_err(Box::new));
+        let mut filter = filter(nav::<J::Foreign>());
+        self.pipeline
+            .stages
+            .encrypted
+            .note_operand(filter.take_encrypted());
+        self.restrict = Some(filter.into_document().map_err(Box::new));
         self
     }
 
@@ -205,8 +210,8 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
         B: AsPath<Root = J::Foreign, Mode: Readable>,
     {
         let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
-        let given = self.restrict.as_ref().and_then(|given| given.as_ref().ok());
-        let filtered = given.and_then(|given| filtered_in::<J::Foreign>(&[doc! { "$match": given.clone() }]));
+        let mut pipeline = self.pipeline;
+        pipeline.stages.encrypted.note_joined::<J::Foreign>(&collection);
         let restrict = match (self.restrict, self.scope.condition::<J::Foreign>()) {
             (Some(Ok(given)), Some(scope)) => Some(Ok(doc! { "$and": [given, scope] })),
             (None, scope) => scope.map(Ok),
@@ -228,8 +233,6 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
             ),
         ];
         let argument = parts(&mut all.into_iter()).map(Bson::Document);
-        let mut joined = self.pipeline.stage("$graphLookup", argument);
-        joined.stages.note_filtered(filtered);
-        joined.then()
+        pipeline.stage("$graphLookup", argument).then()
     }
 }

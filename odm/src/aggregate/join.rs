@@ -120,10 +120,11 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
         collection: impl Into<String>,
         pipeline: impl FnOnce(Pipeline<F>) -> Pipeline<F, S>,
     ) -> Self {
-        let inner = pipeline(Pipeline::new()).into_stages();
-        self.stages.note_filtered(inner.filtered::<F>());
-        let inner = inner.joined::<F>();
+        let mut inner = pipeline(Pipeline::new()).into_stages();
         let collection = collection.into();
+        self.stages.encrypted.note_joined::<F>(&collection);
+        self.stages.encrypted.add(std::mem::take(&mut inner.encrypted));
+        let inner = inner.joined::<F>();
         let argument = inner.map(|inner| doc! { "coll": collection, "pipeline": inner }.into());
         self.stage("$unionWith", argument)
     }
@@ -271,18 +272,21 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self
     }
 
-    fn stage(self, own: &str, how: [(&'static str, Option<Raw>); 3]) -> Pipeline<In, J, C> {
-        let from = Bson::from(self.from.unwrap_or_else(|| own.to_owned()));
+    /// The stage, which reads the model `F`.
+    fn stage<F: Model>(self, how: [(&'static str, Option<Raw>); 3]) -> Pipeline<In, J, C> {
+        let from = self.from.unwrap_or_else(|| F::COLLECTION.to_owned());
+        let mut pipeline = self.pipeline;
+        pipeline.stages.encrypted.note_joined::<F>(&from);
         let [first, second, third] = how;
         let all = [
-            ("from", Some(Ok(from))),
+            ("from", Some(Ok(Bson::from(from)))),
             first,
             second,
             third,
             ("as", Some(array_name::<S, J>())),
         ];
         let argument = parts(&mut all.into_iter()).map(Bson::Document);
-        self.pipeline.stage("$lookup", argument).then()
+        pipeline.stage("$lookup", argument).then()
     }
 
     /// The documents whose field is equal to a field of this document. The types of the fields must
@@ -324,14 +328,11 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         let foreign = name(&foreign(nav::<J::Foreign>()));
         let scope = self.scope.condition::<J::Foreign>();
         let scope = scope.map(|condition| Ok(Bson::Array(vec![doc! { "$match": condition }.into()])));
-        self.stage(
-            J::Foreign::COLLECTION,
-            [
-                ("localField", Some(local)),
-                ("foreignField", Some(foreign)),
-                ("pipeline", scope),
-            ],
-        )
+        self.stage::<J::Foreign>([
+            ("localField", Some(local)),
+            ("foreignField", Some(foreign)),
+            ("pipeline", scope),
+        ])
     }
 
     /// The results of a pipeline over the documents of the model `F`. The first argument of the
@@ -370,23 +371,17 @@ impl<In, S: Field, J: Joined<S>, C> Lookup<In, S, J, C> {
         self,
         pipeline: impl FnOnce(S::Nav<F, Variable>, Pipeline<F>) -> Pipeline<F, J::Foreign>,
     ) -> Pipeline<In, J, C> {
-        let (root, filtered, inner) = with_variable("outer", |name| {
-            let inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
-            (
-                doc! { name: "$$ROOT" },
-                inner.filtered::<F>(),
-                inner.joined::<F>(),
-            )
+        let (root, encrypted, inner) = with_variable("outer", |name| {
+            let mut inner = pipeline(variable::<F, S>(name), Pipeline::new()).into_stages();
+            let encrypted = std::mem::take(&mut inner.encrypted);
+            (doc! { name: "$$ROOT" }, encrypted, inner.joined::<F>())
         });
-        let mut joined = self.stage(
-            F::COLLECTION,
-            [
-                ("let", Some(Ok(root.into()))),
-                ("pipeline", Some(inner)),
-                ("", None),
-            ],
-        );
-        joined.stages.note_filtered(filtered);
+        let mut joined = self.stage::<F>([
+            ("let", Some(Ok(root.into()))),
+            ("pipeline", Some(inner)),
+            ("", None),
+        ]);
+        joined.stages.encrypted.add(encrypted);
         joined
     }
 }

@@ -197,8 +197,10 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// let large = Pipeline::<Order>::new().match_(|o| o.total().gt(100));
     /// assert_eq!(large.to_string(), r#"[{"$match": {"total": {"$gt": 100}}}]"#);
     /// ```
-    pub fn match_(self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        let filter = filter(nav::<S>()).into_document();
+    pub fn match_(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
+        let mut filter = filter(nav::<S>());
+        self.stages.encrypted.note_operand(filter.take_encrypted());
+        let filter = filter.into_document();
         self.stage("$match", filter.map(Bson::Document).map_err(Box::new))
     }
 
@@ -401,13 +403,14 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn facet<P: MakeFacets<S>>(
-        self,
+        mut self,
         facets: impl FnOnce(fn() -> Pipeline<S>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
         let facets = facets(Pipeline::new).into_facets();
-        let mut all = facets
-            .into_iter()
-            .map(|(name, stages)| (name, Some(stages.facet())));
+        let mut all = facets.into_iter().map(|(name, mut stages)| {
+            self.stages.encrypted.add(std::mem::take(&mut stages.encrypted));
+            (name, Some(stages.facet()))
+        });
         let all = parts(&mut all).map(Bson::Document);
         self.stage("$facet", all).then()
     }

@@ -21,6 +21,8 @@ pub struct GeoNear<S> {
     near: Point,
     options: Document,
     filter: Option<Result<Document, Box<Error>>>,
+    /// The path of a condition on an encrypted field.
+    encrypted: Option<Box<str>>,
     root: Types<S>,
 }
 
@@ -40,6 +42,7 @@ impl<S: Model> GeoNear<S> {
             near,
             options: Document::new(),
             filter: None,
+            encrypted: None,
             root: std::marker::PhantomData,
         }
     }
@@ -107,7 +110,9 @@ impl<S: Model> GeoNear<S> {
     /// assert!(stores.to_string().contains(r#""query": {"name": {"$ne": ""}}"#));
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
+        let mut filter = filter(nav::<S>());
+        self.encrypted = filter.take_encrypted();
+        self.filter = Some(filter.into_document().map_err(Box::new));
         self
     }
 
@@ -157,14 +162,15 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn geo_near<P: MakeAdded<S>>(
-        self,
-        near: GeoNear<S>,
+        mut self,
+        mut near: GeoNear<S>,
         added: impl FnOnce(Expr<S, f64>) -> P,
     ) -> Pipeline<In, P::Shape, C> {
         let added = added(Expr::raw(DISTANCE))
             .into_fields()
             .checked(S::stored_names());
         let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
+        self.stages.encrypted.note_operand(near.encrypted.take());
         self.stage("$geoNear", near.into_argument(distance)).then()
     }
 
@@ -215,7 +221,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     ///     )
     /// );
     /// ```
-    pub fn vector_search(self, search: VectorSearch<S>) -> Self {
+    pub fn vector_search(mut self, mut search: VectorSearch<S>) -> Self {
+        self.stages.encrypted.note_operand(search.encrypted.take());
         self.stage("$vectorSearch", search.into_argument())
     }
 }
@@ -225,6 +232,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
 pub struct VectorSearch<S> {
     argument: Result<Document, Box<Error>>,
     filter: Option<Result<Document, Box<Error>>>,
+    /// The path of a condition on an encrypted field.
+    encrypted: Option<Box<str>>,
     root: Types<S>,
 }
 
@@ -256,6 +265,7 @@ impl<S: Model> VectorSearch<S> {
         VectorSearch {
             argument,
             filter: None,
+            encrypted: None,
             root: std::marker::PhantomData,
         }
     }
@@ -313,7 +323,9 @@ impl<S: Model> VectorSearch<S> {
     /// assert!(books.to_string().contains(r#""filter": {"year": {"$gte": 2000}}"#));
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
-        self.filter = Some(filter(nav::<S>()).into_document().map_err(Box::new));
+        let mut filter = filter(nav::<S>());
+        self.encrypted = filter.take_encrypted();
+        self.filter = Some(filter.into_document().map_err(Box::new));
         self
     }
 

@@ -124,7 +124,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
         Box::pin(call.observe(async move {
             let driver = collection.driver();
             let stages = stages?;
-            collection.check_stages(&stages, encrypted)?;
+            collection.check_stages(&stages, &encrypted)?;
             let stages = collection.scoped_stages(stages);
             let running = driver.aggregate(stages).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
@@ -159,7 +159,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
         } = self.on;
         let (stages, encrypted) = self.stages.into_parts();
         let stages = stages?;
-        collection.check_stages(&stages, encrypted)?;
+        collection.check_stages(&stages, &encrypted)?;
         let stages = collection.scoped_stages(stages);
         let running = collection.raw().aggregate(stages).with_options(options);
         Ok(in_session!(session, running).explain())

@@ -1,7 +1,7 @@
 //! The untyped form of a pipeline, and of the fields that a stage creates.
 
 use crate::bson::{Bson, Document, doc};
-use crate::collection::{Scope, filtered_in};
+use crate::collection::{EncryptedReads, Scope};
 use crate::error::{Error, Result};
 use crate::expr::{Acc, Expr, Raw, parts};
 use crate::model::Model;
@@ -13,8 +13,8 @@ pub struct Stages {
     all: std::result::Result<Vec<Document>, Box<Error>>,
     /// Which documents of a model with soft deletion the pipeline reads in a lookup or a union.
     scope: Scope,
-    /// An encrypted field of another collection that a filter concerns.
-    encrypted: Option<String>,
+    /// What the stages read of encrypted fields.
+    pub(super) encrypted: EncryptedReads,
 }
 
 impl Stages {
@@ -22,7 +22,7 @@ impl Stages {
         Stages {
             all: Ok(Vec::new()),
             scope: Scope::default(),
-            encrypted: None,
+            encrypted: EncryptedReads::default(),
         }
     }
 
@@ -67,20 +67,9 @@ impl Stages {
         self
     }
 
-    /// The stages, and an encrypted field of another collection that a filter concerns.
-    pub(super) fn into_parts(self) -> (Result<Vec<Document>>, Option<String>) {
+    /// The stages, and what they read of encrypted fields.
+    pub(super) fn into_parts(self) -> (Result<Vec<Document>>, EncryptedReads) {
         (self.all.map_err(|e| *e), self.encrypted)
-    }
-
-    /// An encrypted field that a filter of the stages concerns, which are over a collection with the model `F`.
-    pub(super) fn filtered<F: Model>(&self) -> Option<String> {
-        let own = || filtered_in::<F>(self.all.as_deref().ok()?);
-        self.encrypted.clone().or_else(own)
-    }
-
-    /// Notes an encrypted field of another collection that a filter concerns.
-    pub(super) fn note_filtered(&mut self, path: Option<String>) {
-        self.encrypted = self.encrypted.take().or(path);
     }
 
     /// The stages of a pipeline over another collection, whose model is `F`.

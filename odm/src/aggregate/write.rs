@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Pipeline;
 use crate::bson::{Bson, Document, doc};
+use crate::collection::first_encrypted;
+use crate::error::Error;
+use crate::expr::Raw;
 use crate::model::Model;
 use crate::path::field::Field;
 use crate::path::{Mode, Path};
@@ -196,7 +199,10 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// ```
     pub fn merge_into(self, merge: Merge) -> Pipeline<In, Written, C> {
         self.with_version()
-            .stage("$merge", Ok(merge.into_document(S::COLLECTION).into()))
+            .stage(
+                "$merge",
+                written::<S>("$merge", merge.into_document(S::COLLECTION).into()),
+            )
             .then()
     }
 
@@ -230,7 +236,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// ```
     pub fn out_to(self, collection: &str) -> Pipeline<In, Written, C> {
         self.with_version()
-            .stage("$out", Ok(Bson::from(collection)))
+            .stage("$out", written::<S>("$out", Bson::from(collection)))
             .then()
     }
 
@@ -244,5 +250,19 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
                 self.stage("$set", Ok(doc! { schema.field: version }.into()))
             }
         }
+    }
+}
+
+/// The argument of a stage that writes documents of a model, which the server does not encrypt.
+fn written<S: Model>(stage: &str, argument: Bson) -> Raw {
+    match first_encrypted::<S>() {
+        None => Ok(argument),
+        Some(path) => Err(Box::new(Error::pipeline(
+            path,
+            format!(
+                "the field is encrypted by clients, and `{stage}` would store the value that the server has; read the documents, and \
+                 insert them"
+            ),
+        ))),
     }
 }

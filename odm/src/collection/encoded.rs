@@ -4,7 +4,7 @@
 use crate::bson::{Bson, DateTime, Document, RawDocumentBuf, doc, from_raw};
 use crate::collection::Collection;
 use crate::collection::action::{Session, in_session};
-use crate::collection::encrypted::without_safe_content;
+use crate::collection::encrypted::encryptable;
 use crate::collection::write::{to_raw, with_new_id, without_id};
 use crate::driver::options::ReadPreference;
 use crate::error::{Error, Result, ValueError};
@@ -86,7 +86,7 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
     } else {
         to_raw(&Stored::new(document))?
     };
-    let raw = without_safe_content::<D>(raw)?;
+    let raw = encryptable::<D>(raw)?;
     let behavior = D::BEHAVIOR;
     let dates = [behavior.created_at, behavior.updated_at];
     if dates == [None, None] && behavior.schema.is_none() {
@@ -107,7 +107,7 @@ pub(super) fn for_insert<D: Model>(collection: &Collection<D>, document: &D) -> 
 /// fields.
 pub(super) fn for_insert_without_id<D: Model>(document: &D) -> Result<RawDocumentBuf> {
     let changed = checked(document, WriteKind::Insert)?;
-    without_safe_content::<D>(to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))?)
+    encryptable::<D>(to_raw(&Stored::new(changed.as_ref().unwrap_or(document)))?)
 }
 
 /// A document that replaces the stored one. Without an id, so that the stored document keeps its own,
@@ -118,7 +118,7 @@ pub(super) fn for_replacement<D: Model>(document: &D) -> Result<Encoded> {
     if document.lacks_id() {
         return replacing::<D>(without_id(document)?);
     }
-    let raw = without_safe_content::<D>(to_raw(&Stored::new(document))?)?;
+    let raw = encryptable::<D>(to_raw(&Stored::new(document))?)?;
     let behavior = D::BEHAVIOR;
     if behavior.version.is_none() && behavior.updated_at.is_none() && behavior.schema.is_none() {
         return Ok(Encoded {
@@ -186,7 +186,7 @@ fn replacing<D: Model>(mut document: Document) -> Result<Encoded> {
         written.updated_at = Some(now);
     }
     Ok(Encoded {
-        raw: without_safe_content::<D>(to_raw(&document)?)?,
+        raw: encryptable::<D>(to_raw(&document)?)?,
         written,
         version,
     })

@@ -3,8 +3,11 @@
 use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::encoded::decoded;
-use crate::collection::encrypted_models::{EncryptedFields, encrypted_fields};
+use crate::collection::encrypted_models::{EncryptedFields, EncryptedReads, JoinedModel, encrypted_fields};
 use crate::collection::write::to_raw;
+use crate::collection::{encrypted_ranges, encrypted_stages};
+#[cfg(feature = "encryption")]
+use crate::driver::Namespace;
 use crate::error::{Error, Result, ValueError};
 use crate::filter::Conditions;
 use crate::model::Model;
@@ -20,7 +23,7 @@ pub(super) fn has_encrypted<D: Model>() -> bool {
 }
 
 /// The first encrypted field of a model; empty if its declarations are invalid.
-pub(super) fn first_encrypted<D: Model>() -> Option<String> {
+pub(crate) fn first_encrypted<D: Model>() -> Option<String> {
     let paths = encrypted_fields::<D>()?.as_ref().ok();
     Some(paths.and_then(|paths| paths.first()).cloned().unwrap_or_default())
 }
@@ -33,6 +36,12 @@ pub(crate) fn is_about(name: &str, path: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     is_within(name, path) || is_within(path, name)
+}
+
+/// Whether the path of a condition can be that of an encrypted field of a model: stages change the documents that contain
+/// it, and not its name.
+fn is_same_field(operand: &str, path: &str) -> bool {
+    operand.rsplit('.').next() == path.rsplit('.').next()
 }
 
 impl<D: Model> Collection<D> {
@@ -159,22 +168,56 @@ impl<D: Model> Collection<D> {
         {
             return Err(unencrypted(path));
         }
-        check_comparisons::<D>(filter)
+        check_comparisons::<D>(filter)?;
+        encrypted_ranges::check_filter::<D>(filter)
     }
 
     /// Rejects a pipeline with a filter on an encrypted field if the client does not encrypt; see
-    /// [`check_filter`](Self::check_filter). `joined`: such a field of another collection that the pipeline reads.
-    pub(crate) fn check_stages(&self, stages: &[Document], joined: Option<String>) -> Result<()> {
+    /// [`check_filter`](Self::check_filter). One that does is required to encrypt the fields of all collections that the
+    /// pipeline reads.
+    pub(crate) fn check_stages(&self, stages: &[Document], reads: &EncryptedReads) -> Result<()> {
         self.check_client();
-        self.declared()?;
-        if !has_encrypted::<D>() && joined.is_none() || self.encrypts() {
+        let own = self.declared()?.unwrap_or_default();
+        if own.is_empty() && reads.joined.is_empty() && reads.operand.is_none() {
             return Ok(());
         }
-        match joined.or_else(|| filtered_in::<D>(stages)) {
+        if let Some(error) = reads.joined.iter().find_map(JoinedModel::invalid) {
+            return Err(invalid(error));
+        }
+        if self.encrypts() {
+            self.require_joined(&reads.joined);
+            let mut paths = own.iter().chain(reads.joined.iter().flat_map(JoinedModel::paths));
+            return match &reads.operand {
+                Some(operand) if !paths.any(|path| is_same_field(operand, path)) => Err(Error::filter(
+                    &**operand,
+                    "the field is encrypted, and no model of a collection that the pipeline reads has an encrypted field of this \
+                     name, so that the value would be sent as it is",
+                )),
+                _ => Ok(()),
+            };
+        }
+        let filtered = || encrypted_stages::filtered(stages, own, &reads.joined);
+        match filtered().or_else(|| reads.operand.as_deref().map(str::to_owned)) {
             Some(path) => Err(unencrypted(path)),
             None => Ok(()),
         }
     }
+
+    #[cfg(feature = "encryption")]
+    fn require_joined(&self, joined: &[JoinedModel]) {
+        let database = self.inner.database();
+        for joined in joined {
+            let namespace = Namespace::new(database.name(), joined.collection());
+            let model = format!("model `{}`", joined.model());
+            database
+                .client()
+                .require_encrypted_fields(&namespace, joined.paths(), &model);
+        }
+    }
+
+    #[cfg(not(feature = "encryption"))]
+    #[expect(clippy::unused_self, reason = "the client can encrypt with the feature")]
+    fn require_joined(&self, _joined: &[JoinedModel]) {}
 
     /// Rejects a filter of change events on an encrypted field: the server cannot compare the values in events.
     pub(super) fn check_event_filter(&self, filter: &Conditions) -> Result<()> {
@@ -196,6 +239,7 @@ impl<D: Model> Collection<D> {
             return Ok(());
         }
         check_operators::<D>(update)?;
+        encrypted_ranges::check_update::<D>(update)?;
         let Some(paths) = self.unprotected()? else {
             return Ok(());
         };
@@ -203,10 +247,14 @@ impl<D: Model> Collection<D> {
             return self.check_encrypts().map(drop);
         };
         let names = || {
-            update
-                .values()
-                .filter_map(Bson::as_document)
-                .flat_map(Document::keys)
+            let operators = update
+                .iter()
+                .filter_map(|(operator, fields)| Some((operator, fields.as_document()?)));
+            operators.flat_map(|(operator, fields)| {
+                let renamed = fields.values().filter_map(Bson::as_str);
+                let renamed = renamed.filter(move |_| operator == "$rename");
+                fields.keys().map(String::as_str).chain(renamed)
+            })
         };
         match mentioned(paths, |path| names().any(|name| is_about(name, path))) {
             Some(path) => Err(unencrypted(path)),
@@ -266,55 +314,14 @@ fn invalid(error: &impl std::fmt::Display) -> Error {
     Error::encode(String::new(), ValueError::new(error.to_string()))
 }
 
-/// The first encrypted field of `D` that a filter of a pipeline over its documents concerns. Stages after one that changes the
-/// form of the documents are not searched.
-pub(crate) fn filtered_in<D: Model>(stages: &[Document]) -> Option<String> {
-    let Some(Ok(paths)) = encrypted_fields::<D>() else {
-        return None;
-    };
-    mentioned(paths, |path| is_filtered(stages, &|name| is_about(name, path)))
-}
-
-fn is_filtered(stages: &[Document], is_meant: &dyn Fn(&str) -> bool) -> bool {
-    const RESHAPING: [&str; 8] = [
-        "$project",
-        "$group",
-        "$replaceRoot",
-        "$replaceWith",
-        "$bucket",
-        "$bucketAuto",
-        "$sortByCount",
-        "$count",
-    ];
-    for (name, argument) in stages.iter().flatten() {
-        let Bson::Document(argument) = argument else {
-            continue;
-        };
-        let filter = match name.as_str() {
-            "$match" => Some(argument),
-            "$geoNear" => argument.get_document("query").ok(),
-            "$vectorSearch" => argument.get_document("filter").ok(),
-            "$facet" => {
-                let facets = argument.values().filter_map(Bson::as_array);
-                let is_in = |facet: &Vec<Bson>| {
-                    let stages: Vec<Document> = facet.iter().filter_map(Bson::as_document).cloned().collect();
-                    is_filtered(&stages, is_meant)
-                };
-                return facets.into_iter().any(is_in);
-            }
-            name if RESHAPING.contains(&name) => return false,
-            _ => None,
-        };
-        if filter.is_some_and(|filter| Conditions::is_mentioned_in(filter, is_meant)) {
-            return true;
-        }
+/// A document to write, without the field that the server adds: it computes its value again. Values outside of the range
+/// of their field are rejected.
+pub(super) fn encryptable<D: Model>(raw: RawDocumentBuf) -> Result<RawDocumentBuf> {
+    if !has_encrypted::<D>() {
+        return Ok(raw);
     }
-    false
-}
-
-/// A document to write, without the field that the server adds: it computes its value again.
-pub(super) fn without_safe_content<D: Model>(raw: RawDocumentBuf) -> Result<RawDocumentBuf> {
-    if !has_encrypted::<D>() || !matches!(raw.get(SAFE_CONTENT), Ok(Some(_))) {
+    encrypted_ranges::check_document::<D>(&raw)?;
+    if !matches!(raw.get(SAFE_CONTENT), Ok(Some(_))) {
         return Ok(raw);
     }
     let mut document = decoded(&raw)?;
@@ -354,6 +361,20 @@ fn unencrypted(path: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conditions_are_on_fields_of_the_same_name() {
+        for (operand, expected) in [
+            ("address.street", true),
+            ("street", true),
+            ("patients.address.street", true),
+            ("secret", false),
+            ("address", false),
+            ("side_street", false),
+        ] {
+            assert_eq!(is_same_field(operand, "address.street"), expected, "{operand}");
+        }
+    }
 
     #[test]
     fn paths_concern_their_documents_and_fields() {

@@ -1,8 +1,14 @@
 //! The checks of encrypted fields in code that the derives generate.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, RwLock};
 
+use crate::bson::Document;
 use crate::encryption::{EncryptedField, EncryptedValue, EqualityValue, RangeValue, StringValue};
+use crate::json_schema::SchemaOf;
 use crate::path::field::Field;
 
 /// Implemented with the feature `encryption`.
@@ -45,6 +51,18 @@ pub fn assert_not_null<T: NotNull>() {}
 pub trait NotNull {}
 impl<T: EncryptedValue> NotNull for T {}
 
+/// Fails to compile, at the span of the field's type `U`, if it has the name of the type `T` and is another one.
+pub fn assert_named<T, U: Named<T>>() {}
+
+/// The type that the derives take a type for by its name: the same type.
+#[diagnostic::on_unimplemented(
+    message = "the type of an encrypted field has the name of `{T}`, and is `{Self}`",
+    label = "the derive takes this type for `{T}`",
+    note = "rename the type or the alias"
+)]
+pub trait Named<T> {}
+impl<T> Named<T> for T {}
+
 /// Whether the values of a field with queries for ranges have a fraction: as [`Elements`], a type that cannot have such
 /// queries is an error elsewhere.
 #[derive(Debug)]
@@ -84,3 +102,69 @@ pub trait NoElements {
 }
 
 impl<T> NoElements for Elements<T> {}
+
+/// The encrypted fields of a type whose stored form is not known. They are those of [`Field`], or none where it is not
+/// implemented ([`NoContents`]): an inherent constant is found before that of a trait.
+#[derive(Debug)]
+pub struct Contents<T: ?Sized>(PhantomData<T>);
+
+impl<T: Field> Contents<T> {
+    /// Whether the type, or the elements of an array or a map, have encrypted fields of their own.
+    pub const ENCRYPTED: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
+    /// The schema.
+    pub const SCHEMA: SchemaOf = T::json_schema;
+}
+
+/// Whether the values of a type are stored in a form that has no documents in it: as [`Contents`].
+#[derive(Debug)]
+pub struct Scalar<T: ?Sized>(PhantomData<T>);
+
+impl<T: EncryptedField<Value: EqualityValue>> Scalar<T> {
+    /// `true`.
+    pub const IS_ONE: bool = true;
+}
+
+/// Used for other types.
+pub trait NotScalar {
+    /// `false`.
+    const IS_ONE: bool = false;
+}
+
+impl<T: ?Sized> NotScalar for Scalar<T> {}
+
+/// As [`Contents`], of the values in a type of the standard library without typed paths. The derives find these values by
+/// the arguments of the type; an alias of it, such as `type Shared = Arc<Address>`, shows none.
+#[derive(Debug)]
+pub struct Inside<T: ?Sized>(PhantomData<T>);
+
+macro_rules! inside {
+    ($([$($generics:tt)*] $t:ty;)*) => { $(
+        impl<T: Field, $($generics)*> Inside<$t> {
+            /// As [`Contents::ENCRYPTED`].
+            pub const ENCRYPTED: bool = <Contents<T>>::ENCRYPTED;
+            /// As [`Contents::SCHEMA`].
+            pub const SCHEMA: SchemaOf = T::json_schema;
+        }
+    )* };
+}
+
+inside! {
+    [] Arc<T>;
+    [] Rc<T>;
+    [] Mutex<T>;
+    [] RwLock<T>;
+    [] RefCell<T>;
+    [K, S] HashMap<K, T, S>;
+    [K] BTreeMap<K, T>;
+}
+
+/// Used for types without typed paths.
+pub trait NoContents {
+    /// `false`.
+    const ENCRYPTED: bool = false;
+    /// A schema that permits all values.
+    const SCHEMA: SchemaOf = |_| Document::new();
+}
+
+impl<T: ?Sized> NoContents for Contents<T> {}
+impl<T: ?Sized> NoContents for Inside<T> {}

@@ -4,6 +4,8 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
+use std::cmp::Ordering;
+
 use crate::bson::{Bson, Document, doc};
 use crate::error::ValueError;
 use crate::json_schema::{self, ENCRYPTED, OuterTypes, UNREACHABLE, contains_encrypted};
@@ -48,8 +50,14 @@ impl QueryOptions {
     }
 
     fn check(&mut self) {
+        let is_nan =
+            |bound: &&str| matches!(self.options.get(*bound), Some(Bson::Double(value)) if value.is_nan());
+        if let Some(bound) = ["min", "max"].iter().find(|bound| is_nan(bound)) {
+            self.invalid
+                .get_or_insert_with(|| format!("`{bound}` must be a number, found NaN"));
+        }
         if let (Some(min), Some(max)) = (self.options.get("min"), self.options.get("max"))
-            && !is_less(min, max)
+            && compare(min, max).is_some_and(Ordering::is_ge)
         {
             self.invalid
                 .get_or_insert_with(|| format!("`min` must be less than `max`, found {min} and {max}"));
@@ -57,14 +65,14 @@ impl QueryOptions {
     }
 }
 
-fn is_less(min: &Bson, max: &Bson) -> bool {
-    match (min, max) {
-        (Bson::Int32(min), Bson::Int32(max)) => min < max,
-        (Bson::Int64(min), Bson::Int64(max)) => min < max,
-        (Bson::Double(min), Bson::Double(max)) => min < max,
-        (Bson::DateTime(min), Bson::DateTime(max)) => min < max,
-        // libmongocrypt compares decimals.
-        _ => true,
+/// Compares values of the same type. `None` for decimals, which libmongocrypt compares.
+pub(crate) fn compare(a: &Bson, b: &Bson) -> Option<Ordering> {
+    match (a, b) {
+        (Bson::Int32(a), Bson::Int32(b)) => Some(a.cmp(b)),
+        (Bson::Int64(a), Bson::Int64(b)) => Some(a.cmp(b)),
+        (Bson::Double(a), Bson::Double(b)) => a.partial_cmp(b),
+        (Bson::DateTime(a), Bson::DateTime(b)) => Some(a.cmp(b)),
+        _ => None,
     }
 }
 
@@ -171,7 +179,9 @@ fn visit(schema: &Document, path: &str, fields: &mut Vec<Bson>) -> Result<(), In
                 return invalid("the variants of an enum cannot have encrypted fields");
             }
             (UNREACHABLE, value) if contains_encrypted(value) => {
-                return invalid("the values of maps and opaque fields cannot have encrypted fields");
+                return invalid(
+                    "values of maps, of opaque fields and of serde conversions cannot have encrypted fields",
+                );
             }
             _ => {}
         }
@@ -235,5 +245,19 @@ mod tests {
         assert!(range(0, 1).is_ok());
         let invalid = range(1, 1).expect_err("no range");
         assert_eq!(invalid.reason, "`min` must be less than `max`, found 1 and 1");
+    }
+
+    #[test]
+    fn bounds_that_are_not_a_number_are_invalid() {
+        for (min, max, reason) in [
+            (f64::NAN, 1.0, "`min` must be a number, found NaN"),
+            (0.0, f64::NAN, "`max` must be a number, found NaN"),
+        ] {
+            let query = QueryOptions::new("range")
+                .bound("min", Ok(min.into()))
+                .bound("max", Ok(max.into()));
+            let schema = doc! { "properties": { "weight": encrypted("double", vec![query]) } };
+            assert_eq!(collected(&schema).map_err(|e| e.reason), Err(reason.to_owned()));
+        }
     }
 }

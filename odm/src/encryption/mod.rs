@@ -54,7 +54,7 @@
 //! | option | of | meaning |
 //! |---|---|---|
 //! | `contention = 4` | every kind of queries | a higher factor makes inserts of equal values faster and queries slower; default: 8 |
-//! | `min = …`, `max = …` | `range` | the smallest and the largest value: expressions of the field's type; default: those of the type |
+//! | `min = …`, `max = …` | `range` | the smallest and the largest value, also of filters: expressions of the field's type; default: those of the type |
 //! | `precision = 2` | `range` of `f64` and decimals | the digits after the point that are compared; requires `min` and `max`, which require it |
 //! | `sparsity = 1` | `range` | a lower number makes queries faster and the collection larger; default: 2 |
 //! | `trim_factor = 6` | `range` | a higher factor makes inserts faster; default: that of libmongocrypt |
@@ -75,7 +75,7 @@
 //! not stored; filters take the value inside, and [`unset`] removes it.
 //!
 //! An embedded document can have encrypted fields, with the path `address.street`. The server does not encrypt `_id`
-//! and fields inside of arrays, maps and enums; such models do not compile, or a schema plan rejects them with
+//! and fields inside of arrays, maps, enums and `opaque` values; such models do not compile, or a schema plan rejects them with
 //! [`SchemaError::InvalidEncryption`](crate::SchemaError::InvalidEncryption). Indexes, partial filters and search indexes
 //! cannot use encrypted fields.
 //!
@@ -85,9 +85,9 @@
 //! [`Model::encrypted_fields`](crate::Model::encrypted_fields) is what the collection is created with; see the
 //! [guide](crate::guide::encryption). Documents are written and read by a client with automatic encryption,
 //! `Client::with_auto_encryption`. With another client inserts, replacements, saves and upserts, and filters and updates
-//! of encrypted fields, also filters of pipelines up to the first stage that changes the form of the documents, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and documents cannot be
-//! decoded, because their values are `Binary`. A client with automatic encryption that does not know the collection as encrypted
-//! rejects every typed call with `EncryptionError::NotEncrypted`.
+//! of encrypted fields, also filters of pipelines, fail with [`Error::Encode`](crate::Error::Encode) before anything is sent, and
+//! documents cannot be decoded, because their values are `Binary`. A client with automatic encryption that does not know the
+//! collection, or one that a pipeline joins, as encrypted rejects every typed call with `EncryptionError::NotEncrypted`.
 //!
 //! [`exists`]: EncryptedPath::exists
 //! [`is_missing`]: EncryptedPath::is_missing

@@ -101,6 +101,11 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         Encrypted(value.into_value())
     }
 
+    /// A condition on the field.
+    fn filter(&self, filter: Filter<R>) -> Filter<R> {
+        filter.on_encrypted(self.inner.raw().dotted())
+    }
+
     /// The untyped path.
     #[must_use]
     pub fn raw(&self) -> &RawPath {
@@ -113,7 +118,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
     where
         M: Readable,
     {
-        FilterOps::exists(&self.inner)
+        self.filter(FilterOps::exists(&self.inner))
     }
 
     /// `$exists: false`: the field is missing.
@@ -122,7 +127,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
     where
         M: Readable,
     {
-        FilterOps::is_missing(&self.inner)
+        self.filter(FilterOps::is_missing(&self.inner))
     }
 
     /// `$eq`: equal to the value.
@@ -132,7 +137,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        FilterOps::eq(&self.inner, Self::value(value))
+        self.filter(FilterOps::eq(&self.inner, Self::value(value)))
     }
 
     /// `$ne`: not equal to the value, or missing.
@@ -142,7 +147,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        FilterOps::ne(&self.inner, Self::value(value))
+        self.filter(FilterOps::ne(&self.inner, Self::value(value)))
     }
 
     /// `$in`: equal to one of the values. Without values no document matches.
@@ -152,7 +157,8 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        FilterOps::is_in(&self.inner, values.into_iter().map(Self::value))
+        let values = values.into_iter().map(Self::value);
+        self.filter(FilterOps::is_in(&self.inner, values))
     }
 
     /// `$nin`: equal to none of the values, or missing. Without values every document matches, and writes reject a
@@ -163,7 +169,8 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: EqualityQueries,
     {
-        FilterOps::not_in(&self.inner, values.into_iter().map(Self::value))
+        let values = values.into_iter().map(Self::value);
+        self.filter(FilterOps::not_in(&self.inner, values))
     }
 
     /// `$gt`: greater than the value.
@@ -173,7 +180,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        FilterOps::gt(&self.inner, Self::value(value))
+        self.filter(FilterOps::gt(&self.inner, Self::value(value)))
     }
 
     /// `$gte`: greater than the value or equal to it.
@@ -183,7 +190,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        FilterOps::gte(&self.inner, Self::value(value))
+        self.filter(FilterOps::gte(&self.inner, Self::value(value)))
     }
 
     /// `$lt`: less than the value.
@@ -193,7 +200,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        FilterOps::lt(&self.inner, Self::value(value))
+        self.filter(FilterOps::lt(&self.inner, Self::value(value)))
     }
 
     /// `$lte`: less than the value or equal to it.
@@ -203,7 +210,7 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        FilterOps::lte(&self.inner, Self::value(value))
+        self.filter(FilterOps::lte(&self.inner, Self::value(value)))
     }
 
     /// `$gte` and `$lte`: between the bounds, both of which are included.
@@ -213,7 +220,8 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
         M: Readable,
         Q: RangeQueries,
     {
-        FilterOps::between(&self.inner, Self::value(least), Self::value(greatest))
+        let (least, greatest) = (Self::value(least), Self::value(greatest));
+        self.filter(FilterOps::between(&self.inner, least, greatest))
     }
 
     /// `$encStrStartsWith`: the string starts with the text, whose length is between `min` and `max` of the
@@ -254,7 +262,9 @@ impl<R, T: EncryptedField, Q, M: Mode> EncryptedPath<R, T, Q, M> {
             return Filter::new(Err(Error::filter(raw.dotted(), reason)));
         }
         let input = format!("${}", raw.dotted());
-        Filter::new(Ok(doc! { "$expr": { operator: { "input": input, part: text } } }))
+        self.filter(Filter::new(Ok(
+            doc! { "$expr": { operator: { "input": input, part: text } } },
+        )))
     }
 
     /// `$set`: sets the field to the value. For the document around it see [`UpdateOps::set`].

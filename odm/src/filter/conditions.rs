@@ -59,9 +59,12 @@ fn is_mentioned(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
 /// Whether an expression reads such a path, `"$path"`.
 fn is_read(expression: &Bson, is_meant: &dyn Fn(&str) -> bool) -> bool {
     match expression {
-        Bson::String(text) => text
-            .strip_prefix('$')
-            .is_some_and(|path| is_meant(path.strip_prefix("$ROOT.").unwrap_or(path))),
+        Bson::String(text) => text.strip_prefix('$').is_some_and(|path| {
+            let of_root = path
+                .strip_prefix("$ROOT.")
+                .or_else(|| path.strip_prefix("$CURRENT."));
+            is_meant(of_root.unwrap_or(path))
+        }),
         Bson::Array(all) => all.iter().any(|expression| is_read(expression, is_meant)),
         Bson::Document(all) => all.values().any(|expression| is_read(expression, is_meant)),
         _ => false,
@@ -78,6 +81,32 @@ fn is_compared(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
             .any(|filter| is_compared(filter, is_meant)),
         _ => false,
     })
+}
+
+/// Whether a filter document compares the field at the path with such a value.
+fn has_operand(filter: &Document, path: &str, is_meant: &dyn Fn(&Bson) -> bool) -> bool {
+    filter.iter().any(|(name, value)| match value {
+        Bson::Array(filters) if name.starts_with('$') => filters
+            .iter()
+            .filter_map(Bson::as_document)
+            .any(|filter| has_operand(filter, path, is_meant)),
+        Bson::Document(operators) if name == path => operators
+            .iter()
+            .any(|(operator, value)| is_operand(operator, value, is_meant)),
+        value => name == path && is_meant(value),
+    })
+}
+
+/// Whether an operator compares a field with such a value.
+fn is_operand(operator: &str, value: &Bson, is_meant: &dyn Fn(&Bson) -> bool) -> bool {
+    match (operator, value) {
+        ("$eq" | "$ne" | "$gt" | "$gte" | "$lt" | "$lte", value) => is_meant(value),
+        ("$in" | "$nin", Bson::Array(values)) => values.iter().any(is_meant),
+        ("$not", Bson::Document(operators)) => operators
+            .iter()
+            .any(|(operator, value)| is_operand(operator, value, is_meant)),
+        _ => false,
+    }
 }
 
 /// Whether the operand of a path, a value or a document of operators, is a comparison with another value than null.
@@ -153,11 +182,6 @@ impl Conditions {
         }
     }
 
-    /// As [`mentions`](Self::mentions), of a filter document.
-    pub(crate) fn is_mentioned_in(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
-        is_mentioned(filter, is_meant)
-    }
-
     /// Whether a condition compares the value at a path for which this returns `true`.
     pub(crate) fn compares(&self, is_meant: &dyn Fn(&str) -> bool) -> bool {
         match self {
@@ -171,6 +195,21 @@ impl Conditions {
                     }
             }),
             Self::Tree(document) => is_compared(document, is_meant),
+        }
+    }
+
+    /// Whether a condition compares the field at the path with a value for which this returns `true`.
+    pub(crate) fn compares_with(&self, path: &str, is_meant: &dyn Fn(&Bson) -> bool) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Flat(comparisons) => comparisons.iter().any(|comparison| {
+                comparison.path == path
+                    && match comparison.operator {
+                        Some(operator) => is_operand(operator, &comparison.value, is_meant),
+                        None => is_meant(&comparison.value),
+                    }
+            }),
+            Self::Tree(document) => has_operand(document, path, is_meant),
         }
     }
 

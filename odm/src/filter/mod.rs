@@ -15,6 +15,7 @@ mod combine;
 mod compare;
 mod conditions;
 mod element;
+mod encrypted;
 mod ops;
 mod pattern;
 mod text;
@@ -48,6 +49,9 @@ const INVALID: &str = "\0invalid";
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,
+    /// The path of a condition on an encrypted field, by an operator of
+    /// [`EncryptedPath`](crate::encryption::EncryptedPath).
+    encrypted: Option<Box<str>>,
     root: PhantomData<fn() -> R>,
 }
 
@@ -55,6 +59,7 @@ impl<R> Filter<R> {
     pub(crate) fn new(inner: Result<Document, Error>) -> Self {
         Filter {
             inner: inner.map(Conditions::Tree).map_err(Box::new),
+            encrypted: None,
             root: PhantomData,
         }
     }
@@ -78,6 +83,7 @@ impl<R> Filter<R> {
             inner: value
                 .map(|value| Conditions::Flat(vec![comparison(value)]))
                 .map_err(Box::new),
+            encrypted: None,
             root: PhantomData,
         }
     }
@@ -112,6 +118,7 @@ impl<R> Filter<R> {
     pub(crate) fn from_conditions(conditions: Conditions) -> Self {
         Filter {
             inner: Ok(conditions),
+            encrypted: None,
             root: PhantomData,
         }
     }
@@ -319,6 +326,7 @@ impl<R> Filter<R> {
         };
         Filter {
             inner,
+            encrypted: self.encrypted.or(other.encrypted),
             root: PhantomData,
         }
     }
@@ -454,7 +462,7 @@ impl<R: Embedded> Not for Filter<R> {
             inner: self
                 .inner
                 .map(|all| Conditions::Tree(combine::nor(all.into_tree()))),
-            root: PhantomData,
+            ..self
         }
     }
 }
@@ -463,6 +471,7 @@ impl<R> Clone for Filter<R> {
     fn clone(&self) -> Self {
         Filter {
             inner: self.inner.clone(),
+            encrypted: self.encrypted.clone(),
             root: PhantomData,
         }
     }

@@ -322,11 +322,16 @@ pub trait FilterOps: AsPath + Sized {
             ElementNav<Self::Value, <Self::Value as Array>::Element, Read>,
         ) -> Filter<<Self::Value as Array>::Element>,
     {
-        let element = condition(<<Self::Value as Array>::Element as Field>::nav(
+        let mut element = condition(<<Self::Value as Array>::Element as Field>::nav(
             crate::Path::root(),
         ));
+        let encrypted = element.take_encrypted();
         let condition = element.into_unplaced().and_then(element_condition);
-        Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }))
+        let filter = Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }));
+        match encrypted {
+            Some(path) => filter.on_encrypted(&path),
+            None => filter,
+        }
     }
 
     /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of

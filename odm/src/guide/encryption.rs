@@ -93,13 +93,18 @@
 //!
 //! Apply the schema before anything is written: the server then rejects plain values in encrypted fields. In a collection
 //! that an insert has created nothing is encrypted. Typed inserts, replacements, saves and upserts, and filters and updates of
-//! encrypted fields, also filters of pipelines up to the first stage that changes the form of the documents, are errors before they are sent through a client without automatic encryption. So are all typed calls through
-//! an encrypting client that does not know the collection as encrypted
-//! ([`EncryptionError::NotEncrypted`](crate::driver::EncryptionError::NotEncrypted)): another database or name, such as that of a
-//! new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the first call. What the client has
-//! read of a collection, also that it does not exist, it reads again after at most one minute. Not checked are calls of the
-//! [driver's collection](crate::Collection::driver) before the first typed one, and collections that a lookup or a union reads. Keep
-//! an encrypted type out of `HashMap`s with other keys than strings, and out of `Arc`: the attribute has no effect there.
+//! encrypted fields are errors before they are sent through a client without automatic encryption; so are filters of pipelines,
+//! whatever the stages before made of the documents. So are all typed calls through an encrypting client that does not know the
+//! collection as encrypted ([`EncryptionError::NotEncrypted`](crate::driver::EncryptionError::NotEncrypted)): another database or
+//! name, such as that of a new tenant, must be in its `encrypted_fields_map`, or have been created by the schema, before the first
+//! call. The same holds for the collections that typed lookups, graph lookups and unions read. What the client has read of a
+//! collection, also that it does not exist, it reads again after at most one minute. Not checked are calls of the
+//! [driver's collection](crate::Collection::driver) before the first typed one.
+//!
+//! A type with encrypted fields has them only where its paths are known: in an `opaque` field, also behind an `Arc` or in a map with
+//! other keys than strings, it is a compile error or an error of the plan. State the stored type of a pointer by
+//! `#[document(as = Type)]`. Not found is a type inside of one that does not derive [`Embedded`](derive@crate::Embedded) and does not
+//! name it as an argument, such as `struct Mine(Address)`, and what a function of `#[serde(with = "…")]` beside `as` writes.
 //!
 //! The commands are analyzed by `mongocryptd` or the library `crypt_shared` of MongoDB, which `AutoEncryptionOptions::extra_options`
 //! locates (`cryptSharedLibPath`, `mongocryptdURI`, `mongocryptdSpawnPath`). In development, the provider `local` with a key of 96
@@ -120,6 +125,9 @@
 //! | find-and-modify that returns the new document or a projection (an error before anything is sent) | an update, then `find_by_id` |
 //! | comparisons of a document that contains an encrypted field, and its `$rename` (an error before anything is sent) | compare its plain fields; `set` and `unset` of the document are encrypted |
 //! | filters of change events by encrypted fields (an error before anything is sent) | compare the fields in the events |
+//! | values outside of `min` and `max` of a field with ranges, also in filters (an error before anything is sent) | a wider range, which needs a new collection |
+//! | `out` and `merge_into` for a model with encrypted fields (an error before anything is sent) | read the documents, and insert them |
+//! | lookups of encrypted collections before MongoDB 8.1, also of mongocryptd or `crypt_shared` (an error of libmongocrypt that says `Upgrade`); joins by an encrypted field; unions and facets, which mongocryptd rejects | two queries |
 //! | `$inc`, `$min`, `$max`, `$rename` of encrypted fields | `set` of a value that was read |
 //! | migrations, and saves of bulk writes with `created_at` | read the documents, and save each of them |
 //! | indexes, also unique ones, on encrypted fields | the index of the queries is created with the collection |
@@ -204,3 +212,12 @@
 //! dropped: the old collection, its state collections `enxcol_.…` and its data keys remain until you drop them.
 //!
 //! Options that are not declared are not compared, except for `contention` and `sparsity`, whose defaults are known.
+//!
+//! # A collection that is created again
+//!
+//! A dropped collection that the schema creates again has the same keys, because they are found by their alternate names, so that
+//! running clients remain right. If it has other keys, because those in the key vault were deleted or something else created the
+//! collection, create the clients again: one with `encrypted_fields_map` keeps the ids of the old keys, and another one reads the
+//! fields of the collection again only after at most one minute. What they write until then can be read while the old keys exist,
+//! but queries of other clients do not find it, and neither the server nor the client reports this. No plain value is sent in any
+//! of these cases: a client goes on encrypting what it knows as encrypted.

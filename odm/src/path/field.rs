@@ -419,6 +419,8 @@ impl<T: Field> Field for Box<T> {
 
 /// A `Cow` is stored as its owned type.
 impl<T: ToOwned<Owned: Field> + ?Sized> Field for Cow<'_, T> {
+    const ENCRYPTS: bool = <T::Owned as Field>::ENCRYPTS;
+    const ENCRYPTS_ELEMENTS: bool = <T::Owned as Field>::ENCRYPTS_ELEMENTS;
     type Nav<R, M: Mode> = <T::Owned as Field>::Nav<R, M>;
     #[inline]
     fn nav<R, M: Mode>(path: Path<R, Self, M>) -> Self::Nav<R, M> {

@@ -45,6 +45,75 @@ fn operators_and_fields() {
     assert_eq!(R2::indexes().len(), 2);
 }
 
+#[derive(Serialize, Deserialize, odm::Embedded)]
+#[document(crate = odm)]
+struct Tree {
+    children: Vec<Self>,
+    parent: Option<Box<Self>>,
+    by_name: std::collections::HashMap<String, Self>,
+    #[document(opaque)]
+    pairs: Vec<(Self, i32)>,
+}
+
+#[derive(Serialize, Deserialize, odm::Document)]
+#[document(crate = odm, collection = "trees")]
+struct Rooted<T: odm::Field> {
+    _id: i32,
+    tree: Tree,
+    value: Option<T>,
+    #[document(opaque)]
+    replaced: Vec<Self>,
+}
+
+#[derive(Serialize, Deserialize, odm::Embedded)]
+#[document(crate = odm)]
+#[allow(non_camel_case_types, reason = "a keyword as a name")]
+struct r#async {
+    n: i32,
+}
+
+#[derive(Serialize, Deserialize, odm::Document)]
+#[document(crate = odm, collection = "loops")]
+#[allow(non_camel_case_types, reason = "a keyword as a name")]
+struct r#loop {
+    _id: i32,
+    inner: r#async,
+}
+
+#[derive(odm::Shape)]
+#[document(crate = odm)]
+#[serde(crate = "serde")]
+struct Wider {
+    #[document(flatten)]
+    inner: r#loop,
+    twice: i64,
+}
+
+#[test]
+fn types_with_raw_names() {
+    let filter = r#loop::fields().inner().n().eq(1);
+    assert_eq!(filter.to_string(), r#"{"inner.n": {"$eq": 1}}"#);
+    assert_eq!(<r#loop as odm::Model>::NAME, "loop");
+    let wider: Wider = odm::bson::from_slice(
+        &odm::bson::to_vec(&odm::bson::doc! {
+            "_id": 1, "inner": { "n": 2 }, "twice": 3_i64,
+        })
+        .unwrap(),
+    )
+    .unwrap();
+    assert_eq!((wider.inner._id, wider.inner.inner.n, wider.twice), (1, 2, 3));
+}
+
+#[test]
+fn a_type_that_contains_itself_by_the_name_of_every_type() {
+    let r = Rooted::<i32>::fields();
+    let filter = r.tree().children().any().parent().exists() & r.value().eq(1);
+    assert_eq!(
+        filter.to_string(),
+        r#"{"tree.children.parent": {"$exists": true}, "value": {"$eq": 1}}"#
+    );
+}
+
 #[derive(Serialize, Deserialize, odm::Shape)]
 #[document(crate = odm)]
 struct Grouped {

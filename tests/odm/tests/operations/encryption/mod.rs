@@ -2,8 +2,10 @@
 //! print a message and pass, or fail if `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
 
 mod documents;
+mod hidden;
 mod limits;
 mod models;
+mod pipelines;
 mod plain_client;
 mod plans;
 mod repaired;

@@ -1,5 +1,8 @@
 //! Models with encrypted fields, without a client that encrypts.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::{Address, Insurance, Patient, Plain, Ward};
 use marula::bson::{Document as BsonDocument, doc};
 use marula::{Document, Embedded, Model, SchemaError};
@@ -71,12 +74,18 @@ struct Capped {
     text: String,
 }
 
+/// A type whose own fields are not encrypted, so that only the plan finds those of the address.
+#[derive(Clone, Serialize, Deserialize, Embedded)]
+struct Home {
+    address: Address,
+}
+
 #[derive(Serialize, Deserialize, Document)]
 #[document(collection = "opaque")]
 struct Covered {
     _id: i64,
     #[document(opaque)]
-    address: Address,
+    home: Home,
 }
 
 #[derive(Serialize, Deserialize, Document)]
@@ -136,6 +145,9 @@ struct Move {
 struct Sealed(#[document(opaque)] Address);
 
 #[derive(Serialize, Deserialize, Embedded)]
+struct SealedAs(#[document(as = BsonDocument)] Address);
+
+#[derive(Serialize, Deserialize, Embedded)]
 enum Letter {
     To(#[document(opaque)] Address),
     Unaddressed,
@@ -153,6 +165,138 @@ struct SealedPlace {
 struct Sent {
     _id: i64,
     letter: Letter,
+}
+
+mod shared {
+    use std::sync::Arc;
+
+    use super::Home;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(home: &Arc<Home>, serializer: S) -> Result<S::Ok, S::Error> {
+        home.as_ref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Home>, D::Error> {
+        Home::deserialize(deserializer).map(Arc::new)
+    }
+}
+
+type SharedHome = Arc<Home>;
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "shared")]
+struct SharedPlace {
+    _id: i64,
+    #[serde(with = "shared")]
+    #[document(opaque)]
+    home: Arc<Home>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "shared")]
+struct AliasedPlace {
+    _id: i64,
+    #[serde(with = "shared")]
+    #[document(opaque)]
+    home: SharedHome,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "shared")]
+struct StatedPlace {
+    _id: i64,
+    #[serde(with = "shared")]
+    #[document(as = Home)]
+    home: Arc<Home>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "numbered")]
+struct Numbered {
+    _id: i64,
+    #[document(opaque)]
+    homes: HashMap<u32, Home>,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "stated")]
+struct StatedAnyhow {
+    _id: i64,
+    #[document(as = BsonDocument)]
+    home: Home,
+}
+
+#[derive(Clone, Serialize, Deserialize, Embedded)]
+#[serde(from = "Home", into = "Home")]
+struct Written(String);
+
+impl From<Home> for Written {
+    fn from(home: Home) -> Self {
+        Written(home.address.street)
+    }
+}
+
+impl From<Written> for Home {
+    fn from(written: Written) -> Self {
+        let address = Address {
+            city: String::new(),
+            street: written.0,
+        };
+        Home { address }
+    }
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+#[serde(from = "Home")]
+struct Unread {
+    home: Home,
+}
+
+impl From<Home> for Unread {
+    fn from(home: Home) -> Self {
+        Unread { home }
+    }
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+enum Stay {
+    At(#[document(as = BsonDocument)] Home),
+    Before(#[document(as = BsonDocument)] Home, i32),
+    None,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "of")]
+struct Of<T: marula::Field> {
+    _id: i64,
+    value: T,
+}
+
+/// The stored form of a value is not known, or that of another type.
+#[test]
+fn encrypted_fields_are_found_where_another_form_is_stored() {
+    let reason = |result: Result<BsonDocument, SchemaError>| {
+        let text = result.expect_err("invalid").to_string();
+        assert!(
+            text.contains("of serde conversions cannot have encrypted fields"),
+            "{text}"
+        );
+    };
+    reason(SharedPlace::encrypted_fields());
+    reason(AliasedPlace::encrypted_fields());
+    reason(Numbered::encrypted_fields());
+    reason(StatedAnyhow::encrypted_fields());
+    reason(Of::<Written>::encrypted_fields());
+    reason(Of::<Unread>::encrypted_fields());
+    assert!(Of::<Stay>::encrypted_fields().is_err());
+    assert_eq!(
+        StatedPlace::encrypted_fields().unwrap().to_string(),
+        Of::<Home>::encrypted_fields()
+            .unwrap()
+            .to_string()
+            .replace("value.", "home.")
+    );
 }
 
 /// The schema of the type does not constrain these values, or is made twice.
@@ -179,6 +323,7 @@ fn encrypted_fields_are_found_where_the_schema_has_no_constraint() {
     assert!(Move::encrypted_fields().is_err());
     assert!(SealedPlace::encrypted_fields().is_err());
     assert!(Sent::encrypted_fields().is_err());
+    assert!(Of::<SealedAs>::encrypted_fields().is_err());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use marula::schema::{DataKeys, SyncMode};
 use marula::{Error, Model, prelude::*};
 
 /// The namespace and the fields of the error.
-fn not_encrypted(error: &Error) -> (String, Vec<String>) {
+pub(super) fn not_encrypted(error: &Error) -> (String, Vec<String>) {
     let mut cause = error.driver();
     if let Some(ErrorKind::BulkWrite(bulk)) = cause.map(marula::driver::Error::kind) {
         cause = bulk.interrupted_by.as_ref();

@@ -1,0 +1,118 @@
+//! The ranges of encrypted fields. libmongocrypt encrypts no value outside of the range, and its error names no field.
+
+use std::cmp::Ordering;
+
+use crate::bson::{Bson, Document, RawDocument};
+use crate::collection::encrypted_models::ranges;
+use crate::collection::keyset::lookup;
+use crate::encryption::fields::compare;
+use crate::error::{Error, Result, ValueError};
+use crate::filter::Conditions;
+use crate::model::Model;
+use crate::update::Compiled;
+
+/// The declared range of a field.
+pub(super) struct Range {
+    /// The stored path.
+    path: String,
+    min: Option<Bson>,
+    max: Option<Bson>,
+}
+
+impl Range {
+    /// The declared ranges of `encryptedFields`.
+    pub(super) fn all(encrypted_fields: &Document) -> Vec<Self> {
+        let fields = encrypted_fields.get_array("fields").into_iter().flatten();
+        let ranges = fields.filter_map(Bson::as_document).filter_map(|field| {
+            let query = field.get_document("queries").ok()?;
+            let (min, max) = (query.get("min").cloned(), query.get("max").cloned());
+            let is_range = query.get_str("queryType").is_ok_and(|name| name == "range");
+            let is_bounded = min.is_some() || max.is_some();
+            (is_range && is_bounded).then(|| Range {
+                path: field.get_str("path").unwrap_or_default().to_owned(),
+                min,
+                max,
+            })
+        });
+        ranges.collect()
+    }
+
+    /// Whether a value is outside of the range. Decimals are compared by libmongocrypt.
+    fn excludes(&self, value: &Bson) -> bool {
+        let is = |bound: &Option<Bson>, ordering| {
+            bound
+                .as_ref()
+                .is_some_and(|bound| compare(value, bound) == Some(ordering))
+        };
+        is(&self.min, Ordering::Less) || is(&self.max, Ordering::Greater)
+    }
+
+    fn reason<D: Model>(&self) -> String {
+        let range = match (&self.min, &self.max) {
+            (Some(min), Some(max)) => format!("from {min} to {max}"),
+            (Some(min), None) => format!("from {min}"),
+            (_, max) => max.as_ref().map_or_else(String::new, |max| format!("to {max}")),
+        };
+        format!(
+            "model `{}` declares the values of this encrypted field {range}, and a value outside of them cannot be encrypted",
+            D::NAME
+        )
+    }
+}
+
+/// Rejects a document to write with a value outside of the range of its field.
+pub(super) fn check_document<D: Model>(document: &RawDocument) -> Result<()> {
+    for range in ranges::<D>() {
+        if lookup(document, &range.path).is_some_and(|value| range.excludes(&value)) {
+            return Err(Error::encode(
+                range.path.clone(),
+                ValueError::new(range.reason::<D>()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a filter that compares a field with a value outside of its range.
+pub(super) fn check_filter<D: Model>(filter: &Conditions) -> Result<()> {
+    let mut ranges = ranges::<D>().iter();
+    match ranges.find(|range| filter.compares_with(&range.path, &|value| range.excludes(value))) {
+        Some(range) => Err(Error::filter(range.path.clone(), range.reason::<D>())),
+        None => Ok(()),
+    }
+}
+
+/// Rejects an update that sets a field, or a document around it, to a value outside of its range.
+pub(super) fn check_update<D: Model>(update: &Compiled) -> Result<()> {
+    let ranges = ranges::<D>();
+    let Compiled::Operators { update, .. } = update else {
+        return Ok(());
+    };
+    if ranges.is_empty() {
+        return Ok(());
+    }
+    let operators = ["$set", "$setOnInsert"];
+    let operators = operators
+        .iter()
+        .filter_map(|operator| update.get_document(operator).ok());
+    for (name, value) in operators.flatten() {
+        let excluded = ranges.iter().find(|range| {
+            let set = range.path.strip_prefix(name.as_str());
+            set.and_then(|rest| inside(value, rest))
+                .is_some_and(|value| range.excludes(value))
+        });
+        if let Some(range) = excluded {
+            return Err(Error::update(range.path.clone(), range.reason::<D>()));
+        }
+    }
+    Ok(())
+}
+
+/// The value at the rest of a path, which starts with a dot unless it is empty.
+fn inside<'a>(value: &'a Bson, rest: &str) -> Option<&'a Bson> {
+    if rest.is_empty() {
+        return Some(value);
+    }
+    let mut names = rest.strip_prefix('.')?.split('.');
+    names.try_fold(value, |value, name| value.as_document()?.get(name))
+}
