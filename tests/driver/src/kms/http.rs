@@ -22,6 +22,8 @@ struct Request<'a> {
     target: String,
     /// `X-Amz-Security-Token`
     session: String,
+    /// `Authorization`
+    authorization: String,
     body: &'a [u8],
 }
 
@@ -59,6 +61,7 @@ fn parse(received: &[u8]) -> Option<Request<'_>> {
         host: header("Host").unwrap_or_default(),
         target: header("X-Amz-Target").unwrap_or_default(),
         session: header("X-Amz-Security-Token").unwrap_or_default(),
+        authorization: header("Authorization").unwrap_or_default(),
         body: body.get(..length)?,
     })
 }
@@ -67,7 +70,7 @@ fn respond(request: &Request<'_>) -> (u16, Value) {
     let body: Value = serde_json::from_slice(request.body).unwrap_or_default();
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     match (request.target.as_str(), request.path) {
-        (target, _) if !target.is_empty() && request.session == "bad" => {
+        (target, _) if !target.is_empty() && has_invalid_session(request) => {
             let message = "The security token included in the request is invalid.";
             (
                 400,
@@ -135,6 +138,12 @@ fn respond(request: &Request<'_>) -> (u16, Value) {
         }
         (_, path) => (404, json!({ "message": format!("unknown path {path}") })),
     }
+}
+
+/// Whether the session token is invalid. Temporary access keys, whose IDs begin with `ASIA`, require one.
+fn has_invalid_session(request: &Request<'_>) -> bool {
+    let is_temporary = request.authorization.contains("Credential=ASIA");
+    request.session == "bad" || (is_temporary && request.session.is_empty())
 }
 
 /// Whether the region in an ARN, e.g. `arn:aws:kms:us-east-1:579766882180:key/…`, is not that of a host of AWS.

@@ -33,8 +33,9 @@ pub(super) enum Query {
 pub(super) struct RangeIndex {
     pub(super) min: Bson,
     pub(super) max: Bson,
-    pub(super) precision: Option<Bson>,
-    pub(super) trim_factor: Option<Bson>,
+    /// Integers of 32 bits, also where the field has them with 64 bits.
+    pub(super) precision: Option<i32>,
+    pub(super) trim_factor: Option<i32>,
     sparsity: i64,
 }
 
@@ -87,6 +88,17 @@ fn integer(document: &Document, name: &str) -> Option<i64> {
         Bson::Int32(number) => Some(i64::from(*number)),
         Bson::Int64(number) => Some(*number),
         _ => None,
+    }
+}
+
+/// An option of a range index, if the field has it.
+fn option(query: &Document, name: &str) -> Analyzed<Option<i32>> {
+    if !query.contains_key(name) {
+        return Ok(None);
+    }
+    match integer(query, name).map(i32::try_from) {
+        Some(Ok(number)) => Ok(Some(number)),
+        _ => reject(format!("{name} must be an integer of 32 bits")),
     }
 }
 
@@ -148,8 +160,8 @@ impl QueryableField {
             Some(Query::Range(range)) => {
                 let mut operand =
                     doc! { "v": value.clone(), "min": range.min.clone(), "max": range.max.clone() };
-                range.append(&mut operand, "precision", range.precision.as_ref());
-                range.append(&mut operand, "trimFactor", range.trim_factor.as_ref());
+                range.append(&mut operand, "precision", range.precision);
+                range.append(&mut operand, "trimFactor", range.trim_factor);
                 (Kind::Range, Bson::Document(operand))
             }
             Some(Query::Text(_)) => {
@@ -252,16 +264,16 @@ impl RangeIndex {
         Ok(Self {
             min: query.get("min").cloned().unwrap_or(least),
             max: query.get("max").cloned().unwrap_or(most),
-            precision: query.get("precision").cloned(),
-            trim_factor: query.get("trimFactor").cloned(),
+            precision: option(query, "precision")?,
+            trim_factor: option(query, "trimFactor")?,
             sparsity: integer(query, "sparsity").unwrap_or(SPARSITY),
         })
     }
 
     /// Appends an option that the field has.
-    pub(super) fn append(&self, operand: &mut Document, name: &str, value: Option<&Bson>) {
+    pub(super) fn append(&self, operand: &mut Document, name: &str, value: Option<i32>) {
         if let Some(value) = value {
-            operand.insert(name, value.clone());
+            operand.insert(name, value);
         }
     }
 }

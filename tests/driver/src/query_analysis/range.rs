@@ -82,10 +82,10 @@ impl Marker<'_> {
             "upperBound": upper.map_or_else(|| range.max.clone(), |(_, value)| (*value).clone()),
             "ubIncluded": upper.is_none_or(|(comparison, _)| comparison.includes()),
         };
-        range.append(&mut edges, "precision", range.precision.as_ref());
+        range.append(&mut edges, "precision", range.precision);
         edges.insert("indexMin", range.min.clone());
         edges.insert("indexMax", range.max.clone());
-        range.append(&mut edges, "trimFactor", range.trim_factor.as_ref());
+        range.append(&mut edges, "trimFactor", range.trim_factor);
         let mut whole = doc! { "edgesInfo": edges };
         whole.extend(operators.clone());
         let mut marked = Document::new();

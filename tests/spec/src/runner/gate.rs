@@ -4,8 +4,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// How many timing-sensitive cases run at once.
 ///
-/// They wait most of the time, so a few of them leave a machine with two cores idle.
-const SENSITIVE: usize = 4;
+/// They wait most of the time, so a few of them leave a machine with two cores idle. A debug
+/// build needs several times the processor time of a release build for each.
+const SENSITIVE: usize = if cfg!(debug_assertions) { 4 } else { 8 };
 
 /// The cases that are running: many others, or a few that are timing-sensitive.
 pub(super) struct Gate {

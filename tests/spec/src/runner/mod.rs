@@ -103,8 +103,10 @@ fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
     trials
 }
 
-/// Suites with timeouts so short that cases running in parallel could exceed them.
-const TIMING_SENSITIVE: [&str; 1] = ["client-side-operations-timeout"];
+/// Whether a case has timeouts so short that cases running in parallel could exceed them.
+fn is_timing_sensitive(case: &Case) -> bool {
+    case.suite == "client-side-operations-timeout" || case.file.ends_with("/timeoutMS.json")
+}
 
 /// Admits the cases.
 static GATE: Gate = Gate::new();
@@ -116,7 +118,7 @@ fn run(case: Case, skip: Option<String>) -> Record {
     record.outcome = match skip {
         Some(reason) => Outcome::Skipped(reason),
         None => {
-            let _admitted = GATE.enter(TIMING_SENSITIVE.contains(&case.suite.as_str()));
+            let _admitted = GATE.enter(is_timing_sensitive(&case));
             watch::run(case.run, watch::LIMIT)
         }
     };

@@ -7,7 +7,7 @@ use marula_driver::{
 };
 
 use super::{
-    matcher::{identical, show},
+    matcher::{identical, identical_or_typed, show},
     run::TestRun,
     stop::{Step, failed},
 };
@@ -93,8 +93,10 @@ pub(crate) async fn prepare_distinct(run: &TestRun, initial: &[Document]) -> Ste
     Ok(())
 }
 
-/// Compares collections with `outcome`.
-pub(crate) async fn check_outcome(run: &TestRun, outcome: &[Document]) -> Step {
+/// Compares collections with `outcome`. With `typed`, the expected documents may contain the operator
+/// `$$type`.
+pub(crate) async fn check_outcome(run: &TestRun, outcome: &[Document], typed: bool) -> Step {
+    let equal: fn(&Bson, &Bson) -> bool = if typed { identical_or_typed } else { identical };
     for data in outcome {
         let (database, name) = named(run, data)?;
         let place = format!("outcome of {}.{name}", database.name());
@@ -124,7 +126,7 @@ pub(crate) async fn check_outcome(run: &TestRun, outcome: &[Document]) -> Step {
             && found
                 .iter()
                 .zip(&expected)
-                .all(|(a, b)| identical(&a.clone().into(), &b.clone().into()));
+                .all(|(found, expected)| equal(&expected.clone().into(), &found.clone().into()));
         if !same {
             return failed(format!(
                 "{place}: expected {}, found {}",

@@ -138,6 +138,8 @@ fn top_level(error: &Error) -> Option<&Error> {
 fn is_client_error(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Command(_) | ErrorKind::Write(_) => false,
+        // A refused login; others fail before the server answers.
+        ErrorKind::Authentication(_) => error.code().is_none(),
         ErrorKind::Timeout(timeout) => timeout.cause().is_none_or(is_client_error),
         ErrorKind::BulkWrite(bulk) => {
             bulk.write_errors.is_empty()

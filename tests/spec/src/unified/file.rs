@@ -16,6 +16,8 @@ pub(crate) struct TestFile {
     pub(crate) entities: Array,
     pub(crate) initial_data: Vec<Document>,
     pub(crate) tests: Vec<Test>,
+    /// Whether `outcome` may contain the operator `$$type`: in files of the legacy format.
+    pub(crate) typed_outcome: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +68,18 @@ impl TestFile {
             entities,
             initial_data: documents(&mut file, "initialData"),
             tests: documents(&mut file, "tests").into_iter().map(Test::new).collect(),
+            typed_outcome: false,
+        })
+    }
+
+    /// Validates and splits a file that was converted from the legacy format.
+    ///
+    /// # Errors
+    /// See [`TestFile::new`].
+    pub(crate) fn from_legacy(file: Document) -> Result<Self, String> {
+        Ok(Self {
+            typed_outcome: true,
+            ..Self::new(file)?
         })
     }
 }

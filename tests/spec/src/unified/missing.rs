@@ -6,9 +6,6 @@
 /// The reason why an operation is omitted deliberately.
 pub(crate) fn omitted_operation(name: &str) -> Option<&'static str> {
     Some(match name {
-        "count" => {
-            "the deprecated helper count is omitted in favor of countDocuments and estimatedDocumentCount"
-        }
         "mapReduce" => "the deprecated helper mapReduce is omitted in favor of aggregate",
         "listDatabaseObjects" => "databases are listed as specifications or names, not as handles",
         "listCollectionObjects" => "collections are listed as specifications or names, not as handles",

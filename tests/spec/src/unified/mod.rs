@@ -1,7 +1,8 @@
 //! The unified test format: files, deployments, entities, operations, matching and events.
 //!
-//! [`collect`] creates cases from the files. A case runs on a deployment with the topology and
-//! version that it was collected for; its other requirements are checked on that deployment.
+//! [`collect`] creates cases from the files, and from those of the legacy format of Client Side
+//! Encryption. A case runs on a deployment with the topology and version that it was collected for;
+//! its other requirements are checked on that deployment.
 //! `SPEC_COMPRESSORS` sets the compressors of all clients of in-process deployments.
 
 mod data;
@@ -11,6 +12,7 @@ mod entity;
 mod event;
 mod expected_error;
 mod file;
+mod legacy;
 mod matcher;
 mod message;
 mod missing;
@@ -66,10 +68,35 @@ enum FileKind {
     Invalid,
     /// The tests of the file must fail.
     MustFail,
+    /// A file of the legacy format of Client Side Encryption.
+    Legacy,
 }
 
-/// Collects all cases of the unified test format in `root`, the folder `source` of the
-/// specifications.
+impl FileKind {
+    /// The kind of a file, by its path relative to the folder of the specifications.
+    fn of(name: &str) -> Self {
+        if name.starts_with("unified-test-format/tests/invalid/") {
+            Self::Invalid
+        } else if name.starts_with("unified-test-format/tests/valid-fail/") {
+            Self::MustFail
+        } else if name.starts_with(legacy::FOLDER) {
+            Self::Legacy
+        } else {
+            Self::Test
+        }
+    }
+
+    /// [`Case::format`]
+    fn format(self) -> &'static str {
+        match self {
+            Self::Test | Self::Invalid | Self::MustFail => "unified",
+            Self::Legacy => "legacy",
+        }
+    }
+}
+
+/// Collects all cases of the unified test format, and of the legacy format of Client Side
+/// Encryption, in `root`, the folder `source` of the specifications.
 #[must_use]
 pub fn collect(root: &Path, matrix: Matrix) -> Vec<Case> {
     let external = deployment::external_uri().map(|uri| external_target(&uri));
@@ -80,15 +107,15 @@ pub fn collect(root: &Path, matrix: Matrix) -> Vec<Case> {
             .unwrap_or(&path)
             .to_string_lossy()
             .replace('\\', "/");
-        let kind = if name.starts_with("unified-test-format/tests/invalid/") {
-            FileKind::Invalid
-        } else if name.starts_with("unified-test-format/tests/valid-fail/") {
-            FileKind::MustFail
-        } else {
-            FileKind::Test
-        };
+        let kind = FileKind::of(&name);
         if let Some(parsed) = load(&path, kind) {
-            collect_file(&name, kind, parsed, matrix, external.as_ref(), &mut cases);
+            let source = Source {
+                name: &name,
+                kind,
+                matrix,
+                external: external.as_ref(),
+            };
+            cases.extend(source.cases(parsed));
         }
     }
     cases
@@ -128,73 +155,102 @@ fn load(path: &Path, kind: FileKind) -> Option<Result<Document, String>> {
     }
 }
 
-fn collect_file(
-    name: &str,
+/// The file whose cases are collected.
+struct Source<'a> {
+    /// [`Case::file`]
+    name: &'a str,
     kind: FileKind,
-    parsed: Result<Document, String>,
     matrix: Matrix,
-    external: Option<&Result<Target, String>>,
-    cases: &mut Vec<Case>,
-) {
-    let case = |description: &str, target: Option<Target>, run: Box<dyn FnOnce() -> Outcome + Send>| Case {
-        suite: name.split('/').next().unwrap_or_default().to_owned(),
-        format: "unified",
-        file: name.to_owned(),
-        description: description.to_owned(),
-        topology: target.map(|target| target.topology.to_string()),
-        version: target.map(|target| target.version.to_string()),
-        run,
-    };
-    if kind == FileKind::Invalid {
-        let run = move || must_be_invalid(parsed);
-        cases.push(case("is rejected by the schema", None, Box::new(run)));
-        return;
+    /// The target at `MONGODB_URI`.
+    external: Option<&'a Result<Target, String>>,
+}
+
+impl Source<'_> {
+    fn case(
+        &self,
+        description: &str,
+        target: Option<Target>,
+        run: impl FnOnce() -> Outcome + Send + 'static,
+    ) -> Case {
+        Case {
+            topology: target.map(|target| target.topology.to_string()),
+            version: target.map(|target| target.version.to_string()),
+            ..Case::new(self.kind.format(), self.name, description, run)
+        }
     }
-    let file = match parsed.and_then(TestFile::new) {
-        Ok(file) => Arc::new(file),
-        Err(error) => {
-            let outcome = match kind {
+
+    /// All cases of the file.
+    fn cases(&self, parsed: Result<Document, String>) -> Vec<Case> {
+        let invalid = |error: String| {
+            let outcome = match self.kind {
                 FileKind::MustFail => Outcome::Passed,
                 _ => Outcome::Failed(error),
             };
-            cases.push(case("is a valid file", None, Box::new(move || outcome)));
-            return;
-        }
-    };
-    for test in &file.tests {
-        let targets = match (&test.skip_reason, external) {
-            (Some(_), _) => Vec::new(),
-            (None, Some(Ok(target))) => vec![*target],
-            (None, Some(Err(error))) => {
-                let error = error.clone();
-                cases.push(case(
-                    &test.description,
-                    None,
-                    Box::new(move || Outcome::Failed(error)),
-                ));
-                continue;
-            }
-            (None, None) => {
-                requirement::targets(&file.requirements, &test.requirements, matrix == Matrix::Full)
-            }
+            vec![self.case("is a valid file", None, move || outcome)]
         };
-        if targets.is_empty() {
-            let reason = test
-                .skip_reason
-                .clone()
-                .unwrap_or_else(|| "runOnRequirements: no topology and version".to_owned());
-            cases.push(case(
-                &test.description,
-                None,
-                Box::new(move || Outcome::Skipped(reason)),
-            ));
+        match self.kind {
+            FileKind::Invalid => {
+                let run = move || must_be_invalid(parsed);
+                vec![self.case("is rejected by the schema", None, run)]
+            }
+            FileKind::Legacy => match parsed.and_then(legacy::convert) {
+                Ok(tests) => tests
+                    .into_iter()
+                    .flat_map(|test| self.legacy_test(test))
+                    .collect(),
+                Err(error) => invalid(error),
+            },
+            FileKind::Test | FileKind::MustFail => match parsed.and_then(TestFile::new) {
+                Ok(file) => self.tests(file),
+                Err(error) => invalid(error),
+            },
         }
-        for target in targets {
-            let (file, test) = (Arc::clone(&file), test.clone());
-            let description = test.description.clone();
-            let run = move || outcome_of(kind, run_case(&file, &test, target));
-            cases.push(case(&description, Some(target), Box::new(run)));
+    }
+
+    /// The cases of a test that was converted from the legacy format.
+    fn legacy_test(&self, test: legacy::Converted) -> Vec<Case> {
+        match test.document.and_then(TestFile::from_legacy) {
+            Ok(file) => self.tests(file),
+            Err(error) => {
+                let run = move || Outcome::Failed(format!("invalid test: {error}"));
+                vec![self.case(&test.description, None, run)]
+            }
         }
+    }
+
+    /// The cases of the tests of a valid file: one for each target.
+    fn tests(&self, file: TestFile) -> Vec<Case> {
+        let (file, kind) = (Arc::new(file), self.kind);
+        let mut cases = Vec::new();
+        for test in &file.tests {
+            let targets = match (&test.skip_reason, self.external) {
+                (Some(_), _) => Vec::new(),
+                (None, Some(Ok(target))) => vec![*target],
+                (None, Some(Err(error))) => {
+                    let error = error.clone();
+                    cases.push(self.case(&test.description, None, move || Outcome::Failed(error)));
+                    continue;
+                }
+                (None, None) => {
+                    let full = self.matrix == Matrix::Full;
+                    requirement::targets(&file.requirements, &test.requirements, full)
+                }
+            };
+            if targets.is_empty() {
+                let reason = test
+                    .skip_reason
+                    .clone()
+                    .unwrap_or_else(|| "runOnRequirements: no topology and version".to_owned());
+                cases.push(self.case(&test.description, None, move || Outcome::Skipped(reason)));
+            }
+            for target in targets {
+                let (file, test) = (Arc::clone(&file), test.clone());
+                let description = test.description.clone();
+                let run = move || outcome_of(kind, run_case(&file, &test, target));
+                cases.push(self.case(&description, Some(target), run));
+            }
+        }
+        cases
     }
 }
 

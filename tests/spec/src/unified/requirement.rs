@@ -10,7 +10,7 @@ use super::{
     version::Version,
 };
 
-/// The server versions of the full matrix.
+/// The server versions of the full matrix, beginning with the oldest that the driver supports.
 const RELEASES: [&str; 7] = ["4.2", "4.4", "5.0", "6.0", "7.0", "8.0", "8.2"];
 
 /// The order of preference of topologies in the short matrix.
@@ -59,6 +59,7 @@ pub(crate) fn targets(file: &[Document], test: &[Document], full: bool) -> Vec<T
             versions = bounds(file)
                 .into_iter()
                 .chain(bounds(test))
+                .filter(|version| releases.iter().any(|release| version >= release))
                 .filter(allowed)
                 .collect();
             versions.sort_unstable_by(|a, b| b.cmp(a));
@@ -183,6 +184,7 @@ fn unmet(requirement: &Document, target: Target, facts: &Facts) -> Option<Stop> 
     }
     match requirement.get("csfle") {
         Some(Bson::Boolean(true)) => libmongocrypt(None),
+        Some(Bson::Boolean(false)) if Library::load(None).is_ok() => not("csfle: false"),
         Some(Bson::Document(csfle)) => libmongocrypt(csfle.get_str("minLibmongocryptVersion").ok()),
         _ => None,
     }
@@ -244,6 +246,8 @@ mod tests {
             targets(&between, &[], false),
             [target(Topology::ReplicaSet, "8.1")]
         );
+        let unsupported = [doc! { "maxServerVersion": "4.0.99" }];
+        assert_eq!(targets(&unsupported, &[], false), []);
         let never = [doc! { "minServerVersion": "99.0", "maxServerVersion": "1.0" }];
         assert_eq!(targets(&never, &[], false), []);
     }
@@ -299,7 +303,10 @@ mod tests {
             Library::load(None).is_ok()
         );
         assert!(satisfies(&[newer]).is_err());
-        assert!(satisfies(&[doc! { "csfle": false }]).is_ok());
+        assert_eq!(
+            satisfies(&[doc! { "csfle": false }]).is_err(),
+            Library::load(None).is_ok()
+        );
         assert!(matches!(
             satisfies(&[doc! { "auth": true }]),
             Err(Stop::Skipped(_))

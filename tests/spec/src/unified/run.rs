@@ -158,7 +158,7 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         span::check(list, recorder, &run.entities)
             .map_err(|why| format!("expectTracingMessages of {id}: {why}"))?;
     }
-    data::check_outcome(run, &test.outcome).await
+    data::check_outcome(run, &test.outcome, file.typed_outcome).await
 }
 
 /// Saves the cluster time. A mongos with an older time could reject transactions on the initial

@@ -12,7 +12,7 @@ use marula_driver::{
 
 use crate::unified::{
     matcher::show,
-    stop::{Step, Stop, failed},
+    stop::{Step, failed},
 };
 
 pub(crate) fn read_concern(document: &Document) -> Step<ReadConcern> {
@@ -62,7 +62,10 @@ pub(crate) fn read_preference(document: &Document) -> Step<ReadPreference> {
                 Some(seconds) => preference.max_staleness = Some(Duration::from_secs(seconds)),
                 None => return invalid("readPreference", key, value),
             },
-            ("hedge", _) => return Err(Stop::Pending("readPreference.hedge".to_owned())),
+            ("hedge", Bson::Document(hedge)) => match (hedge.len(), hedge.get_bool("enabled")) {
+                (1, Ok(enabled)) => preference.hedge = Some(enabled),
+                _ => return invalid("readPreference", key, value),
+            },
             _ => return invalid("readPreference", key, value),
         }
     }

@@ -226,6 +226,34 @@ pub(crate) fn identical(a: &Bson, b: &Bson) -> bool {
     }
 }
 
+/// Like [`identical`], but an expected document with the operator `$$type` matches all values of its
+/// types.
+pub(crate) fn identical_or_typed(expected: &Bson, actual: &Bson) -> bool {
+    match (expected, actual) {
+        (Bson::Document(document), _) if operator(document).is_some_and(|(name, _)| name == "$$type") => {
+            document
+                .get("$$type")
+                .is_some_and(|types| operators::of_type(types, Some(actual), &ValuePath::ROOT).is_ok())
+        }
+        (Bson::Document(expected), Bson::Document(actual)) => {
+            expected.len() == actual.len()
+                && expected.iter().all(|(key, value)| {
+                    actual
+                        .get(key)
+                        .is_some_and(|actual| identical_or_typed(value, actual))
+                })
+        }
+        (Bson::Array(expected), Bson::Array(actual)) => {
+            expected.len() == actual.len()
+                && expected
+                    .iter()
+                    .zip(actual)
+                    .all(|(expected, actual)| identical_or_typed(expected, actual))
+        }
+        _ => identical(expected, actual),
+    }
+}
+
 fn same_documents(a: &Document, b: &Document) -> bool {
     a.len() == b.len()
         && a.iter()

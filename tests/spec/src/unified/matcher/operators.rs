@@ -115,7 +115,7 @@ fn exists(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result
     }
 }
 
-fn of_type(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result<(), String> {
+pub(super) fn of_type(operand: &Bson, actual: Option<&Bson>, path: &ValuePath<'_>) -> Result<(), String> {
     let names: Vec<&str> = match operand {
         Bson::String(name) => vec![name],
         Bson::Array(names) => names.iter().filter_map(Bson::as_str).collect(),

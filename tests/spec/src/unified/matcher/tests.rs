@@ -7,7 +7,7 @@
 
 use marula_driver::bson::{Binary, Bson, Decimal128, Document, bson, doc, spec::BinarySubtype};
 
-use super::{Lookup, matches};
+use super::{Lookup, identical_or_typed, matches};
 
 struct Entities;
 
@@ -204,4 +204,17 @@ fn messages_contain_the_path() {
     );
     let message = mismatch(bson!({ "a": { "b": 1 } }), bson!({ "a": { "b": 1, "c": 1 } }));
     assert!(message.starts_with("$.a: unexpected key \"c\""), "{message}");
+}
+
+#[test]
+fn documents_of_an_outcome_may_have_types() {
+    let expected = bson!([{ "a": { "$$type": ["int", "long"] }, "b": 1 }]);
+    let equal = |actual: Bson| identical_or_typed(&expected, &actual);
+    assert!(equal(bson!([{ "b": 1, "a": 2_i64 }])));
+    assert!(!equal(bson!([{ "a": "x", "b": 1 }])));
+    assert!(!equal(bson!([{ "a": 2, "b": 1_i64 }])));
+    assert!(!equal(bson!([{ "a": 2, "b": 1, "c": 1 }])));
+    assert!(!equal(bson!([{ "b": 1 }])));
+    assert!(!equal(bson!([])));
+    assert!(!identical_or_typed(&bson!({ "$$type": "foo" }), &bson!(1)));
 }

@@ -2,7 +2,7 @@
 
 use marula_driver::{
     Collection, Cursor, Error,
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
 };
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     args::{Args, finish, set},
     bulk, change_stream, collected, index, modify, optional, write,
 };
-use crate::unified::stop::Step;
+use crate::unified::stop::{Step, Stop, failed};
 
 pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Args) -> Step<Option<Done>> {
     Ok(Some(match name {
@@ -20,6 +20,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, args: Arg
         "findOne" => find_one(collection, args).await?,
         "aggregate" => collected(aggregate(collection, args).await?).await,
         "distinct" => distinct(collection, args).await?,
+        "count" => count_command(collection, args).await?,
         "countDocuments" => count_documents(collection, args).await?,
         "bulkWrite" => bulk::run(collection, args).await?,
         "estimatedDocumentCount" => estimated_document_count(collection, args).await?,
@@ -90,6 +91,28 @@ async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Don
         hint <- hint("hint"));
     finish!(action, args, session);
     Ok(action.await.map(Output::Values))
+}
+
+/// The driver omits the deprecated helper, but encrypts the command.
+async fn count_command(collection: &Collection<Document>, mut args: Args) -> Step<Done> {
+    let database = collection.database();
+    if !database.client().encrypts_commands() {
+        return Err(Stop::Skipped(
+            "the deprecated helper count is omitted in favor of countDocuments and estimatedDocumentCount"
+                .to_owned(),
+        ));
+    }
+    let mut session = args.session();
+    let filter = args.required("filter", Args::document)?;
+    let mut action = database.run_command(doc! { "count": collection.name(), "query": filter });
+    finish!(action, args, session);
+    Ok(match action.await {
+        Ok(reply) => match reply.get("n") {
+            Some(n) => Ok(Output::Value(n.clone())),
+            None => return failed("the reply to count has no n"),
+        },
+        Err(error) => Err(error),
+    })
 }
 
 async fn count_documents(collection: &Collection<Document>, mut args: Args) -> Step<Done> {

@@ -142,7 +142,8 @@ async fn encrypt(encryption: &ClientEncryption, mut args: Args) -> Step<Done> {
         "AEAD_AES_256_CBC_HMAC_SHA_512-Random" => EncryptionAlgorithm::Random,
         other => EncryptionAlgorithm::Other(other.to_owned()),
     };
+    let mut action = encryption.encrypt(&value, key, algorithm);
+    set!(action, options; contention_factor <- integer("contentionFactor"), query_type <- string("queryType"));
     options.finish()?;
-    let encrypted = encryption.encrypt(&value, key, algorithm).await;
-    Ok(encrypted.map(|value| Output::Value(Bson::Binary(value))))
+    Ok(action.await.map(|value| Output::Value(Bson::Binary(value))))
 }

@@ -8,6 +8,7 @@ pub(crate) mod bulk;
 mod change_stream;
 mod client;
 mod collection;
+mod concerns;
 mod cursor;
 mod database;
 mod encryption;
@@ -98,14 +99,20 @@ async fn run(run: &Arc<TestRun>, operation: &Document) -> Step<Done> {
         .map_err(place)
 }
 
-async fn dispatch(run: &Arc<TestRun>, object: &Entity, name: &str, args: Args) -> Step<Done> {
+async fn dispatch(run: &Arc<TestRun>, object: &Entity, name: &str, mut args: Args) -> Step<Done> {
     if let Some(reason) = missing::omitted_operation(name) {
         return Err(Stop::Skipped(reason.to_owned()));
     }
     let known = match object {
         Entity::Client(entity) => client::run(entity, name, args).await?,
-        Entity::Database(database) => database::run(database, name, args).await?,
-        Entity::Collection(collection) => collection::run(collection, name, args).await?,
+        Entity::Database(database) => {
+            let database = concerns::apply(database, name, &mut args)?;
+            database::run(&database, name, args).await?
+        }
+        Entity::Collection(collection) => {
+            let collection = concerns::apply(collection, name, &mut args)?;
+            collection::run(&collection, name, args).await?
+        }
         Entity::Bucket(entity) => bucket::run(entity, name, args).await?,
         Entity::Encryption(entity) => encryption::run(&entity.encryption, name, args).await?,
         Entity::Cursor(entity) => cursor::run(entity, name, args).await?,
