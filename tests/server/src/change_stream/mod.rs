@@ -25,6 +25,8 @@ pub(crate) struct ChangeStream {
     env: Env,
     /// The oplog is processed up to this token.
     position: Token,
+    /// The token of the last batch, before which there is no event that was not returned.
+    returned: Token,
     /// Events not returned yet.
     pending: VecDeque<(Token, Document)>,
     /// Whether the stream was invalidated; no event follows.
@@ -102,6 +104,7 @@ impl ChangeStream {
             pipeline,
             env,
             position,
+            returned: position,
             pending: VecDeque::new(),
             ended: false,
             splits,
@@ -111,9 +114,9 @@ impl ChangeStream {
         Ok(stream)
     }
 
-    /// Returns the next batch: up to `limit` events that fit into a reply.
+    /// Returns the next batch: up to `limit` events that fit into a reply. If it is 0, the oplog is not read.
     pub(crate) fn next(&mut self, deployment: &Deployment, catalog: &Catalog, limit: usize) -> Result<Batch> {
-        if self.pending.is_empty() && !self.ended {
+        if self.pending.is_empty() && !self.ended && limit > 0 {
             self.read_oplog(deployment, catalog)?;
         }
         let mut events = Vec::new();
@@ -129,14 +132,15 @@ impl ChangeStream {
             last = Some(*token);
             events.extend(self.pending.pop_front().map(|(_, event)| event));
         }
-        let token = match last {
+        self.returned = match last {
             // Resuming after a later token would skip the pending events.
             Some(token) if !self.pending.is_empty() || self.ended => token,
+            None if !self.pending.is_empty() => self.returned,
             _ => self.position,
         };
         Ok(Batch {
             events,
-            token: token.to_document(),
+            token: self.returned.to_document(),
             ended: self.ended && self.pending.is_empty(),
         })
     }

@@ -342,3 +342,50 @@ async fn large_events_are_split_and_streams_resume_within_them() {
     let plain = doc! {"aggregate": "c", "pipeline": [split], "cursor": {}};
     assert_eq!(code(&client.run(on("db", plain)).await), 20);
 }
+
+/// Opens a stream with `batchSize: 0`, which returns no event, and returns its `postBatchResumeToken`.
+async fn watch_without_batch(client: &mut Client, stage: Document) -> (i64, Document) {
+    let pipeline = [doc! {"$changeStream": stage}];
+    let command = doc! {"aggregate": "c", "pipeline": pipeline.to_vec(), "cursor": {"batchSize": 0}};
+    let opened = client.run(on("db", command)).await;
+    let (id, first) = cursor(&opened, "firstBatch");
+    assert!(first.is_empty(), "{opened}");
+    let cursor = opened.get_document("cursor").unwrap();
+    let token = cursor.get_document("postBatchResumeToken").unwrap();
+    (id, token.clone())
+}
+
+#[tokio::test]
+async fn the_token_of_a_stream_without_a_first_batch_precedes_its_events() {
+    let server = replica_set().await;
+    let mut client = primary(&server).await;
+    write(&mut client, doc! {"create": "c"}).await;
+    let (id, at_opening) = watch_without_batch(&mut client, doc! {}).await;
+    write(
+        &mut client,
+        doc! {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]},
+    )
+    .await;
+    let reply = get_more(&mut client, id).await;
+    let first = cursor(&reply, "nextBatch").1[0].as_document().unwrap();
+    let token = first.get_document("_id").unwrap();
+    let time = first.get_timestamp("clusterTime").unwrap();
+    for (stage, expected) in [
+        (doc! {"resumeAfter": at_opening.clone()}, 2),
+        (doc! {"startAfter": at_opening}, 2),
+        (doc! {"startAtOperationTime": time}, 2),
+        (doc! {"resumeAfter": token.clone()}, 1),
+        (doc! {"startAfter": token.clone()}, 1),
+    ] {
+        let (id, before) = watch_without_batch(&mut client, stage.clone()).await;
+        for option in ["resumeAfter", "startAfter"] {
+            if let Ok(given) = stage.get_document(option) {
+                assert_eq!(&before, given);
+            }
+        }
+        let resumed = watch(&mut client, doc! {"resumeAfter": before}, &[]).await;
+        assert_eq!(cursor(&resumed, "firstBatch").1.len(), expected, "{stage}");
+        let reply = get_more(&mut client, id).await;
+        assert_eq!(cursor(&reply, "nextBatch").1.len(), expected, "{stage}");
+    }
+}
