@@ -88,6 +88,10 @@ pub struct ReadPreference {
     /// set at least 90 s, and at least `heartbeatFrequencyMS` + 10 s; a smaller value is an error
     /// of the operation. Default: no limit. Not allowed for the mode `primary`.
     pub max_staleness: Option<Duration>,
+    /// `hedge`: whether a mongos sends the read to two members of each shard, and uses the first reply (MongoDB 4.4 to 7;
+    /// deprecated, and without effect in MongoDB 8.0). Not sent by default, so that the mongos decides. Not allowed for the
+    /// mode `primary`.
+    pub hedge: Option<bool>,
 }
 
 impl ReadPreference {
@@ -120,6 +124,13 @@ impl ReadPreference {
         self
     }
 
+    /// Sets [`hedge`](Self::hedge).
+    #[must_use]
+    pub fn with_hedge(mut self, enabled: bool) -> Self {
+        self.hedge = Some(enabled);
+        self
+    }
+
     pub(crate) fn is_primary(&self) -> bool {
         self.mode == ReadPreferenceMode::Primary
     }
@@ -129,16 +140,19 @@ impl ReadPreference {
         self.tag_sets.is_empty() && self.max_staleness.is_none()
     }
 
-    /// Rejects tag sets and `maxStalenessSeconds` with mode primary.
+    /// Rejects tag sets, `maxStalenessSeconds` and `hedge` with mode primary.
     pub(crate) fn validate(&self) -> Result<(), InvalidReadPreference> {
         if !self.is_primary() {
             return Ok(());
         }
         if self.tag_sets.iter().any(|set| !set.is_empty()) {
-            return Err(InvalidReadPreference::PrimaryWithTags);
+            return Err(InvalidReadPreference::TagSets);
         }
         if self.max_staleness.is_some() {
-            return Err(InvalidReadPreference::PrimaryWithMaxStaleness);
+            return Err(InvalidReadPreference::MaxStaleness);
+        }
+        if self.hedge.is_some() {
+            return Err(InvalidReadPreference::Hedge);
         }
         Ok(())
     }
@@ -148,18 +162,19 @@ impl ReadPreference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidReadPreference {
     /// Tag sets with mode primary.
-    PrimaryWithTags,
+    TagSets,
     /// `maxStalenessSeconds` with mode primary.
-    PrimaryWithMaxStaleness,
+    MaxStaleness,
+    /// `hedge` with mode primary.
+    Hedge,
 }
 
 impl fmt::Display for InvalidReadPreference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::PrimaryWithTags => f.write_str("read preference primary cannot have tag sets"),
-            Self::PrimaryWithMaxStaleness => {
-                f.write_str("read preference primary cannot have maxStalenessSeconds")
-            }
+            Self::TagSets => f.write_str("read preference primary cannot have tag sets"),
+            Self::MaxStaleness => f.write_str("read preference primary cannot have maxStalenessSeconds"),
+            Self::Hedge => f.write_str("read preference primary cannot have hedge"),
         }
     }
 }
@@ -169,6 +184,7 @@ pub(crate) const PRIMARY_PREFERRED: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::PrimaryPreferred,
     tag_sets: Vec::new(),
     max_staleness: None,
+    hedge: None,
 };
 
 /// The mode `nearest`, without tag sets and `maxStalenessSeconds`.
@@ -176,6 +192,7 @@ pub(crate) const NEAREST: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::Nearest,
     tag_sets: Vec::new(),
     max_staleness: None,
+    hedge: None,
 };
 
 /// The mode `primary`, for commands that ignore the read preference of the application.
@@ -183,4 +200,5 @@ pub(crate) const PRIMARY: &ReadPreference = &ReadPreference {
     mode: ReadPreferenceMode::Primary,
     tag_sets: Vec::new(),
     max_staleness: None,
+    hedge: None,
 };

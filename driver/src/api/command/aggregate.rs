@@ -118,6 +118,7 @@ pub struct Aggregate<'a, T = Document> {
     pipeline: Vec<RawDocumentBuf>,
     deferred: Deferred,
     options: AggregateOptions,
+    lists_search_indexes: bool,
     session: InSession<'a>,
     output: PhantomData<fn() -> T>,
 }
@@ -140,9 +141,16 @@ impl<'a> Aggregate<'a> {
             pipeline: deferred.documents("pipeline", pipeline),
             deferred,
             options: AggregateOptions::default(),
+            lists_search_indexes: false,
             session: None,
             output: PhantomData,
         }
+    }
+
+    /// The pipeline is that of [`Collection::list_search_indexes`], whose command has no read concern.
+    pub(super) fn listing_search_indexes(mut self) -> Self {
+        self.lists_search_indexes = true;
+        self
     }
 
     pub(super) fn of_collection<D: IntoDocument>(
@@ -160,7 +168,9 @@ impl<'a, T> Aggregate<'a, T> {
 
     explain_method! {
         pub fn explain(self) -> Explain<'a> {
-            let Self { collection, whole_database, pipeline, deferred, mut options, session, .. } = self;
+            let Self {
+                collection, whole_database, pipeline, deferred, mut options, lists_search_indexes, session, ..
+            } = self;
             let (max_time, timeout) = (options.max_time, options.timeout);
             let errors = [deferred, std::mem::take(&mut options.deferred)];
             let writes = writes(&pipeline);
@@ -183,6 +193,7 @@ impl<'a, T> Aggregate<'a, T> {
                     whole_database,
                     pipeline: &pipeline,
                     writes,
+                    lists_search_indexes,
                     has_max_time: true,
                     options: &options,
                     write_concern: collection.write_concern(),
@@ -209,6 +220,7 @@ impl<'a, T> Aggregate<'a, T> {
             pipeline: self.pipeline,
             deferred: self.deferred,
             options: self.options,
+            lists_search_indexes: self.lists_search_indexes,
             session: self.session,
             output: PhantomData,
         }
@@ -235,6 +247,7 @@ impl<'a, T> Aggregate<'a, T> {
             whole_database: self.whole_database,
             pipeline: &self.pipeline,
             writes,
+            lists_search_indexes: self.lists_search_indexes,
             has_max_time: timeout.has_max_time(),
             options,
             write_concern: options
@@ -278,6 +291,7 @@ struct AggregateOperation<'a> {
     whole_database: bool,
     pipeline: &'a [RawDocumentBuf],
     writes: bool,
+    lists_search_indexes: bool,
     has_max_time: bool,
     options: &'a AggregateOptions,
     write_concern: &'a WriteConcern,
@@ -296,6 +310,9 @@ impl Operation for AggregateOperation<'_> {
                 write_concern: Some(self.write_concern),
                 ..read
             }
+        } else if self.lists_search_indexes {
+            // Atlas returns an error if there is a read concern (Index Management).
+            read.without_causal_consistency()
         } else {
             read
         }

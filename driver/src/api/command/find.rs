@@ -53,8 +53,8 @@ macro_rules! __find_options {
             /// How the timeout applies to the cursor. An error without a timeout. Default:
             /// `CursorLifetime`.
             [cursor driver] timeout_mode: plain $crate::options::TimeoutMode;
-            /// The number of documents per batch. 0 requests an empty first batch. Default: the
-            /// server's, 101 documents in the first batch and 16 MiB in each later batch.
+            /// The number of documents per batch. Default, and 0: the server's, 101 documents in the
+            /// first batch and 16 MiB in each later batch.
             [cursor] batch_size: plain u32;
             /// The exclusive upper bound of the index scan, one value per field of the index, e.g.
             /// `doc! { "age": 65 }`. Requires `hint`. Default: none.
@@ -130,7 +130,7 @@ impl FindOptions {
         if limit != 0 {
             command.i64("limit", limit.saturating_abs());
         }
-        if let Some(size) = self.batch_size {
+        if let Some(size) = self.batch_size.filter(|size| *size > 0) {
             // If the batch size is equal to the limit, MongoDB 5.0+ leaves the cursor open after
             // the last document. With a larger batch size it closes the cursor in its first reply.
             let size = i64::from(size);

@@ -186,8 +186,8 @@ async fn list(
         .executor()
         .run_in(session, timeout.of_operation(), &mut operation)
         .await?;
-    let comment = options.comment.map(|comment| *comment);
-    Ok(Cursor::new(client, reply, options.batch_size, comment)
+    // The server keeps the comment for each getMore (Enumerating Collections, "comment").
+    Ok(Cursor::new(client, reply, options.batch_size, None)
         .in_session(session)
         .with_time_limit(timeout))
 }

@@ -59,13 +59,14 @@ impl Database {
     ///
     /// A client with a [`ServerApi`](crate::options::ServerApi) adds it to the command. If the
     /// command itself contains `apiVersion`, `apiStrict` or `apiDeprecationErrors` as well, the
-    /// behavior of the server is undefined.
+    /// behavior of the server is undefined. So it is for `$db`, `lsid`, `$clusterTime` and
+    /// `$readPreference`, which the driver adds: most servers reject a field that is there twice.
     ///
     /// # Errors
     /// [`ErrorKind::Command`](crate::ErrorKind::Command) for a reply with `ok: 0`. Write errors and
     /// write concern errors in a reply with `ok: 1` are not errors here: they are part of the
     /// reply. [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the command is
-    /// empty or contains `$db`, `lsid`, `$clusterTime` or `$readPreference`, which the driver adds.
+    /// empty.
     ///
     /// ```no_run
     /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
@@ -208,8 +209,8 @@ impl<'a> CustomCommand<'a> {
         Ok(())
     }
 
-    /// Rejects an empty command, and fields that the driver adds. Returns whether there is a read
-    /// concern.
+    /// Rejects an empty or malformed command. Returns whether there is a read concern, which is then
+    /// left as it is, and not written a second time.
     fn validate(&self) -> Result<bool> {
         let mut elements = RawElements::new(self.command.as_bytes())?;
         if elements.is_empty() {
@@ -220,11 +221,6 @@ impl<'a> CustomCommand<'a> {
         let mut has_read_concern = false;
         while let Some(RawElement { key, .. }) = elements.next_element()? {
             has_read_concern |= key == "readConcern";
-            if matches!(key, "$db" | "lsid" | "$clusterTime" | "$readPreference") {
-                return Err(Error::invalid_argument(format!(
-                    "the field \"{key}\" of a command is added by the driver; remove it"
-                )));
-            }
         }
         Ok(has_read_concern)
     }

@@ -218,6 +218,11 @@ impl<'b> CommandBuilder<'b> {
                 ),
             }
         }
+        if let Some(enabled) = preference.hedge {
+            let hedge = self.begin_document("hedge");
+            self.bool("enabled", enabled);
+            self.end(hedge);
+        }
         self.end(start);
     }
 

@@ -33,6 +33,30 @@ async fn any_command_can_be_run() {
     assert!(admin.run_command(doc! {}).await.is_err());
 }
 
+/// The server keeps the comment for each getMore (Enumerating Collections, "comment").
+#[tokio::test]
+async fn the_comment_of_list_collections_is_not_sent_again() {
+    let recorded = marula_driver_tests::recorded(marula_driver_tests::replica_set().await, "");
+    let database = recorded.things().database().clone();
+    for name in ["a", "b", "c"] {
+        database.create_collection(name).await.unwrap();
+    }
+    let _ = recorded.commands.commands();
+    let list = database.list_collections().comment("why").batch_size(1);
+    assert_eq!(list.await.unwrap().try_collect().await.unwrap().len(), 3);
+    let comments: Vec<(bool, bool)> = recorded
+        .commands
+        .commands()
+        .iter()
+        .map(|command| (command.contains_key("getMore"), command.contains_key("comment")))
+        .collect();
+    assert_eq!(comments[0], (false, true));
+    assert!(
+        comments.len() > 1 && comments[1..].iter().all(|sent| *sent == (true, false)),
+        "{comments:?}"
+    );
+}
+
 #[tokio::test]
 async fn collections_and_databases_are_created_listed_and_dropped() {
     let deployment = any_deployment().await;

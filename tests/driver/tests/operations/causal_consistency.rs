@@ -60,6 +60,23 @@ async fn causal_consistency_prose_2_to_5() {
     assert_eq!(command.get_document("readConcern").unwrap().len(), 1);
 }
 
+/// Index Management, "Where are read concern and write concern?".
+#[tokio::test]
+async fn search_indexes_are_listed_without_a_read_concern() {
+    let Some(target) = with_logical_clock().await else {
+        return;
+    };
+    let server = recorded(target, "");
+    let mut session = server.client.start_session().await.unwrap();
+    let things = server.things();
+    things.find_one(doc! {}).session(&mut session).await.unwrap();
+    assert!(session.operation_time().is_some());
+    let _ = server.commands.take();
+    // Fails on deployments without a search service.
+    let _ = things.list_search_indexes(None).session(&mut session).await;
+    assert!(!server.commands.only_command().contains_key("readConcern"));
+}
+
 #[tokio::test]
 async fn causal_consistency_prose_6_and_7() {
     let Some(target) = with_logical_clock().await else {

@@ -146,6 +146,29 @@ async fn search_index_commands_are_sent_to_the_server() {
     );
 }
 
+/// Find, getMore and killCursors Commands, "Mapping OP_QUERY behavior".
+#[tokio::test]
+async fn a_batch_size_of_zero_is_not_sent() {
+    let (_server, client, commands) = recorded_client("8.2").await;
+    let things = client.database("test").collection::<Document>("c");
+    for (size, sent) in [(0, None), (7, Some(7))] {
+        things.find(doc! {}).batch_size(size).await.unwrap();
+        let find = commands.lock().unwrap().pop().expect("a command");
+        assert_eq!(find.get_i64("batchSize").ok(), sent);
+    }
+}
+
+/// Run Command: the command is not inspected.
+#[tokio::test]
+async fn commands_are_sent_with_fields_that_the_driver_adds() {
+    let (_server, client, commands) = recorded_client("8.2").await;
+    let preference = doc! { "mode": "nearest" };
+    let ping = doc! { "ping": 1, "$readPreference": preference.clone() };
+    client.database("test").run_command(ping).await.unwrap();
+    let ping = commands.lock().unwrap().pop().expect("a command");
+    assert_eq!(ping.get_document("$readPreference").unwrap(), &preference);
+}
+
 #[tokio::test]
 async fn raw_data_is_sent_only_to_servers_that_support_it() {
     for (version, supported) in [("8.2", true), ("8.0", false)] {

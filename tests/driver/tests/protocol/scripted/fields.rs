@@ -63,6 +63,33 @@ async fn max_staleness_seconds_is_an_int32_if_it_fits() {
 }
 
 #[tokio::test]
+async fn hedge_is_sent_if_it_is_set() {
+    let server = ScriptedServer::start(doc! {}, |request| match request.name() {
+        "find" => first_batch(0, Vec::new()),
+        _ => Answer::Success,
+    })
+    .await;
+    let client = Client::connect(server.uri("")).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let nearest = || ReadPreference::new(ReadPreferenceMode::Nearest);
+    for (preference, sent) in [
+        (nearest(), None),
+        (nearest().with_hedge(true), Some(doc! { "enabled": true })),
+        (nearest().with_hedge(false), Some(doc! { "enabled": false })),
+    ] {
+        let find = things.find(doc! {}).read_preference(preference);
+        find.await.expect("a cursor");
+        let find = server.requests().pop().expect("a command").command;
+        let preference = find.get_document("$readPreference").expect("a preference");
+        assert_eq!(preference.get_document("hedge").ok(), sent.as_ref());
+    }
+    let primary = ReadPreference::primary().with_hedge(true);
+    let error = things.find(doc! {}).read_preference(primary).await;
+    let error = error.expect_err("not allowed");
+    assert!(error.to_string().contains("primary cannot have hedge"), "{error}");
+}
+
+#[tokio::test]
 async fn an_interrupted_bulk_write_names_the_server_once() {
     let server = ScriptedServer::start(doc! {}, |request| match request.name() {
         "insert" => written(request),
