@@ -45,6 +45,15 @@ struct ClientInner {
     concerns: Concerns,
 }
 
+/// What the clients have in common of which one is a part of another.
+#[derive(Debug)]
+pub(crate) struct SharedByParts {
+    /// The client metadata of the handshakes.
+    metadata: SharedMetadata,
+    /// Its keys and tokens.
+    login: Option<LoginSettings>,
+}
+
 impl Client {
     /// Creates a client for the deployment in a connection string.
     ///
@@ -102,14 +111,14 @@ impl Client {
 
     /// As [`with_options`](Self::with_options), in an environment that tests can replace.
     pub(crate) fn start(options: ClientOptions, environment: &Environment) -> Result<Self> {
-        Self::start_with(options, environment, None)
+        Self::start_part(options, environment, None)
     }
 
-    /// The same with the login of another client that is a part of this one: they share keys and tokens.
-    pub(crate) fn start_with(
+    /// The same for a client that is a part of another one, with which it shares these.
+    pub(crate) fn start_part(
         options: ClientOptions,
         environment: &Environment,
-        login: Option<LoginSettings>,
+        shared: Option<SharedByParts>,
     ) -> Result<Self> {
         let mut options = options;
         options.warnings.extend(options.tls.unused());
@@ -126,10 +135,12 @@ impl Client {
         let listeners = settings::listeners(&options, environment);
         let in_flight = Arc::default();
         let execution = settings::execution(&options, environment, &listeners, &in_flight);
-        let metadata = settings::metadata(&options, environment)?;
-        let login = match login {
-            Some(login) => Some(login),
-            None => settings::login(&options, environment)?,
+        let SharedByParts { metadata, login } = match shared {
+            Some(shared) => shared,
+            None => SharedByParts {
+                metadata: settings::metadata(&options, environment)?,
+                login: settings::login(&options, environment)?,
+            },
         };
         let topology = settings::topology(&options, environment, &metadata, &listeners, &in_flight, login)?;
         let topology = Topology::start(topology);
@@ -156,6 +167,14 @@ impl Client {
     #[cfg(feature = "encryption")]
     pub(crate) fn encrypted(&self, encryption: impl CommandEncryption + 'static) -> Self {
         self.with_executor(self.inner.executor.with_encryption(Arc::new(encryption)))
+    }
+
+    #[cfg(feature = "encryption")]
+    pub(crate) fn shared_by_parts(&self) -> SharedByParts {
+        SharedByParts {
+            metadata: self.inner.metadata.clone(),
+            login: self.executor().topology().login().cloned(),
+        }
     }
 
     /// A client with the same connections, whose operations a shutdown of this one neither counts nor rejects.

@@ -95,14 +95,20 @@ impl Shutdown<'_> {
             }
         }
         let rest = executor.in_flight();
-        // A task, so that the sessions end also if this future is dropped. It fails with the runtime
-        // of the client, and does not begin while that runtime does not run.
-        if let Some(ending) = end_sessions_in_background(executor) {
-            let limit = Deadline::after(Some(END_SESSIONS_LIMIT));
+        let encryption = executor.encryption();
+        // Tasks, so that the sessions end also if this future is dropped. They fail with the runtime
+        // of the client, and do not begin while that runtime does not run.
+        let endings = [
+            Some(executor),
+            encryption.and_then(|encryption| encryption.internal()),
+        ]
+        .map(|executor| executor.and_then(end_sessions_in_background));
+        let limit = Deadline::after(Some(END_SESSIONS_LIMIT));
+        for ending in endings.into_iter().flatten() {
             let _ = limit.run(ending).await;
         }
         executor.topology().close();
-        if let Some(encryption) = executor.encryption() {
+        if let Some(encryption) = encryption {
             encryption.close();
         }
         closing.complete();

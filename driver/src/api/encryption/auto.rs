@@ -6,16 +6,16 @@ use super::{
     auto_options::{AutoEncryptionOptions, ExtraOptions, Map, document_of},
     engine::{Engine, Work, compute, time_left},
     mongocryptd::Mongocryptd,
-    required::RequiredFields,
+    required::{CHECKED, RequiredFields},
     unexpected,
 };
 use crate::{
-    Client, Error, Namespace, Result,
+    Client, Error, ErrorKind, Namespace, Result,
     api::Environment,
-    bson::{RawDocument, RawDocumentBuf},
+    bson::{RawBsonRef, RawDocument, RawDocumentBuf},
     connection::MetadataServices,
     error::EncryptionError,
-    execution::{CommandEncryption, Computing, Decrypting},
+    execution::{CommandEncryption, Computing, Decrypting, Executor},
     options::ClientOptions,
     proto::encryption::{EncryptionMachine, Step},
     types::timeout::Timeout,
@@ -60,6 +60,10 @@ impl Client {
     ///
     /// If an internal client is created, it is configured with the same options as the parent client except `minPoolSize` is
     /// set to `0` and the options of encryption are omitted.
+    ///
+    /// If automatic encryption fails on an operation, use a client with
+    /// [`bypass_auto_encryption`](AutoEncryptionOptions::bypass_auto_encryption), and encrypt its values by
+    /// [`ClientEncryption::encrypt`](crate::encryption::ClientEncryption::encrypt).
     ///
     /// Enabling client side encryption reduces the maximum write batch size (to 2 MiB) and may have a negative performance
     /// impact. Command events contain the encrypted commands and replies. Must be called within a tokio runtime, as
@@ -117,7 +121,8 @@ impl Client {
     /// `required_by` is part of the error, e.g. "model `Patient`". The call sends nothing, adds to the fields of earlier calls,
     /// and has no effect for fields that a [schema](AutoEncryptionOptions::schema) in the options encrypts, or if
     /// [`encrypts_commands`](Self::encrypts_commands) is `false`. Commands are checked with values of documents: inserts,
-    /// updates, deletes and queries, but not `create` or `collMod`, and not the collections that `$lookup` reads.
+    /// updates, deletes and queries, but not `create` or `collMod`; for an aggregation also the collections of its `$lookup`,
+    /// `$graphLookup` and `$unionWith`.
     ///
     /// ```no_run
     /// # async fn run(encrypting: marula_driver::Client) {
@@ -150,8 +155,7 @@ impl Client {
         } else {
             let mut internal = options;
             internal.min_pool_size = 0;
-            let login = plain.executor().topology().login().cloned();
-            Self::start_with(internal, environment, login)?
+            Self::start_part(internal, environment, Some(plain.shared_by_parts()))?
         };
         let encryption = AutoEncryption::new(internal, encryption, &extra, environment, services)?;
         Ok(plain.encrypted(encryption))
@@ -175,12 +179,11 @@ impl AutoEncryption {
             crypt.schema_map = schema_map;
             crypt.encrypted_fields_map = encrypted_fields_map;
             crypt.bypass_query_analysis = options.bypass_query_analysis;
-            if is_analyzed {
-                crypt.crypt_shared = match &extra.crypt_shared_path {
-                    Some(path) => CryptShared::Path(path.into()),
-                    None => CryptShared::System,
-                };
-            }
+            crypt.crypt_shared = match &extra.crypt_shared_path {
+                Some(path) => CryptShared::Path(path.into()),
+                None if encrypts => CryptShared::System,
+                None => CryptShared::Off,
+            };
         };
         let engine = Engine::new(key_vault, &options.settings, environment, services, complete)?;
         let has_crypt_shared = engine.crypt().crypt_shared_version().is_some();
@@ -292,6 +295,23 @@ impl AutoEncryption {
     }
 }
 
+/// Names the command in an error of libmongocrypt, e.g. that of a value outside of the range of its field.
+fn with_command(error: Error, database: &str, command: &RawDocument) -> Error {
+    let ErrorKind::Encryption(EncryptionError::Rejected { message, code }) = error.kind() else {
+        return error;
+    };
+    // The value of another command may be no collection.
+    let Some(Ok((name, RawBsonRef::String(collection)))) = command.iter().next() else {
+        return error;
+    };
+    let name = name.as_str();
+    if !CHECKED.contains(&name) {
+        return error;
+    }
+    let message = format!("{message} (`{name}` on {database}.{collection})");
+    EncryptionError::Rejected { message, code: *code }.into()
+}
+
 /// The command that libmongocrypt returned.
 fn document_in(command: &[u8]) -> Result<&RawDocument> {
     RawDocument::from_bytes(command).map_err(|error| unexpected(&error.to_string()))
@@ -311,7 +331,10 @@ impl CommandEncryption for AutoEncryption {
     }
 
     fn encrypt<'a>(&'a self, database: &'a str, command: &'a RawDocument, timeout: Timeout) -> Computing<'a> {
-        Box::pin(self.encrypt_command(database, command, timeout))
+        Box::pin(async move {
+            let encrypted = self.encrypt_command(database, command, timeout).await;
+            encrypted.map_err(|error| with_command(error, database, command))
+        })
     }
 
     fn decrypt<'a>(&'a self, reply: &[u8], timeout: Timeout) -> Decrypting<'a> {
@@ -329,6 +352,10 @@ impl CommandEncryption for AutoEncryption {
         let name = namespace.to_string();
         let found = self.encrypted_fields_map.iter().find(|(other, _)| *other == name);
         found.map(|(_, fields)| &**fields)
+    }
+
+    fn internal(&self) -> Option<&Executor> {
+        self.internal.as_ref().map(Client::executor)
     }
 
     fn close(&self) {

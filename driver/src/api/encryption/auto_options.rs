@@ -114,8 +114,14 @@ impl AutoEncryptionOptions {
     /// | `cryptSharedLibPath` | the path of `crypt_shared` | where the system's loader looks |
     /// | `cryptSharedLibRequired` | fail without `crypt_shared`, and do not use mongocryptd | `false` |
     ///
-    /// `crypt_shared` is loaded only if commands are analyzed, so `cryptSharedLibRequired` is an error together with
-    /// [`bypass_query_analysis`](Self::bypass_query_analysis) or [`bypass_auto_encryption`](Self::bypass_auto_encryption).
+    /// `cryptSharedLibPath` is the path of the file, not of its folder; a library that cannot be loaded from it is an error. A
+    /// relative path starts at the working directory of the process, one that begins with `$ORIGIN` at the folder of
+    /// libmongocrypt. With [`bypass_auto_encryption`](Self::bypass_auto_encryption), `crypt_shared` is not looked for unless
+    /// the path is set. With [`bypass_query_analysis`](Self::bypass_query_analysis), libmongocrypt does not load it, so that
+    /// `cryptSharedLibRequired` is an error.
+    ///
+    /// All clients of a process should have the same `cryptSharedLibPath`: it is an error to load more than one library
+    /// `crypt_shared` into a process at the same time.
     ///
     /// Without `timeoutMS`, mongocryptd must reply within 30 s, or within `socketTimeoutMS` of `mongocryptdURI`.
     pub fn extra_options(mut self, options: impl IntoDocument) -> Self {
@@ -209,7 +215,12 @@ impl ExtraOptions {
                 ("mongocryptdSpawnArgs", Bson::Array(arguments)) => {
                     let texts: Option<Vec<String>> = arguments
                         .iter()
-                        .map(|argument| argument.as_str().map(str::to_owned))
+                        .map(|argument| match argument {
+                            Bson::String(text) => Some(text.clone()),
+                            Bson::Int32(number) => Some(number.to_string()),
+                            Bson::Int64(number) => Some(number.to_string()),
+                            _ => None,
+                        })
                         .collect();
                     read.spawn_args = texts.clone().unwrap_or_default();
                     texts.is_some()

@@ -19,8 +19,7 @@ use crate::{
     api::Environment,
     bson::{Document, DocumentWriter, from_extended_json},
     connection::{
-        METADATA_TIME_LIMIT, MetadataServices, SourceError, WebIdentity, fetch, from_ec2, from_ecs,
-        from_variables,
+        AwsSource, METADATA_TIME_LIMIT, MetadataServices, SourceError, SourceTls, fetch, from_variables,
     },
     error::EncryptionError,
     options::{TlsOptions, encryption::EncryptionSettings},
@@ -48,7 +47,7 @@ pub(super) struct OnDemandCredentials {
     aws_provider: Option<AwsCredentialProvider>,
     environment: Environment,
     services: MetadataServices,
-    web_identity: WebIdentity,
+    tls: SourceTls,
     azure_token: Mutex<Option<AzureToken>>,
 }
 
@@ -96,7 +95,7 @@ impl OnDemandCredentials {
             aws_provider: settings.aws_credentials.clone(),
             environment,
             services,
-            web_identity: WebIdentity::new(TlsOptions::default()),
+            tls: SourceTls::new(TlsOptions::default()),
             azure_token: Mutex::default(),
         }
     }
@@ -126,7 +125,7 @@ impl OnDemandCredentials {
         Ok((document(&found)?, missing))
     }
 
-    /// Environment variables, then a web identity, then ECS, then EC2 (Authentication, "Obtaining Credentials").
+    /// Environment variables, then a web identity, then a container, then EC2 (Authentication, "Obtaining Credentials").
     async fn aws(&self, deadline: Deadline) -> Result<Credentials, Missing> {
         if let Some(provider) = &self.aws_provider {
             let deadline = match deadline.remaining() {
@@ -148,14 +147,8 @@ impl OnDemandCredentials {
         if let Some(credentials) = from_variables(variable).map_err(text)? {
             return Ok(Credentials::Aws(credentials));
         }
-        let of_web_identity = self.web_identity.obtain(variable, &self.services, deadline);
-        if let Some(credentials) = of_web_identity.await.map_err(text)? {
-            return Ok(Credentials::Aws(credentials));
-        }
-        let credentials = match variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
-            Some(path) => from_ecs(&self.services, &path, deadline).await,
-            None => from_ec2(&self.services, deadline).await,
-        };
+        let source = AwsSource::of(variable, &self.services).map_err(text)?;
+        let credentials = source.obtain(&self.services, &self.tls, deadline).await;
         credentials.map(Credentials::Aws).map_err(text)
     }
 

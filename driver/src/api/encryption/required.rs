@@ -16,7 +16,7 @@ use crate::{
 const INFORMATION: &str = "encryptionInformation";
 
 /// The commands with values of documents.
-const CHECKED: [&str; 9] = [
+pub(super) const CHECKED: [&str; 9] = [
     "insert",
     "update",
     "delete",
@@ -145,20 +145,6 @@ impl RequiredFields {
                 drop(required);
                 self.check(database, explained)
             }
-            RawBsonRef::String(collection) if CHECKED.contains(&name) => {
-                let namespace = format!("{database}.{collection}");
-                let Some(required) = required.get(&namespace) else {
-                    return Ok(());
-                };
-                match encrypted_in(command, &namespace) {
-                    None if WITHOUT_INFORMATION.contains(&name) => {
-                        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
-                        let known = self.declared.get(&namespace).or_else(|| listed.get(&namespace));
-                        required.check(&namespace, known.map(Vec::as_slice).unwrap_or_default())
-                    }
-                    encrypted => required.check(&namespace, &encrypted.unwrap_or_default()),
-                }
-            }
             _ if name == "bulkWrite" => {
                 let infos = command.get_array("nsInfo").ok();
                 for info in infos.into_iter().flat_map(documents) {
@@ -169,8 +155,67 @@ impl RequiredFields {
                 }
                 Ok(())
             }
+            _ if CHECKED.contains(&name) => {
+                if let RawBsonRef::String(collection) = value {
+                    let namespace = format!("{database}.{collection}");
+                    if let Some(required) = required.get(&namespace) {
+                        match encrypted_in(command, &namespace) {
+                            None if WITHOUT_INFORMATION.contains(&name) => {
+                                self.check_known(required, &namespace)?;
+                            }
+                            encrypted => required.check(&namespace, &encrypted.unwrap_or_default())?,
+                        }
+                    }
+                }
+                let pipeline = command.get_array("pipeline").ok();
+                let mut joined = Vec::new();
+                add_joined(pipeline.filter(|_| name == "aggregate"), &mut joined);
+                for collection in joined {
+                    let namespace = format!("{database}.{collection}");
+                    let Some(required) = required.get(&namespace) else {
+                        continue;
+                    };
+                    // libmongocrypt states the fields of another collection only if it encrypts values.
+                    match encrypted_in(command, &namespace) {
+                        Some(encrypted) if !encrypted.is_empty() => required.check(&namespace, &encrypted)?,
+                        _ => self.check_known(required, &namespace)?,
+                    }
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Checks what the client knows of a collection.
+    fn check_known(&self, required: &Required, namespace: &str) -> Result<()> {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.declared.get(namespace).or_else(|| listed.get(namespace));
+        required.check(namespace, known.map(Vec::as_slice).unwrap_or_default())
+    }
+}
+
+/// Adds the collections that a pipeline reads beside its own.
+fn add_joined<'a>(pipeline: Option<&'a RawArray>, out: &mut Vec<&'a str>) {
+    let stages = pipeline.into_iter().flat_map(documents);
+    for (stage, argument) in stages.flat_map(|stage| stage.iter().flatten()) {
+        let (name, options) = match (stage.as_str(), argument) {
+            ("$unionWith", RawBsonRef::String(collection)) => {
+                out.push(collection);
+                continue;
+            }
+            ("$unionWith", RawBsonRef::Document(options)) => ("coll", options),
+            ("$lookup" | "$graphLookup", RawBsonRef::Document(options)) => ("from", options),
+            ("$facet", RawBsonRef::Document(facets)) => {
+                for (_, facet) in facets.iter().flatten() {
+                    add_joined(facet.as_array(), out);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        out.extend(options.get_str(name));
+        add_joined(options.get_array("pipeline").ok(), out);
     }
 }
 
@@ -282,6 +327,45 @@ mod tests {
             };
             assert_eq!(found, missing, "{command:?}");
             assert!(required.check("other", &rawdoc! { "insert": "x" }).is_ok());
+        }
+    }
+
+    #[test]
+    fn collections_that_a_pipeline_reads_are_known() {
+        let options = vec![("d.known".to_owned(), rawdoc! { "fields": [{ "path": "a" }] })];
+        let required = RequiredFields::new(&options);
+        for name in ["known", "x"] {
+            let namespace = Namespace::new("d", name);
+            required.add(&namespace, &["a".to_owned()], "a test", &Map::default());
+        }
+        let information = || rawdoc! { "schema": { "d.x": { "fields": [{ "path": "a" }] } } };
+        let nested =
+            |name: &str| rawdoc! { "$lookup": { "from": "y", "pipeline": [{ "$unionWith": name }] } };
+        let stages = |name: &str| {
+            [
+                rawdoc! { "$lookup": { "from": name, "as": "z" } },
+                rawdoc! { "$graphLookup": { "from": name, "as": "z" } },
+                rawdoc! { "$unionWith": name },
+                rawdoc! { "$unionWith": { "coll": name, "pipeline": [] } },
+                rawdoc! { "$facet": { "z": [nested(name)] } },
+            ]
+        };
+        for own in [RawBsonRef::String("y"), RawBsonRef::Int32(1)] {
+            let own = crate::bson::RawBson::from(own);
+            for stage in stages("x") {
+                let command =
+                    rawdoc! { "aggregate": own.clone(), "pipeline": [{ "$limit": 1 }, stage.clone()] };
+                assert!(required.check("d", &command).is_err(), "{command:?}");
+                assert!(required.check("other", &command).is_ok());
+                let command = rawdoc! {
+                    "aggregate": own.clone(), "pipeline": [stage], "encryptionInformation": information(),
+                };
+                assert!(required.check("d", &command).is_ok(), "{command:?}");
+            }
+            for stage in stages("known").into_iter().chain(stages("others")) {
+                let command = rawdoc! { "aggregate": own.clone(), "pipeline": [stage] };
+                assert!(required.check("d", &command).is_ok(), "{command:?}");
+            }
         }
     }
 
