@@ -93,6 +93,18 @@ impl Environment {
         }
     }
 
+    /// The cached credentials of the source that the environment has.
+    #[cfg(feature = "aws-auth")]
+    pub fn cached_aws_credentials(&self) -> Option<crate::options::AwsCredentials> {
+        self.aws_cache.get_for(&self.login())
+    }
+
+    /// Replaces the cached credentials of the source that the environment has.
+    #[cfg(feature = "aws-auth")]
+    pub fn cache_aws_credentials(&self, credentials: Option<crate::options::AwsCredentials>) {
+        self.aws_cache.set_for(&self.login(), credentials);
+    }
+
     pub(super) fn login(&self) -> LoginEnvironment {
         let environment = self.clone();
         LoginEnvironment {

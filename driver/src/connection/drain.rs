@@ -14,7 +14,7 @@ use super::{Condition, Connection, State, timed_out};
 use crate::{
     Error, Result,
     error::NetworkPhase,
-    proto::command::{CommandBuilder, OpenCursor, state_change_in},
+    proto::command::{CommandBuilder, OpenCursor, late_reply, state_change_in},
     types::deadline::{Deadline, Elapsed},
 };
 
@@ -55,6 +55,9 @@ impl Connection {
             match self.drain_step(next_byte.min(limit)).await {
                 Ok(None) => {}
                 Ok(Some(Ok((body, false)))) => {
+                    if let Some(outstanding) = self.outstanding.take() {
+                        outstanding.arrived(late_reply(self.reply(body.clone())));
+                    }
                     self.end_of_reply();
                     return Ok(body);
                 }

@@ -18,7 +18,7 @@ pub enum EncryptionError {
     Library(String),
     /// libmongocrypt rejected an option, a command or a value, or could not decrypt a value.
     Rejected {
-        /// The message of libmongocrypt.
+        /// The message of libmongocrypt, with the name and the collection of a command that reads or writes documents.
         message: String,
         /// Its code.
         code: u32,
@@ -27,7 +27,9 @@ pub enum EncryptionError {
     Internal(String),
     /// A key management service replied with an error, or with an invalid message.
     Kms {
-        /// The message of libmongocrypt, with that of the service.
+        /// The endpoint, the provider, the message of libmongocrypt, and what is known of the response: the HTTP status and the
+        /// codes of the error, e.g. `AccessDeniedException`. Other parts of the response are not shown, because it can contain
+        /// a key, or repeat the request.
         message: String,
         /// Its code.
         code: u32,
@@ -40,6 +42,14 @@ pub enum EncryptionError {
         endpoint: String,
         /// The network error.
         cause: Error,
+    },
+    /// The application's function that opens connections to key management services (`KmsConnect`) panicked, or the stream
+    /// that it returned did. The request is not repeated.
+    KmsConnectPanicked {
+        /// The name of the provider, e.g. `aws`.
+        provider: String,
+        /// Host and port of the service.
+        endpoint: String,
     },
     /// The credentials of a provider that was configured without any could not be obtained from the environment.
     Credentials {
@@ -107,6 +117,7 @@ impl EncryptionError {
             | Self::Rejected { .. }
             | Self::NotEncrypted { .. }
             | Self::Kms { .. }
+            | Self::KmsConnectPanicked { .. }
             | Self::Credentials { .. } => None,
         }
     }
@@ -140,6 +151,11 @@ impl fmt::Display for EncryptionError {
             } => write!(
                 f,
                 "the key management service {endpoint} of the provider {provider:?} could not be reached"
+            ),
+            Self::KmsConnectPanicked { provider, endpoint } => write!(
+                f,
+                "the callback of the application that opens connections to key management services (KmsConnect) panicked, for \
+                 {endpoint} of the provider {provider:?}"
             ),
             Self::Credentials { provider, message } => {
                 write!(f, "no credentials for the provider {provider:?}: {message}")

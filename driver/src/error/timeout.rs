@@ -38,6 +38,9 @@ impl TimeoutError {
     /// the connection, or the last error before a retry. It is also the
     /// [source](std::error::Error::source). `None` if the driver found that a command could not
     /// complete in time and did not send it.
+    ///
+    /// If results of a write of several statements are known, the cause contains them: it is of kind
+    /// [`BulkWrite`](ErrorKind::BulkWrite) or [`ClientBulkWrite`](ErrorKind::ClientBulkWrite).
     #[must_use]
     pub fn cause(&self) -> Option<&Error> {
         self.cause.as_ref()
@@ -192,6 +195,25 @@ impl Error {
     /// Whether the driver found that a command could not complete in time and did not send it.
     pub(crate) fn is_too_late(&self) -> bool {
         matches!(self.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
+    }
+
+    /// The cause of a timeout, if it has one, or else the error itself.
+    pub(crate) fn before_timeout(&self) -> &Self {
+        match self.kind() {
+            ErrorKind::Timeout(timeout) => timeout.cause().unwrap_or(self),
+            _ => self,
+        }
+    }
+
+    /// Replaces the kind of [`before_timeout`](Self::before_timeout). A timeout remains one.
+    pub(crate) fn with_kind_before_timeout(self, kind: ErrorKind) -> Self {
+        match self.kind() {
+            ErrorKind::Timeout(timeout) => {
+                let cause = self.before_timeout().clone().with_kind(kind);
+                cause.into_timeout_of(Some(timeout))
+            }
+            _ => self.with_kind(kind),
+        }
     }
 
     /// The cause of a timeout or of a failed encryption, or else the error itself: what the server, the connection or the

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, ErrorKind, Result,
-    bson::{BinarySubtype, ElementType, RawDocument, RawElements},
+    bson::{BinarySubtype, ElementType, RawElements},
     connection::{Condition, Connection},
     operation::{ImplicitSession, Operation, Properties, ReplyContext, Retry},
     pool::PooledConnection,
@@ -120,7 +120,8 @@ impl<'a> Attempt<'a> {
         self.transaction_number.is_some() && self.transaction != Some(TransactionCommand::Operation)
     }
 
-    /// Sends the command and reads its reply. `in_flight` is set when the sending begins.
+    /// Sends the command and reads its reply. `in_flight` is set when the sending begins, except while the reply
+    /// is decrypted.
     #[expect(
         clippy::manual_async_fn,
         reason = "the future of an `async fn` contains its arguments twice"
@@ -183,7 +184,11 @@ impl<'a> Attempt<'a> {
                 && has_encrypted_value(connection.reply(body.clone()))
             {
                 let reply = decrypt_reply(self, encryption, connection, body.clone(), &mut monitor);
+                // The session is not in use any longer. It is unknown to the application what the command has
+                // done in a transaction.
+                *in_flight = self.transaction.is_some();
                 decrypted = Box::pin(reply).await?;
+                *in_flight = true;
             }
             let bytes = decrypted
                 .as_deref()
@@ -344,7 +349,8 @@ impl<'a> Attempt<'a> {
     /// The command is about to be sent: the transaction that it is part of has begun.
     fn begin_sending(&self, connection: &mut Connection) {
         if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
-            connection.mark_transactional(explicit.late_replies.expect());
+            let number = self.transaction_number.unwrap_or_default();
+            connection.mark_transactional(explicit.late_replies.expect(number));
             explicit.change_transaction(|transaction| transaction.sending(part));
         }
     }
@@ -412,7 +418,7 @@ impl<'a> Attempt<'a> {
             self.executor.clock.advance(time);
         }
         if let Some(explicit) = self.explicit {
-            remember(explicit, reply);
+            explicit.remember(reply);
         }
     }
 
@@ -457,26 +463,6 @@ impl<'a> Attempt<'a> {
             retry::label_unlabeled(error, codes, self.kind == Kind::Router)
         });
         (accepted, result)
-    }
-}
-
-pub(super) fn remember(session: &ExplicitSession, reply: &Reply<'_>) {
-    let mut session = session.lock();
-    if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {
-        session.advance_cluster_time(time);
-    }
-    if let Some(time) = reply.operation_time() {
-        session.advance_operation_time(time);
-    }
-    if let Some(transaction) = session.transaction_mut()
-        && let Some(Ok(token)) = reply.recovery_token().map(RawDocument::from_bytes)
-    {
-        transaction.answered(token);
-    }
-    if session.is_snapshot()
-        && let Some(time) = reply.snapshot_time()
-    {
-        session.fix_snapshot(time);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, fmt, ops::Range, pin::Pin};
 
-use super::{attempt::Attempt, monitoring::CommandMonitor};
+use super::{Executor, attempt::Attempt, monitoring::CommandMonitor};
 use crate::{
     Error, Namespace, Result,
     bson::{
@@ -57,6 +57,11 @@ pub(crate) trait CommandEncryption: fmt::Debug + Send + Sync {
 
     /// `encryptedFields` in the options of the client for a collection.
     fn encrypted_fields(&self, namespace: &Namespace) -> Option<&RawDocument>;
+
+    /// The executor of the client that reads schemas and data keys, unless the application made it.
+    fn internal(&self) -> Option<&Executor> {
+        None
+    }
 
     /// Closes the clients that belong to the encryption.
     fn close(&self);
@@ -162,9 +167,10 @@ pub(super) fn has_encrypted_value(document: &[u8]) -> bool {
 }
 
 /// Decrypts the values in the reply to a command, if it has succeeded; `None` if none can be decrypted. The times of the
-/// reply are noted first. A reply with `writeErrors` is not an error: its encrypted values remain as they are.
+/// reply are noted first. A reply with the errors of single writes is not an error: its encrypted values remain as they
+/// are.
 ///
-/// A cursor that the reply opened is closed if the decryption fails or the future is dropped.
+/// A cursor that the reply opened is closed if the decryption fails so or the future is dropped.
 pub(super) async fn decrypt_reply<'a>(
     attempt: &Attempt<'a>,
     encryption: &dyn CommandEncryption,
@@ -183,20 +189,23 @@ pub(super) async fn decrypt_reply<'a>(
     // The event has the reply as it was received.
     CommandMonitor::succeeded(monitor.take(), Some(bytes));
     attempt.note_times(&reply);
-    let (state_change, has_write_errors) = (reply.state_change(), reply.has_write_errors());
+    let (state_change, has_write_errors) = (reply.state_change(), reply.reports_write_errors());
     let decrypting = encryption.decrypt(bytes, attempt.timeout);
     // The server closes the cursors of a transaction at its end.
     let cursor = OpenCursor::opened_by(bytes).filter(|_| attempt.transaction.is_none());
     if let Some(cursor) = cursor {
         connection.hold_cursor(cursor);
     }
-    match decrypting.await {
+    let decrypted = match decrypting.await {
+        // The counts and codes of a write are not encrypted; only the values of a duplicate key are.
+        Err(_) if has_write_errors => Ok(None),
+        decrypted => decrypted,
+    };
+    match decrypted {
         Ok(decrypted) => {
             connection.release_cursor();
             Ok(decrypted)
         }
-        // The counts and codes of a write are not encrypted; only the values of a duplicate key are.
-        Err(_) if has_write_errors => Ok(None),
         Err(error) => {
             if let Some(error) = state_change {
                 let error = error.with_address(attempt.server.address());

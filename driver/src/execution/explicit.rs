@@ -10,9 +10,11 @@ use tokio::sync::Semaphore;
 use super::Executor;
 use crate::{
     Error, Result,
+    bson::RawDocument,
     operation::Properties,
     pool::{PinnedConnection, PooledConnection},
     proto::{
+        command::Reply,
         description::HelloReply,
         session::{SessionOptions, SessionState, TransactionCommand},
     },
@@ -152,6 +154,29 @@ impl ExplicitSession {
         let id = session.id;
         state.begin_command();
         Ok(Some(id))
+    }
+
+    /// Takes the times and the `recoveryToken` of a reply, failed or not.
+    pub(super) fn remember(&self, reply: &Reply<'_>) {
+        let mut session = self.lock();
+        if let Some(Ok(time)) = reply.cluster_time().map(RawDocument::from_bytes) {
+            session.advance_cluster_time(time);
+        }
+        if let Some(time) = reply.operation_time() {
+            session.advance_operation_time(time);
+        }
+        if let Some(transaction) = session.transaction_mut()
+            && let Some(Ok(token)) = reply.recovery_token().map(RawDocument::from_bytes)
+        {
+            transaction.answered(token);
+            // They were received before this one.
+            self.late_replies.forget_recovery_tokens();
+        }
+        if session.is_snapshot()
+            && let Some(time) = reply.snapshot_time()
+        {
+            session.fix_snapshot(time);
+        }
     }
 
     /// Ends the command that [`enter`](Self::enter) began. `is_dirty`: the server may still run the

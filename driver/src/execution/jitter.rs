@@ -1,6 +1,6 @@
 //! The random factor of the pauses before retries. Its twin is `jitter_fixed`.
 
-use super::random_factor;
+use super::random::random_factor;
 
 /// Draws a random number for each pause.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! As `jitter`, with a factor that tests can fix.
 
-use super::random_factor;
+use super::random::random_factor;
 
 /// Draws a random number for each pause, or returns the fixed one.
 #[derive(Clone, Copy, Debug, Default)]

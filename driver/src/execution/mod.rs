@@ -12,7 +12,9 @@ mod jitter;
 #[path = "jitter_fixed.rs"]
 mod jitter;
 mod kind;
+mod late_replies;
 mod monitoring;
+mod random;
 mod scope;
 mod selection;
 mod sessions;
@@ -21,7 +23,6 @@ mod time_limit;
 mod transaction;
 
 use std::{
-    hash::{BuildHasher, RandomState},
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -123,8 +124,8 @@ impl Executor {
     ///
     /// Dropping the future returns the connection to its pool, which awaits an outstanding reply in
     /// the background for at most 3 s since its last byte. A connection to which the command was not
-    /// written completely is closed. The operation's own session is not returned to the session pool,
-    /// unless it is between two attempts.
+    /// written completely is closed. The operation's own session is not returned to the session pool
+    /// while a command is running in it.
     pub(crate) fn run<O: Operation>(&self, operation: &mut O) -> impl Future<Output = Result<O::Output>> {
         self.run_in_scope(self.untraced_scope(), None, Timeout::UNSET, operation)
     }
@@ -165,11 +166,10 @@ impl Executor {
                     break 'run Err(Error::invalid_argument(why));
                 }
                 let explicit = explicit.map(|session| &**session);
-                let mut state = OperationState::new(scope.borrow(), explicit, timeout);
+                let mut state = OperationState::new(running.0, scope.borrow(), explicit, timeout);
                 if state.may_be_in_transaction(&running.topology, operation) {
                     // Boxed: most operations are not part of a transaction.
-                    if let Err(error) = Box::pin(state.enter_transaction(operation, running.counters())).await
-                    {
+                    if let Err(error) = Box::pin(state.enter_transaction(operation)).await {
                         break 'run Err(state.report(operation, error));
                     }
                 }
@@ -196,8 +196,8 @@ impl Executor {
                         Next::Again { pause: Some(pause) } => Box::pin(tokio::time::sleep(pause)).await,
                         Next::Report(error) => {
                             running.give_back_fresh(state.session.take());
-                            let recovered = operation.recover(error);
-                            break 'run recovered.map_err(|error| state.report(operation, error));
+                            let error = state.report(operation, error);
+                            break 'run operation.recover(error);
                         }
                     }
                 }
@@ -209,10 +209,10 @@ impl Executor {
 
     /// Decides about the next attempt after a failed one.
     #[cold]
-    fn decide<'a, O: Operation>(
-        &'a self,
+    fn decide<O: Operation>(
+        &self,
         operation: &O,
-        state: &mut OperationState<'a>,
+        state: &mut OperationState<'_>,
         Failure { error, origin }: Failure,
     ) -> Next {
         let error = state.attempt_failed(error);
@@ -224,7 +224,6 @@ impl Executor {
             let (options, repeatable) = state.retry_options(self.settings.retry, properties.retry);
             let policy = RetryPolicy::new(options, properties.intent, repeatable);
             Box::new(Retries {
-                executor: self,
                 policy: policy.with_limit(timeout.retries()),
                 avoid: Vec::new(),
             })
@@ -340,10 +339,15 @@ impl Executor {
                     Err(error) if is_reauthentication_required(&error) => {}
                     outcome => break 'done outcome,
                 }
+                // The server has refused the command, so that the session is not in use. A transaction counts as
+                // lost if the future is dropped: its connection is then closed.
+                state.in_flight = state.transaction.is_some();
                 // An error of the authentication is not that of the first command.
                 state.scope.span.begin_attempt();
                 let deadline = state.timeout.deadline(None);
                 if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
+                    // It is handled as one of a command.
+                    state.in_flight = true;
                     let error = if attempt.is_numbered() {
                         retry::label_write_failure(error)
                     } else {
@@ -482,11 +486,6 @@ impl Executor {
     pub(crate) fn drain_sessions(&self) -> Vec<[u8; 16]> {
         self.sessions.drain()
     }
-}
-
-/// A random number from 0 to 1, 1 excluded.
-fn random_factor() -> f64 {
-    (RandomState::new().hash_one(0) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Whether the connection must be authenticated again (Authentication, "Reauthentication"). The

@@ -13,8 +13,7 @@ use crate::{
 };
 
 /// The state of an operation after a failed attempt.
-pub(super) struct Retries<'a> {
-    pub(super) executor: &'a Executor,
+pub(super) struct Retries {
     pub(super) policy: RetryPolicy,
     /// Deprioritized servers.
     pub(super) avoid: Vec<ServerAddress>,
@@ -22,6 +21,7 @@ pub(super) struct Retries<'a> {
 
 /// What the attempts of one operation share.
 pub(super) struct OperationState<'a> {
+    pub(super) executor: &'a Executor,
     pub(super) scope: &'a OperationScope,
     /// The explicit session.
     pub(super) explicit: Option<&'a ExplicitSession>,
@@ -31,7 +31,7 @@ pub(super) struct OperationState<'a> {
     pub(super) number: Option<i64>,
     pub(super) timeout: Timeout,
     /// Created after the first failed attempt.
-    pub(super) retries: Option<Box<Retries<'a>>>,
+    pub(super) retries: Option<Box<Retries>>,
     /// Whether a command may have been sent whose reply has not been read.
     pub(super) in_flight: bool,
     /// Whether [`ExplicitSession::leave`] must be called.
@@ -52,11 +52,13 @@ pub(super) enum PinnedBy {
 
 impl<'a> OperationState<'a> {
     pub(super) fn new(
+        executor: &'a Executor,
         scope: &'a OperationScope,
         explicit: Option<&'a ExplicitSession>,
         timeout: Timeout,
     ) -> Self {
         Self {
+            executor,
             scope,
             explicit,
             session: None,
@@ -104,11 +106,13 @@ impl<'a> OperationState<'a> {
 }
 
 impl OperationState<'_> {
-    /// Returns the implicit session of an operation that is dropped between two attempts.
+    /// Returns the implicit session of an operation whose future is dropped while no command is running in
+    /// the session: between two attempts, while a command is encrypted or its reply decrypted, and during the
+    /// reauthentication of its connection.
     #[cold]
     fn give_back_session(&mut self) {
-        if let (Some(retries), false) = (&self.retries, self.in_flight) {
-            retries.executor.give_back_fresh(self.session.take());
+        if !self.in_flight {
+            self.executor.give_back_fresh(self.session.take());
         }
     }
 }
@@ -117,10 +121,11 @@ impl Drop for OperationState<'_> {
     /// Marks the explicit session as dirty if the future of the operation is dropped while the
     /// server may still run its command, so that it does not return to the session pool (Driver
     /// Sessions specification: a session id "MUST NOT be used simultaneously by more than one
-    /// operation"). An implicit session is dropped with this value then, and returns to the session pool if
-    /// the future is dropped between two attempts.
+    /// operation"). An implicit session is dropped with this value then, and returns to the session pool
+    /// otherwise.
     fn drop(&mut self) {
-        if self.retries.is_some() {
+        // Not of an operation that has ended.
+        if self.session.is_some() {
             self.give_back_session();
         }
         self.leave(self.in_flight);

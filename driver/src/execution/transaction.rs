@@ -3,34 +3,22 @@
 //! [Transactions]:
 //! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use tokio::time::Instant;
-
-use super::{Executor, ExplicitSession, OperationState, PinnedBy, attempt::remember};
+use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
     Error, ErrorKind, Result, ServerAddress, UNKNOWN_TRANSACTION_COMMIT_RESULT,
     connection::Condition,
     operation::{Operation, Retry},
     pool::PooledConnection,
     proto::{
-        command::{Reply, state_change_in},
         retry::RetryOptions,
         server_selection::Criteria,
         session::{Pin, Transaction, TransactionCommand, TransactionError},
     },
     topology::{SelectedServer, Topology},
-    types::{
-        cancellation::{complete_unless_cancelled, run_until_cancelled},
-        deadline::{Deadline, Elapsed},
-        in_flight::InFlight,
-        timeout::Timeout,
-        transaction_options::TransactionOptions,
-    },
+    types::{deadline::Elapsed, timeout::Timeout, transaction_options::TransactionOptions},
 };
-
-/// The longest wait of the commands of a transaction for replies that operations have given up.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 impl ExplicitSession {
     /// Gives the connection back to its pool if the session is no longer pinned to it.
@@ -61,48 +49,6 @@ impl ExplicitSession {
         }
     }
 
-    /// Before each command of a transaction: waits for the replies that operations have given up. An abort
-    /// that the server performs before such a command has no effect: the command then starts the transaction
-    /// again, whose locks are held until it expires. And a session id "MUST NOT be used simultaneously by more
-    /// than one operation" (Driver Sessions).
-    ///
-    /// Waits at most as long as [`patience`](Self::patience) permits, then the command is sent in any case. After
-    /// 3 s in all, no later command waits for these replies.
-    async fn await_late_replies(&self, timeout: Timeout, in_flight: &InFlight) {
-        // The next command awaits the reply on the pinned connection itself.
-        if self.late_replies.is_empty() || self.holds_connection() {
-            return;
-        }
-        // After an error, the command can be sent to another mongos. It is not to wait for the one that did
-        // not reply.
-        if self.change_transaction(|transaction| transaction.is_unpinned()) == Some(true) {
-            return;
-        }
-        let limit = Deadline::at(Instant::now() + self.patience(timeout));
-        let settled = limit.run(self.late_replies.settled());
-        if let Some(Err(Elapsed)) = run_until_cancelled(in_flight.urgent(), settled).await {
-            self.give_up_late_replies();
-        }
-    }
-
-    /// Not before they were awaited for long enough: a command with a short time limit must not end the wait of the
-    /// abort that follows.
-    fn give_up_late_replies(&self) {
-        if self.late_replies.awaited_since().elapsed() >= LONGEST_WAIT {
-            self.late_replies.give_up();
-        }
-    }
-
-    /// How long the next command of the transaction waits for late replies: until 3 s after the first such
-    /// wait, which may have been dropped, and for at most half of the time limit, so that the command can be
-    /// sent. If the transaction is started again by the late command, the next transaction of the session
-    /// ends it, or else the server after `transactionLifetimeLimitSeconds`.
-    fn patience(&self, timeout: Timeout) -> Duration {
-        let waited = self.late_replies.awaited_since().elapsed();
-        let left = LONGEST_WAIT.saturating_sub(waited);
-        timeout.remaining().map_or(left, |limit| left.min(limit / 2))
-    }
-
     pub(super) fn end_turn(&self) {
         self.turn.add_permits(1);
     }
@@ -129,11 +75,7 @@ impl OperationState<'_> {
     ///
     /// # Errors
     /// The operation cannot be part of the transaction. Nothing was sent.
-    pub(super) async fn enter_transaction<O: Operation>(
-        &mut self,
-        operation: &O,
-        in_flight: &InFlight,
-    ) -> Result<()> {
+    pub(super) async fn enter_transaction<O: Operation>(&mut self, operation: &O) -> Result<()> {
         let Some(session) = self.explicit else {
             return Ok(());
         };
@@ -146,7 +88,7 @@ impl OperationState<'_> {
             session.begin_turn(self.timeout).await?;
             self.has_turn = true;
             if session.change_transaction(|open| open.is_lost()) == Some(false) {
-                session.await_late_replies(self.timeout, in_flight).await;
+                session.await_late_replies(self.executor, self.timeout).await;
             }
         }
         let mut state = session.lock();
@@ -159,6 +101,7 @@ impl OperationState<'_> {
         else {
             state.forget_ended_transaction();
             drop(state);
+            session.note_late_replies(self.executor);
             session.settle_pin();
             session.span.settle();
             return Ok(());
@@ -330,66 +273,6 @@ impl OperationState<'_> {
 }
 
 impl Executor {
-    /// Reads the outstanding reply on a pinned connection, before its next command. The next command of a
-    /// transaction waits as long as for a reply on another connection. The times, the `recoveryToken` and the
-    /// state change error of the reply are handled as those of another.
-    ///
-    /// # Errors
-    /// The reply did not arrive in time, or the connection is broken.
-    pub(super) async fn drain_pinned(
-        &self,
-        server: &SelectedServer,
-        connection: &mut PooledConnection,
-        pinned_by: PinnedBy,
-        state: &OperationState<'_>,
-    ) -> Result<()> {
-        let limit = state.timeout.deadline(self.settings.socket_timeout);
-        let session = state.explicit.filter(|_| pinned_by == PinnedBy::Transaction);
-        let drained = match session {
-            None => connection.drain(limit).await,
-            Some(session) => {
-                let patience = Deadline::at(Instant::now() + session.patience(state.timeout));
-                let draining = connection.drain(limit.min(patience));
-                // A reply that has arrived is read in any case.
-                match complete_unless_cancelled(draining, self.settings.in_flight.urgent()).await {
-                    Some(drained) => drained,
-                    None => Err(connection.overdue()),
-                }
-            }
-        };
-        match drained {
-            Ok(body) => {
-                let body = connection.reply(body);
-                if let Ok(reply) = Reply::scan(body) {
-                    self.note_late_reply(session, &reply);
-                }
-                if let Some(error) = state_change_in(body) {
-                    let error = error.with_address(server.address());
-                    self.topology.handle_error(server, connection.key(), &error);
-                }
-                Ok(())
-            }
-            Err(error) => {
-                if connection.condition() == Condition::Broken {
-                    self.topology.handle_error(server, connection.key(), &error);
-                } else if let Some(session) = session {
-                    session.give_up_late_replies();
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Takes the times and the `recoveryToken` of a late reply.
-    fn note_late_reply(&self, session: Option<&ExplicitSession>, reply: &Reply<'_>) {
-        if let Some(time) = reply.cluster_time() {
-            self.clock.advance(time);
-        }
-        if let Some(session) = session {
-            remember(session, reply);
-        }
-    }
-
     /// Starts a transaction in the session. Nothing is sent.
     pub(crate) fn start_transaction(
         &self,
@@ -438,9 +321,7 @@ impl Executor {
         };
         let result = if has_run {
             ending.is_cancelable = true;
-            session
-                .await_late_replies(timeout, &self.settings.in_flight)
-                .await;
+            session.await_late_replies(self, timeout).await;
             let result = self.run_in(Some(session), timeout, operation).await;
             ending.is_cancelable = false;
             result

@@ -127,7 +127,8 @@ pub(crate) trait Operation {
     /// which the command is sent again.
     fn refused(&mut self, _error: &Error) {}
 
-    /// Converts some errors of the server to a result, e.g. `NamespaceNotFound` of a drop.
+    /// Converts some errors of the server to a result, e.g. `NamespaceNotFound` of a drop. `error` is the one that
+    /// would be returned: a timeout if the time limit has expired.
     fn recover(&mut self, error: Error) -> Result<Self::Output> {
         Err(error)
     }

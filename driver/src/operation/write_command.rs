@@ -114,18 +114,16 @@ pub(crate) struct WriteOutcome {
     pub(crate) n_modified: u64,
     /// The `_id` of each upserted document, with the position of its statement.
     pub(crate) upserted: Box<[(usize, Bson)]>,
-    /// An error of kind [`ErrorKind::BulkWrite`] if statements or the write concern failed. Its
-    /// indexes are positions in the call.
+    /// An error of kind [`ErrorKind::BulkWrite`] if statements or the write concern failed, or an
+    /// [`ErrorKind::Timeout`] of that cause if the time limit expired before the command could be sent again.
+    /// Its indexes are positions in the call.
     pub(crate) error: Option<Error>,
 }
 
 impl WriteOutcome {
     /// The errors of the statements and of the write concern.
     pub(crate) fn failures(&self) -> Option<&BulkWriteError> {
-        match self.error.as_ref()?.kind() {
-            ErrorKind::BulkWrite(failures) => Some(failures),
-            _ => None,
-        }
+        failures(self.error.as_ref()?)
     }
 
     /// The result of a call with one statement. Its failure is an [`ErrorKind::Write`].
@@ -144,7 +142,15 @@ impl WriteOutcome {
             write_concern_error: failures.write_concern_error.clone(),
         };
         let error = self.error.clone()?;
-        Some(error.with_kind(ErrorKind::Write(failure)))
+        Some(error.with_kind_before_timeout(ErrorKind::Write(failure)))
+    }
+}
+
+/// The errors of the statements and of the write concern in an error, or in the cause of a timeout.
+fn failures(error: &Error) -> Option<&BulkWriteError> {
+    match error.before_timeout().kind() {
+        ErrorKind::BulkWrite(failures) => Some(failures),
+        _ => None,
     }
 }
 
@@ -357,15 +363,14 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
     }
 
     /// Errors of statements are an error while the executor decides about a retry. Afterwards they
-    /// belong to the result of the call.
+    /// belong to the result of the call, which is that of the last attempt that was sent, also if the time limit
+    /// expired before the next one was.
     fn recover(&mut self, error: Error) -> Result<()> {
-        match error.kind() {
-            ErrorKind::BulkWrite(_) => {
-                self.outcome.error = Some(error);
-                Ok(())
-            }
-            _ => Err(error),
+        if failures(&error).is_none() {
+            return Err(error);
         }
+        self.outcome.error = Some(error);
+        Ok(())
     }
 
     fn unacknowledged(&mut self) -> Result<()> {

@@ -2,7 +2,8 @@
 //! operation was dropped, or its time limit expired.
 //!
 //! The server may still run such a command, so the next command of a transaction of the session waits for its
-//! reply. Replies to commands outside of transactions are not counted.
+//! reply, and takes what the replies say about the session. Replies to commands outside of transactions are not
+//! counted.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,6 +11,8 @@ use std::{
 };
 
 use tokio::sync::Notify;
+
+use crate::bson::{RawDocumentBuf, Timestamp};
 
 /// The outstanding replies of a session's transactions.
 #[derive(Debug, Default)]
@@ -28,6 +31,21 @@ struct Counts {
     given_up: u64,
     /// When the first wait for outstanding replies began.
     began: Option<Instant>,
+    /// What the session has not taken of replies that were read.
+    unread: Vec<LateReply>,
+}
+
+/// What a late reply says about the session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LateReply {
+    /// `txnNumber` of the command.
+    pub(crate) transaction: i64,
+    /// `recoveryToken`.
+    pub(crate) recovery_token: Option<RawDocumentBuf>,
+    /// `$clusterTime`.
+    pub(crate) cluster_time: Option<RawDocumentBuf>,
+    /// `operationTime`.
+    pub(crate) operation_time: Option<Timestamp>,
 }
 
 impl LateReplies {
@@ -35,26 +53,47 @@ impl LateReplies {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A command is about to be sent. The connection keeps the result until it has read the reply, or is broken.
-    pub(crate) fn expect(self: &Arc<Self>) -> OutstandingReply {
+    /// A command of the transaction with this number is about to be sent. The connection keeps the result until it
+    /// has read the reply, or is broken.
+    pub(crate) fn expect(self: &Arc<Self>, transaction: i64) -> OutstandingReply {
         let mut counts = self.lock();
         counts.commands += 1;
         counts.awaited += 1;
         OutstandingReply {
             command: counts.commands,
+            transaction,
             replies: Arc::clone(self),
         }
     }
 
-    /// Whether no reply is awaited, which is the case unless an operation was given up.
+    /// Whether no reply is awaited, and none was read that the session has not taken: the case unless an
+    /// operation was given up.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().awaited == 0
+        let counts = self.lock();
+        counts.awaited == 0 && counts.unread.is_empty()
+    }
+
+    /// Whether a reply is awaited.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.lock().awaited > 0
+    }
+
+    /// What was read since the last call, in the order of the replies.
+    pub(crate) fn take(&self) -> Vec<LateReply> {
+        std::mem::take(&mut self.lock().unread)
     }
 
     /// When the first wait for the outstanding replies began, also if its future was dropped, or it ended without them:
     /// now, if this is the first.
     pub(crate) fn awaited_since(&self) -> Instant {
         *self.lock().began.get_or_insert_with(Instant::now)
+    }
+
+    /// A newer `recoveryToken` was received.
+    pub(crate) fn forget_recovery_tokens(&self) {
+        for reply in &mut self.lock().unread {
+            reply.recovery_token = None;
+        }
     }
 
     /// The outstanding replies are not awaited any longer: they were awaited for as long as is permitted.
@@ -70,7 +109,7 @@ impl LateReplies {
         loop {
             // Registered before the check, so that no reply is missed.
             let settled = self.settled.notified();
-            if self.is_empty() {
+            if !self.is_awaited() {
                 return;
             }
             settled.await;
@@ -82,7 +121,23 @@ impl LateReplies {
 #[derive(Debug)]
 pub(crate) struct OutstandingReply {
     command: u64,
+    transaction: i64,
     replies: Arc<LateReplies>,
+}
+
+impl OutstandingReply {
+    /// The reply was read after its operation had ended. The session takes this with its next command in a
+    /// transaction.
+    pub(crate) fn arrived(self, reply: LateReply) {
+        if reply == LateReply::default() {
+            return;
+        }
+        let reply = LateReply {
+            transaction: self.transaction,
+            ..reply
+        };
+        self.replies.lock().unread.push(reply);
+    }
 }
 
 impl Drop for OutstandingReply {
@@ -111,7 +166,7 @@ mod tests {
     async fn all_replies_are_awaited() {
         let replies = Arc::new(LateReplies::default());
         replies.settled().await;
-        let (first, second) = (replies.expect(), replies.expect());
+        let (first, second) = (replies.expect(1), replies.expect(1));
         drop(first);
         let waiting = replies.settled();
         tokio::pin!(waiting);
@@ -128,27 +183,48 @@ mod tests {
     #[test]
     fn a_wait_that_was_dropped_counts_until_all_replies_were_read() {
         let replies = Arc::new(LateReplies::default());
-        let first = replies.expect();
+        let first = replies.expect(1);
         let since = replies.awaited_since();
         while since.elapsed().is_zero() {}
-        let second = replies.expect();
+        let second = replies.expect(1);
         assert_eq!(replies.awaited_since(), since);
         drop((first, second));
-        let _third = replies.expect();
+        let _third = replies.expect(1);
         assert!(replies.awaited_since() > since);
     }
 
     #[test]
     fn replies_that_were_given_up_are_not_awaited_again() {
         let replies = Arc::new(LateReplies::default());
-        let first = replies.expect();
+        let first = replies.expect(1);
         replies.give_up();
         assert!(replies.is_empty());
-        let second = replies.expect();
+        let second = replies.expect(1);
         assert!(!replies.is_empty());
         drop(first);
         assert!(!replies.is_empty(), "the second is awaited");
         drop(second);
         assert!(replies.is_empty());
+    }
+
+    #[test]
+    fn what_late_replies_say_is_taken_once_and_in_their_order() {
+        let replies = Arc::new(LateReplies::default());
+        let (first, second) = (replies.expect(1), replies.expect(2));
+        let at = |time| LateReply {
+            operation_time: Some(Timestamp { time, increment: 1 }),
+            ..LateReply::default()
+        };
+        replies.give_up();
+        second.arrived(at(8));
+        first.arrived(at(7));
+        assert!(!replies.is_awaited() && !replies.is_empty());
+        let taken = replies.take();
+        let of = |transaction, time| LateReply {
+            transaction,
+            ..at(time)
+        };
+        assert_eq!(taken, [of(2, 8), of(1, 7)]);
+        assert!(replies.is_empty() && replies.take().is_empty());
     }
 }

@@ -214,7 +214,11 @@ impl State {
                 _,
             ) => Failure::NoReply,
             // The keys of an event could not be read: the event is requested again.
-            (ErrorKind::Encryption(failed), _) if is_unreachable(failed) => Failure::KeysUnavailable,
+            (ErrorKind::Encryption(failed @ EncryptionError::Reply(_)), _) if is_unreachable(failed) => {
+                Failure::KeysUnavailable
+            }
+            // The aggregate was not sent.
+            (ErrorKind::Encryption(failed), _) if is_unreachable(failed) => Failure::NoReply,
             // The session has a transaction in progress.
             (ErrorKind::InvalidArgument(_), _) if self.has_live_session() => Failure::NotPermitted,
             _ => Failure::Rejected,

@@ -156,14 +156,18 @@ impl<'a> Batcher<'a> {
             WriteKind::Delete => self.result.deleted_count += outcome.n,
         }
         if let Some(error) = outcome.error
-            && let ErrorKind::BulkWrite(failures) = error.kind().clone()
+            && let ErrorKind::BulkWrite(failures) = error.before_timeout().kind().clone()
         {
-            let (all, _) = self
+            let (all, first) = self
                 .failures
-                .get_or_insert_with(|| (BulkWriteError::default(), error));
+                .get_or_insert_with(|| (BulkWriteError::default(), error.clone()));
             all.write_errors.extend(failures.write_errors);
             if failures.write_concern_error.is_some() {
                 all.write_concern_error = failures.write_concern_error;
+            }
+            // The time limit is that of the call.
+            if let (ErrorKind::Timeout(timeout), false) = (error.kind(), is_timeout(first)) {
+                *first = first.clone().into_timeout_of(Some(timeout));
             }
         }
         stopped_at.is_none()
@@ -186,27 +190,17 @@ impl<'a> Batcher<'a> {
     }
 
     /// The error of a command that failed as a whole, with the results of the preceding commands.
-    pub(super) fn into_error(mut self, error: &Error) -> Error {
-        let timeout = error;
-        // Not `reported`: the caller must see that the encryption failed, so that nothing was sent.
-        let error = match error.kind() {
-            ErrorKind::Timeout(timeout) => timeout.cause().unwrap_or(error),
-            _ => error,
-        }
-        .clone();
+    pub(super) fn into_error(mut self, error: Error) -> Error {
         let mut failures = self
             .failures
             .take()
             .map_or_else(BulkWriteError::default, |(all, _)| all);
-        failures.interrupted_by = Some(error.clone());
-        let error = self.with_failures(error, failures);
-        // A timeout is the kind of the whole error.
-        match timeout.kind() {
-            ErrorKind::Timeout(timeout) => error.into_timeout_of(Some(timeout)),
-            _ => error,
-        }
+        // Not `reported`: the caller must see that the encryption failed, so that nothing was sent.
+        failures.interrupted_by = Some(error.before_timeout().clone());
+        self.with_failures(error, failures)
     }
 
+    /// The error with this kind. A timeout is the kind of the whole error, whose cause has it.
     fn with_failures(self, error: Error, mut failures: BulkWriteError) -> Error {
         failures.write_errors.sort_by_key(|failed| failed.index);
         failures.inserted_ids = self.inserted_ids.into_iter().collect();
@@ -214,6 +208,10 @@ impl<'a> Batcher<'a> {
         failures.matched_count = self.result.matched_count;
         failures.modified_count = self.result.modified_count;
         failures.deleted_count = self.result.deleted_count;
-        error.with_kind(ErrorKind::BulkWrite(Box::new(failures)))
+        error.with_kind_before_timeout(ErrorKind::BulkWrite(Box::new(failures)))
     }
+}
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Timeout(_))
 }

@@ -191,7 +191,7 @@ impl<'a, T: Serialize> InsertMany<'a, T> {
             }),
             // No command was sent, so a partial result does not exist.
             Err(error) if !batcher.has_run() => Err(error),
-            Err(error) => Err(batcher.into_error(&error)),
+            Err(error) => Err(batcher.into_error(error)),
         }
     }
 }

@@ -75,7 +75,7 @@ impl KillOnDrop {
         }
         self.id = 0;
         drop(self.pin.take());
-        if freed.is_err_and(|error| error.is_network())
+        if freed.is_err_and(|error| error.is_reply_lost())
             && let Some(session) = &mut self.session
         {
             session.mark_dirty();

@@ -346,7 +346,7 @@ async fn a_cursor_of_a_transaction_is_not_killed() {
     let (mut connection, mut peer) = connected().await;
     begin(&mut connection, 1);
     let replies = Arc::new(LateReplies::default());
-    connection.mark_transactional(replies.expect());
+    connection.mark_transactional(replies.expect(1));
     connection.send(Deadline::NEVER).await.unwrap();
     request(&mut peer).await;
     let body = rawdoc! { "ok": 1.0, "cursor": cursor };
@@ -360,12 +360,34 @@ async fn a_cursor_of_a_transaction_is_not_killed() {
 }
 
 #[tokio::test]
+async fn what_a_late_reply_says_about_its_transaction_is_kept_for_the_session() {
+    let (mut connection, mut peer) = connected().await;
+    begin(&mut connection, 1);
+    let replies = Arc::new(LateReplies::default());
+    connection.mark_transactional(replies.expect(7));
+    connection.send(Deadline::NEVER).await.unwrap();
+    request(&mut peer).await;
+    let body = rawdoc! { "ok": 1.0, "recoveryToken": { "a": 1 } };
+    peer.write_all(&reply(connection.request_id(), 0, &body))
+        .await
+        .unwrap();
+    connection.drain_unused(KilledCursors::Opened).await.unwrap();
+    let taken = replies.take();
+    let tokens: Vec<_> = taken
+        .iter()
+        .map(|late| (late.transaction, late.recovery_token.clone()))
+        .collect();
+    assert_eq!(tokens, [(7, Some(rawdoc! { "a": 1 }))]);
+    assert!(replies.is_empty());
+}
+
+#[tokio::test]
 async fn a_reply_of_a_transaction_is_not_awaited_once_the_connection_is_closed() {
     for has_dropped in [false, true] {
         let (mut connection, mut peer) = connected().await;
         begin(&mut connection, 1);
         let replies = Arc::new(LateReplies::default());
-        connection.mark_transactional(replies.expect());
+        connection.mark_transactional(replies.expect(1));
         connection.send(Deadline::NEVER).await.unwrap();
         request(&mut peer).await;
         assert!(!replies.is_empty());

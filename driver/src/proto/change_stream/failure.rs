@@ -10,7 +10,8 @@ use crate::error::code;
 pub enum Failure {
     /// `timeoutMS` expired.
     Timeout,
-    /// No server replied to the command: a network error, no connection, no server.
+    /// No server replied to the command: a network error, no connection, no server, or a server or a service that
+    /// its encryption needs was not available.
     NoReply,
     /// The reply, or a document of its batch, is malformed.
     InvalidReply,

@@ -252,14 +252,15 @@ impl ChangeStream {
                 Failure::Timeout => (State::Lost, false),
                 Failure::NotPermitted => (State::Open(true), false),
                 Failure::InvalidReply if self.invalid_replies > MAX_INVALID_REPLIES => (State::Ended, false),
-                // Resuming helps when the keys can be read again, which the application can wait for.
-                Failure::KeysUnavailable if self.missing_keys > MAX_INVALID_REPLIES => {
-                    self.missing_keys = 0;
-                    (State::Lost, false)
-                }
+                Failure::KeysUnavailable => (State::Lost, !self.gives_up_keys()),
                 _ if failure.is_resumable() => (State::Lost, true),
                 _ => (State::Ended, false),
             },
+            // The aggregate of a resume has succeeded, and its first batch could not be decrypted, as that of a
+            // getMore.
+            State::Opening if self.resumes > 0 && *failure == Failure::KeysUnavailable => {
+                (State::Lost, !self.gives_up_keys())
+            }
             // "An error on an aggregate command is not a resumable error." It is reported; if it may
             // not occur again and the application continues, the stream resumes.
             State::Opening if failure.is_transient() => (State::Lost, false),
@@ -280,6 +281,18 @@ impl ChangeStream {
             resumes,
             cursor: failure.cursor(),
         }
+    }
+}
+
+impl ChangeStream {
+    /// Whether the error is reported that the keys of a reply could not be read. Resuming helps when they can be
+    /// read again, which the application can wait for.
+    fn gives_up_keys(&mut self) -> bool {
+        let gives_up = self.missing_keys > MAX_INVALID_REPLIES;
+        if gives_up {
+            self.missing_keys = 0;
+        }
+        gives_up
     }
 }
 

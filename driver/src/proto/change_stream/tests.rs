@@ -335,3 +335,42 @@ fn keys_that_cannot_be_read_are_reported_and_the_stream_resumes() {
         assert_eq!(stream.next_action(), Action::GetMore);
     }
 }
+
+/// A resume returns the event in the first batch of its aggregate.
+#[test]
+fn keys_that_cannot_be_read_for_a_first_batch_are_requested_again() {
+    let mut stream = awaiting();
+    assert!(stream.failed(&Failure::KeysUnavailable).resumes);
+    let mut failures = 1;
+    for reported in [MAX_INVALID_REPLIES + 1, 2 * (MAX_INVALID_REPLIES + 1)] {
+        loop {
+            assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+            failures += 1;
+            if !stream.failed(&Failure::KeysUnavailable).resumes {
+                break;
+            }
+        }
+        assert_eq!(failures, reported);
+        assert!(stream.is_alive());
+    }
+    // The count begins again with an event.
+    assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+    assert!(stream.failed(&Failure::KeysUnavailable).resumes);
+    assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+    stream.replied(reply(false, Some("p")));
+    stream.deliver(Some(&id("a")), true).unwrap();
+    for _ in 0..MAX_INVALID_REPLIES {
+        assert!(matches!(
+            stream.next_action(),
+            Action::GetMore | Action::Aggregate { .. }
+        ));
+        assert!(stream.failed(&Failure::KeysUnavailable).resumes);
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_read_for_the_first_aggregate_are_reported() {
+    let mut stream = ChangeStream::new(Start::default());
+    assert!(matches!(stream.next_action(), Action::Aggregate { .. }));
+    assert!(!stream.failed(&Failure::KeysUnavailable).resumes);
+}

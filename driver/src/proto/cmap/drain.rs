@@ -100,6 +100,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     /// Takes back a connection that was in use or draining.
+    #[inline]
     pub(super) fn take_back(
         &mut self,
         key: ConnectionKey,

@@ -160,6 +160,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     /// Checks out an available connection if the WaitQueue is empty. Otherwise nothing changes, and
     /// no event is emitted. `has_perished` returns whether the connection failed while it was
     /// available; it must not change back to false.
+    #[inline]
     pub fn try_check_out(
         &mut self,
         now: Instant,
@@ -224,6 +225,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
 
     /// Checks in a connection. It is closed if it failed, is stale, or the pool is closed (CMAP,
     /// "Checking In a Connection").
+    #[inline]
     pub fn check_in(
         &mut self,
         key: ConnectionKey,

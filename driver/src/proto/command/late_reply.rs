@@ -1,14 +1,21 @@
 //! A reply that arrives after the operation has ended: the cursor that it opened must be closed
-//! ([Find, getMore and killCursors Commands]), and what it says about its server counts as if the
-//! operation had received it ([Server Discovery And Monitoring], "Application errors").
+//! ([Find, getMore and killCursors Commands]), and what it says about its server and its session counts
+//! as if the operation had received it ([Server Discovery And Monitoring], "Application errors";
+//! [Transactions], "recoveryToken field").
 //!
 //! [Server Discovery And Monitoring]:
 //! https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-discovery-and-monitoring.md
+//! [Transactions]:
+//! https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md
 //! [Find, getMore and killCursors Commands]:
 //! https://github.com/mongodb/specifications/blob/master/source/find_getmore_killcursors_commands/find_getmore_killcursors_commands.md
 
 use super::{CommandBuilder, Reply};
-use crate::{Error, Namespace, bson::find_element};
+use crate::{
+    Error, Namespace,
+    bson::{RawDocument, find_element},
+    types::late_replies::LateReply,
+};
 
 /// An open cursor on the server that the driver does not use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +65,24 @@ pub fn state_change_in(reply: &[u8]) -> Option<Error> {
     refusal.or_else(|| reply.state_change())
 }
 
+/// What the body of a reply says about its session: nothing if it is malformed.
+pub(crate) fn late_reply(body: &[u8]) -> LateReply {
+    let Ok(reply) = Reply::scan(body) else {
+        return LateReply::default();
+    };
+    let owned = |bytes| Some(RawDocument::from_bytes(bytes).ok()?.to_owned());
+    LateReply {
+        recovery_token: reply.recovery_token().and_then(owned),
+        cluster_time: reply.cluster_time().and_then(owned),
+        operation_time: reply.operation_time(),
+        ..LateReply::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bson::{RawDocumentBuf, rawdoc};
+    use crate::bson::{RawDocumentBuf, Timestamp, rawdoc};
 
     fn open(id: i64) -> OpenCursor {
         OpenCursor {
@@ -128,6 +149,33 @@ mod tests {
             );
         }
         assert!(state_change_in(&[1, 2, 3]).is_none());
+    }
+
+    #[test]
+    fn a_reply_has_the_times_and_the_recovery_token_of_its_session() {
+        let time = Timestamp {
+            time: 7,
+            increment: 1,
+        };
+        let cluster_time = rawdoc! { "clusterTime": time };
+        let body = rawdoc! {
+            "ok": 1.0, "recoveryToken": { "a": 1 }, "$clusterTime": cluster_time.clone(), "operationTime": time,
+        };
+        let expected = LateReply {
+            transaction: 0,
+            recovery_token: Some(rawdoc! { "a": 1 }),
+            cluster_time: Some(cluster_time),
+            operation_time: Some(time),
+        };
+        assert_eq!(late_reply(body.as_bytes()), expected);
+        // Only a reply with `ok: 1` has a token.
+        let refusal = rawdoc! { "ok": 0.0, "recoveryToken": { "a": 1 }, "operationTime": time };
+        let refused = late_reply(refusal.as_bytes());
+        assert_eq!(
+            (refused.recovery_token, refused.operation_time),
+            (None, Some(time))
+        );
+        assert_eq!(late_reply(&[1, 2, 3]), LateReply::default());
     }
 
     fn sent_code(error: &Error) -> Option<i32> {

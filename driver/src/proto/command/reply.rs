@@ -140,6 +140,16 @@ impl<'a> Reply<'a> {
         self.write_errors.is_some()
     }
 
+    /// Whether the reply contains the errors of single writes: in `writeErrors`, or in the results cursor of
+    /// `bulkWrite`, which `nErrors` counts.
+    pub fn reports_write_errors(&self) -> bool {
+        let count = || {
+            let count = find_element(self.body, "nErrors").ok().flatten()?;
+            count.value.int().ok()
+        };
+        self.has_write_errors() || count().is_some_and(|count| count > 0)
+    }
+
     /// The labels of the reply and of its write concern error.
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.error_labels.map(strings).unwrap_or_default();

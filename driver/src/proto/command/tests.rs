@@ -65,6 +65,24 @@ fn a_reply_without_a_valid_ok_is_invalid() {
 }
 
 #[test]
+fn the_errors_of_single_writes_are_found() {
+    for (reply, expected) in [
+        (doc! { "ok": 1, "n": 1 }, false),
+        (doc! { "ok": 1, "writeErrors": [] }, true),
+        (doc! { "ok": 1, "nErrors": 0 }, false),
+        (doc! { "ok": 1, "nErrors": 2 }, true),
+        (doc! { "ok": 1, "nErrors": "2" }, false),
+    ] {
+        let body = to_vec(&reply).unwrap();
+        assert_eq!(
+            Reply::scan(&body).unwrap().reports_write_errors(),
+            expected,
+            "{reply}"
+        );
+    }
+}
+
+#[test]
 fn valid_replies_are_parsed() {
     let [failed, written, cursor] = replies();
     let error = Reply::scan(&failed).unwrap().command_error().unwrap();

@@ -29,16 +29,25 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
         panic!("{error:?}")
     };
     assert!(matches!(cause.kind(), ErrorKind::ServerSelection(_)), "{cause:?}");
-    // With a bypass of the analysis it is not needed.
-    let encryption = automatic
-        .encryption()
-        .bypass_query_analysis(true)
-        .extra_options(doc! { "mongocryptdURI": "mongodb://127.0.0.1:1" });
-    let (client, _sent) = automatic.client_with("", encryption);
-    patients(&client)
-        .insert_one(&doc! { "name": "x" })
-        .await
-        .expect("an insert");
+    // With a bypass of the analysis or of the encryption it is not needed, and not started.
+    let files = marula_driver_tests::tls::Files::new();
+    let started = files.write("started", "");
+    for bypass_encryption in [false, true] {
+        let encryption = automatic
+            .encryption()
+            .bypass_query_analysis(!bypass_encryption)
+            .bypass_auto_encryption(bypass_encryption)
+            .extra_options(doc! {
+                "mongocryptdURI": "mongodb://127.0.0.1:1", "mongocryptdSpawnPath": "/bin/sh",
+                "mongocryptdSpawnArgs": ["-c", format!("echo started > {started}")],
+            });
+        let (client, _sent) = automatic.client_with("", encryption);
+        patients(&client)
+            .insert_one(&doc! { "name": "x" })
+            .await
+            .expect("an insert");
+    }
+    assert_eq!(std::fs::read_to_string(&started).expect("a text"), "");
     // A program that does not exist. With a time limit, the error of server selection is the cause of a timeout.
     for options in ["", "timeoutMS=20000"] {
         let encryption = automatic.encryption().extra_options(doc! {
@@ -80,17 +89,17 @@ pub(crate) async fn mongocryptd_is_started_with_its_arguments() {
         .status()
         .expect("mkfifo");
     assert!(made.success());
-    // The shell writes its further argument to the pipe.
-    let script = format!("echo \"$0\" > {pipe}");
+    // The shell writes its further arguments to the pipe.
+    let script = format!("echo \"$0 $1 $2\" > {pipe}");
     let encryption = automatic.encryption().extra_options(doc! {
         "mongocryptdURI": automatic.analysis.uri(), "mongocryptdSpawnPath": "/bin/sh",
-        "mongocryptdSpawnArgs": ["-c", script],
+        "mongocryptdSpawnArgs": ["-c", script, "--maxConns", 100],
     });
     let (client, _sent) = automatic.client_with("", encryption);
     // Returns when the program has written and closed the pipe.
     let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(pipe)).await;
     let written = read.expect("a reader").expect("a text");
-    assert_eq!(written.trim(), "--idleShutdownTimeoutSecs=60");
+    assert_eq!(written.trim(), "--maxConns 100 --idleShutdownTimeoutSecs=60");
     patients(&client)
         .insert_one(&doc! { "ssn": "x" })
         .await
@@ -213,12 +222,12 @@ pub(crate) async fn invalid_options_are_rejected() {
     let required = doc! { "cryptSharedLibRequired": true, "mongocryptdBypassSpawn": true };
     let error = create(automatic.encryption().extra_options(required)).expect_err("no crypt_shared");
     assert!(error.to_string().contains("crypt_shared"), "{error}");
-    // Nothing is analyzed, so it is not loaded.
     let required = || {
         automatic
             .encryption()
             .extra_options(doc! { "cryptSharedLibRequired": true })
     };
+    // Nothing is analyzed, so it is not loaded.
     for bypassing in [
         required().bypass_query_analysis(true),
         required().bypass_auto_encryption(true),
@@ -226,12 +235,17 @@ pub(crate) async fn invalid_options_are_rejected() {
         let error = create(bypassing).expect_err("no crypt_shared");
         assert!(error.to_string().contains("not analyzed"), "{error}");
     }
-    let path = doc! { "cryptSharedLibPath": "/nonexistent/mongo_crypt_v1.so" };
-    let error = create(automatic.encryption().extra_options(path)).expect_err("no file");
-    assert!(
-        error.to_string().contains("/nonexistent/mongo_crypt_v1.so"),
-        "{error}"
-    );
+    let with_path = || {
+        let path = doc! { "cryptSharedLibPath": "/nonexistent/mongo_crypt_v1.so" };
+        automatic.encryption().extra_options(path)
+    };
+    for encryption in [with_path(), with_path().bypass_auto_encryption(true)] {
+        let error = create(encryption).map(|_| ()).expect_err("no file");
+        assert!(
+            error.to_string().contains("/nonexistent/mongo_crypt_v1.so"),
+            "{error}"
+        );
+    }
     let error = create(AutoEncryptionOptions::new("keys", local())).expect_err("no database");
     assert!(error.to_string().contains("database.collection"), "{error}");
     let both = automatic

@@ -55,8 +55,13 @@ impl Automatic {
     }
 
     pub(crate) fn encryption(&self) -> AutoEncryptionOptions {
-        AutoEncryptionOptions::new(NAMESPACE, local())
+        self.encryption_by_server()
             .schema("hospital.patients", self.schema())
+    }
+
+    /// The same without a schema, so that schemas are those of the collections.
+    pub(crate) fn encryption_by_server(&self) -> AutoEncryptionOptions {
+        AutoEncryptionOptions::new(NAMESPACE, local())
             .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true })
     }
 

@@ -333,3 +333,81 @@ pub(crate) async fn client_side_encryption_prose_26_the_application_provides_aws
     let message = message(&create(&encryption, "aws").await.expect_err("no credentials"));
     assert!(message.contains("the safe is closed"), "{message}");
 }
+
+pub(crate) async fn a_provider_that_panics_is_an_error() {
+    let setup = Setup::new().await;
+    let at_once = AwsCredentialProvider::new(|| -> std::future::Pending<_> { panic!("no profile") });
+    let later = AwsCredentialProvider::new(|| async { panic!("no profile") });
+    for provider in [at_once, later] {
+        let options = setup.options(on_demand("aws")).aws_credentials(provider);
+        let encryption = setup.encryption_in(&options, [], MetadataServices::default());
+        let error = create(&encryption, "aws").await.expect_err("a panic");
+        assert!(error.to_string().contains("\"aws\""), "{error}");
+        assert_eq!(
+            message(&error),
+            "the provider of the application failed: it panicked"
+        );
+    }
+}
+
+/// EKS Pod Identity and Greengrass. The token file is read for each request.
+pub(crate) async fn aws_credentials_come_from_the_endpoint_of_a_container() {
+    let setup = Setup::new().await;
+    let metadata = MetadataService::start(|request| match request {
+        "GET /v1/credentials" => (
+            200,
+            r#"{"AccessKeyId":"id","SecretAccessKey":"secret","Token":"token"}"#,
+        ),
+        _ => (404, ""),
+    })
+    .await;
+    let files = marula_driver_tests::tls::Files::new();
+    let file = files.write("token", "first.token\n");
+    let url = format!("{}/v1/credentials", metadata.url);
+    let variables = [
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", url.as_str()),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", file.as_str()),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "unused.token"),
+    ];
+    let options = setup.options(on_demand("aws"));
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    let _ = files.write("token", "second.token");
+    create(&encryption, "aws").await.expect("a key");
+    let requests = metadata.requests();
+    assert_eq!(requests.len(), 2, "{requests:?}");
+    for (request, token) in requests.iter().zip(["first.token", "second.token"]) {
+        assert!(
+            request.contains(&format!("\r\nAuthorization: {token}\r\n")),
+            "{request}"
+        );
+    }
+    // The variables before it are those of the specification.
+    let keys = [
+        variables[0],
+        ("AWS_ACCESS_KEY_ID", "id"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+    ];
+    let encryption = setup.encryption_in(&options, keys, metadata.services());
+    create(&encryption, "aws").await.expect("a key");
+    assert_eq!(metadata.requests().len(), 2);
+    let refusing = MetadataService::start(|_| (400, "the token second.token is wrong")).await;
+    let url = format!("{}/v1/credentials", refusing.url);
+    let variables = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", url.as_str()), variables[1]];
+    let encryption = setup.encryption_in(&options, variables, metadata.services());
+    let refused = message(&create(&encryption, "aws").await.expect_err("refused"));
+    assert!(
+        refused.contains("the token (not shown) is wrong") && refused.contains("FULL_URI"),
+        "{refused}"
+    );
+    let elsewhere = [(
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "http://credentials.example.com/x",
+    )];
+    let encryption = setup.encryption_in(&options, elsewhere, metadata.services());
+    let elsewhere = message(&create(&encryption, "aws").await.expect_err("another host"));
+    assert!(
+        elsewhere.starts_with("AWS_CONTAINER_CREDENTIALS_FULL_URI contains something else"),
+        "{elsewhere}"
+    );
+}

@@ -9,6 +9,7 @@ mod deadlocks;
 mod events;
 mod explicit;
 mod faults;
+mod internal;
 mod keys;
 mod lies;
 mod limits;
@@ -20,6 +21,7 @@ mod queryable;
 mod ranges;
 mod replies;
 mod required;
+mod retried;
 mod services;
 mod strings;
 mod support;
@@ -81,6 +83,7 @@ fn main() {
             client_side_encryption_prose_28_connections_are_opened_by_the_application,
             insecure_tls_options_are_rejected,
             a_silent_service_ends_with_the_time_limit,
+            a_panic_of_the_application_is_an_error_that_names_the_provider,
         }
         analysis::{
             client_side_encryption_prose_8_mongocryptd_is_not_started_if_bypassed,
@@ -99,6 +102,10 @@ fn main() {
             transactions_are_encrypted,
             encrypted_collections_are_created,
             a_callback_of_oidc_is_called_once_for_both_clients,
+        }
+        internal::{
+            the_internal_client_has_the_appended_metadata,
+            a_shutdown_ends_the_sessions_of_the_internal_client,
         }
         required::{
             fields_are_required_to_be_encrypted,
@@ -166,14 +173,20 @@ fn main() {
             a_change_stream_resumes_if_the_key_of_an_event_cannot_be_read,
             a_change_stream_reports_that_its_keys_cannot_be_read,
             the_result_of_a_write_is_not_lost_if_its_reply_cannot_be_decrypted,
+            the_result_of_a_client_bulk_write_is_not_lost_if_its_reply_cannot_be_decrypted,
+        }
+        retried::{
+            an_error_of_an_attempt_that_was_sent_is_not_replaced_by_one_of_the_encryption,
+            a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_encryption_of_the_next,
+            a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_time_limit_of_the_next,
+            a_result_of_a_client_bulk_write_is_not_lost_with_the_time_limit_of_the_next_attempt,
         }
         unsent::{
             a_dropped_encryption_leaves_the_transaction_in_progress,
+            a_dropped_encryption_returns_the_implicit_session,
             a_dropped_encryption_keeps_the_pinned_connection,
             a_silent_mongocryptd_is_an_error,
             reads_of_schemas_are_retried,
-            an_error_of_an_attempt_that_was_sent_is_not_replaced_by_one_of_the_encryption,
-            a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_encryption_of_the_next,
             a_bulk_write_whose_encryption_failed_says_so,
             a_commit_after_a_shutdown_releases_the_pinned_connection,
         }
@@ -198,6 +211,8 @@ fn main() {
             the_reason_of_missing_credentials_of_one_of_two_providers_is_reported,
             client_side_encryption_prose_15_missing_credentials_are_errors,
             client_side_encryption_prose_26_the_application_provides_aws_credentials,
+            a_provider_that_panics_is_an_error,
+            aws_credentials_come_from_the_endpoint_of_a_container,
         }
     };
     let logged = logged! {

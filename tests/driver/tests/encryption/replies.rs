@@ -152,7 +152,7 @@ pub(crate) async fn the_cursor_of_a_dropped_decryption_is_closed() {
         .bypass_auto_encryption(true)
         .kms_tls("aws", automatic.setup.kms.tls())
         .kms_connect(connect);
-    let (client, _sent) = automatic.client_with("maxPoolSize=1", options);
+    let (client, sent) = automatic.client_with("maxPoolSize=1", options);
     let patients = patients(&client);
     tokio::select! {
         biased;
@@ -160,6 +160,13 @@ pub(crate) async fn the_cursor_of_a_dropped_decryption_is_closed() {
         () = connected.notified() => {}
     }
     no_cursor_is_open(&automatic, &client).await;
+    // The server does not use the session any longer: it returns to the session pool.
+    let sent = take(&sent);
+    let lsid = |command: &str| {
+        let (_, sent) = sent.iter().find(|(name, _)| name == command).expect("a command");
+        sent.get_document("lsid").expect("a session")
+    };
+    assert_eq!(lsid("find"), lsid("ping"));
 }
 
 /// Options for a client that only decrypts, and cannot reach the key vault.
@@ -200,40 +207,47 @@ pub(crate) async fn a_command_that_was_performed_is_not_unavailable() {
     assert_eq!(stored.expect("a document").get("visits"), Some(&Bson::Int32(2)));
 }
 
-/// The key vault closes the connection at both attempts to read the key of the first event.
+/// The key vault closes the connection at both attempts to read the key of the first event: for the first batch
+/// that contains it, and for the first batch of the resume.
 pub(crate) async fn a_change_stream_resumes_if_the_key_of_an_event_cannot_be_read() {
-    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
-    let target = automatic.setup.deployment.server.primary().expect("a primary");
-    let proxy = Proxy::start(target).await;
-    let uri = proxy.uri("serverMonitoringMode=poll");
-    let vault = Client::connect(uri).await.expect("a client");
-    let mut refusals = 2;
-    proxy.set_rule(move |exchange| {
-        if exchange.command == "find" && refusals > 0 {
-            refusals -= 1;
-            return Action::DropRequest;
+    for failures in [1, 2] {
+        let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+        let target = automatic.setup.deployment.server.primary().expect("a primary");
+        let proxy = Proxy::start(target).await;
+        let uri = proxy.uri("serverMonitoringMode=poll");
+        let vault = Client::connect(uri).await.expect("a client");
+        let mut refusals = 2 * failures;
+        proxy.set_rule(move |exchange| {
+            if exchange.command == "find" && refusals > 0 {
+                refusals -= 1;
+                return Action::DropRequest;
+            }
+            Action::Pass
+        });
+        let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
+            .bypass_auto_encryption(true)
+            .key_vault_client(vault);
+        let (client, sent) = automatic.client_with("", encryption);
+        let mut stream = patients(&client).watch().await.expect("a change stream");
+        let (writer, _sent) = automatic.client("");
+        for id in 1..=2 {
+            let document = doc! { "_id": id, "ssn": "457-55-5462" };
+            patients(&writer).insert_one(&document).await.expect("an insert");
         }
-        Action::Pass
-    });
-    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
-        .bypass_auto_encryption(true)
-        .key_vault_client(vault);
-    let (client, sent) = automatic.client_with("", encryption);
-    let mut stream = patients(&client).watch().await.expect("a change stream");
-    let (writer, _sent) = automatic.client("");
-    for id in 1..=2 {
-        let document = doc! { "_id": id, "ssn": "457-55-5462" };
-        patients(&writer).insert_one(&document).await.expect("an insert");
+        for id in 1..=2 {
+            let event = stream.try_next().await.expect("an event").expect("an event");
+            let document = event.full_document.expect("a document");
+            assert_eq!(document, doc! { "_id": id, "ssn": "457-55-5462" });
+        }
+        let sent = take(&sent);
+        let aggregates: Vec<_> = sent.iter().filter(|(name, _)| name == "aggregate").collect();
+        assert_eq!(aggregates.len(), 1 + failures, "{sent:?}");
+        assert_eq!(
+            proxy.requests("find"),
+            2 * failures + 1,
+            "all but one were refused"
+        );
     }
-    for id in 1..=2 {
-        let event = stream.try_next().await.expect("an event").expect("an event");
-        let document = event.full_document.expect("a document");
-        assert_eq!(document, doc! { "_id": id, "ssn": "457-55-5462" });
-    }
-    let sent = take(&sent);
-    let aggregates: Vec<_> = sent.iter().filter(|(name, _)| name == "aggregate").collect();
-    assert_eq!(aggregates.len(), 2, "{sent:?}");
-    assert_eq!(proxy.requests("find"), 3, "two were refused");
 }
 
 /// Resuming does not help until the key vault is available, which the application can wait for.
@@ -244,31 +258,41 @@ pub(crate) async fn a_change_stream_reports_that_its_keys_cannot_be_read() {
     let (writer, _sent) = automatic.client("");
     let document = doc! { "_id": 1, "ssn": "457-55-5462" };
     patients(&writer).insert_one(&document).await.expect("an insert");
-    for _ in 0..2 {
+    for round in 0..2 {
         take(&sent);
         let error = stream.try_next().await.expect_err("no key vault");
         assert!(cause_of(&error).is_unavailable(), "{error:?}");
         assert!(stream.is_alive(), "the stream can resume");
         let sent = take(&sent);
-        // Fewer if the resume returns the event in its first batch, whose error is reported in any case.
-        let batches = sent.iter().filter(|(name, _)| name == "getMore").count();
-        assert!(batches <= 6, "{sent:?}");
+        let count = |command: &str| sent.iter().filter(|(name, _)| name == command).count();
+        // A resume returns the event in its first batch.
+        let get_mores = usize::from(round == 0);
+        assert_eq!(
+            (count("getMore"), count("aggregate")),
+            (get_mores, 6 - get_mores),
+            "{sent:?}"
+        );
     }
+}
+
+/// A unique index on an encrypted field, and three documents of which the last is a duplicate.
+async fn duplicates(automatic: &Automatic) -> Vec<Document> {
+    let index = IndexModel::new(doc! { "ssn": 1 }).unique(true);
+    let stored = automatic.stored();
+    stored.create_index(index).await.expect("an index");
+    let encryption = automatic.setup.encryption();
+    let mut documents = Vec::new();
+    for text in ["first", "second", "first"] {
+        let value = encryption.encrypt(text, automatic.key, EncryptionAlgorithm::Deterministic);
+        documents.push(doc! { "ssn": value.await.expect("a value") });
+    }
+    documents
 }
 
 /// The values of a duplicate key remain encrypted.
 pub(crate) async fn the_result_of_a_write_is_not_lost_if_its_reply_cannot_be_decrypted() {
     let automatic = Automatic::new().await;
-    let index = IndexModel::new(doc! { "ssn": 1 }).unique(true);
-    let stored = automatic.stored();
-    stored.create_index(index).await.expect("an index");
-    let encryption = automatic.setup.encryption();
-    let mut values = Vec::new();
-    for text in ["first", "second", "first"] {
-        let value = encryption.encrypt(text, automatic.key, EncryptionAlgorithm::Deterministic);
-        values.push(value.await.expect("a value"));
-    }
-    let documents: Vec<Document> = values.iter().map(|value| doc! { "ssn": value.clone() }).collect();
+    let documents = duplicates(&automatic).await;
     let (client, _sent) = automatic.client_with("", decrypting_without_vault());
     let inserted = patients(&client).insert_many(&documents).await;
     let error = inserted.expect_err("a duplicate key");
@@ -278,4 +302,36 @@ pub(crate) async fn the_result_of_a_write_is_not_lost_if_its_reply_cannot_be_dec
     };
     assert_eq!(failure.inserted_ids.len(), 2, "{failure:?}");
     assert_eq!(failure.write_errors[0].index, 2);
+}
+
+/// The errors are in the first batch of the results cursor.
+pub(crate) async fn the_result_of_a_client_bulk_write_is_not_lost_if_its_reply_cannot_be_decrypted() {
+    let automatic = Automatic::new().await;
+    let documents = duplicates(&automatic).await;
+    let (client, _sent) = automatic.client_with("maxPoolSize=1", decrypting_without_vault());
+    let patients = patients(&client);
+    let models = documents
+        .iter()
+        .map(|document| patients.insert_one_model(document));
+    let error = client.bulk_write(models).await.expect_err("a duplicate key");
+    assert!(error.is_duplicate_key(), "{error:?}");
+    let ErrorKind::ClientBulkWrite(failure) = error.kind() else {
+        panic!("{error:?}");
+    };
+    assert!(failure.error.is_none(), "{failure:?}");
+    let partial = failure.partial_result.as_ref().expect("a result");
+    assert_eq!(partial.inserted_count, 2, "{failure:?}");
+    assert_eq!(failure.write_errors[0].index, 2);
+    assert_eq!(
+        failure.write_errors[0]
+            .key_value
+            .as_ref()
+            .and_then(|key| key.get("ssn")),
+        documents[0].get("ssn"),
+        "the value remains encrypted"
+    );
+    assert_eq!(
+        automatic.setup.deployment.server.open_cursors(),
+        Vec::<i64>::new()
+    );
 }

@@ -1,6 +1,15 @@
 //! Connections to key management services.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use marula_driver::{
     EncryptionError, ErrorKind,
@@ -11,7 +20,10 @@ use marula_driver_tests::{
     kms::KmsDouble,
     tls::{Authority, Identity},
 };
-use tokio::{io::DuplexStream, net::TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
+    net::TcpStream,
+};
 
 use super::support::{NAMESPACE, Setup, master_key, providers};
 
@@ -153,6 +165,8 @@ pub(crate) async fn insecure_tls_options_are_rejected() {
     let error = with(|tls| tls.enabled = Some(false)).expect_err("no TLS");
     assert!(error.to_string().contains("TLS is required"), "{error}");
     with(|tls| tls.disable_ocsp_endpoint_check = Some(true)).expect("allowed");
+    // The default, written out.
+    with(|tls| tls.insecure = Some(false)).expect("allowed");
 }
 
 /// The service accepts the connection and does not answer.
@@ -174,4 +188,101 @@ pub(crate) async fn a_silent_service_ends_with_the_time_limit() {
         format!("{error:#}").contains("kms.us-east-1.amazonaws.com"),
         "{error:#}"
     );
+}
+
+/// Where a function of the application panics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Call,
+    Future,
+    Read,
+    Write,
+    /// The destructor of the stream.
+    Drop,
+}
+
+/// A stream that panics in one place.
+struct Panicking {
+    stream: TcpStream,
+    place: Place,
+}
+
+impl Panicking {
+    fn stream(&mut self, place: Place) -> Pin<&mut TcpStream> {
+        assert!(self.place != place, "a defect of the application");
+        Pin::new(&mut self.stream)
+    }
+}
+
+impl AsyncRead for Panicking {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream(Place::Read).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Panicking {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream(Place::Write).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream(Place::Call).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream(Place::Call).poll_shutdown(cx)
+    }
+}
+
+impl Drop for Panicking {
+    fn drop(&mut self) {
+        assert!(self.place != Place::Drop, "a defect of the application");
+    }
+}
+
+/// A function that opens connections to this address, and panics there. Its calls are counted.
+fn panicking(setup: &Setup, place: Place, calls: &Arc<AtomicUsize>) -> KmsConnect {
+    let (address, calls) = (setup.kms.address, Arc::clone(calls));
+    KmsConnect::new(move |_, _, _| {
+        calls.fetch_add(1, Ordering::SeqCst);
+        assert!(place != Place::Call, "a defect of the application");
+        async move {
+            assert!(place != Place::Future, "a defect of the application");
+            let stream = TcpStream::connect(address).await?;
+            Ok(Panicking { stream, place })
+        }
+    })
+}
+
+/// A panic of the function of the application, or of its stream, does not reach the caller, and the request is not repeated.
+pub(crate) async fn a_panic_of_the_application_is_an_error_that_names_the_provider() {
+    let setup = Setup::new().await;
+    for place in [Place::Call, Place::Future, Place::Read, Place::Write] {
+        let calls = Arc::default();
+        let options = setup.options(providers());
+        let options = options.kms_connect(panicking(&setup, place, &calls));
+        let error = create_with(&setup, options).await.expect_err("a panic");
+        let ErrorKind::Encryption(EncryptionError::KmsConnectPanicked { provider, endpoint }) = error.kind()
+        else {
+            panic!("{place:?}: {error:?}");
+        };
+        assert_eq!(
+            (provider.as_str(), endpoint.as_str()),
+            ("aws", "kms.us-east-1.amazonaws.com:443")
+        );
+        let text = error.to_string();
+        assert!(text.contains("KmsConnect") && text.contains("panicked"), "{text}");
+        assert!(!error.is_network() && !error.is_unavailable(), "{error:?}");
+        assert_eq!(calls.load(Ordering::SeqCst), 1, "{place:?}");
+    }
+    // Nothing depends on the destructor.
+    let calls = Arc::default();
+    let options = setup.options(providers());
+    let options = options.kms_connect(panicking(&setup, Place::Drop, &calls));
+    create_with(&setup, options).await.expect("a key");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
 }

@@ -6,15 +6,13 @@ use std::sync::{
 };
 
 use marula_driver::{
-    Client, EncryptionError, ErrorKind, RETRYABLE_WRITE_ERROR, WriteModel,
+    Client, EncryptionError, ErrorKind, WriteModel,
     bson::{Document, doc},
     encryption::AutoEncryptionOptions,
     internals::sessions::pin,
     options::ClientOptions,
 };
-use marula_driver_tests::{
-    Answer, Counts, Deployment, PoolTally, Proxy, Request, ScriptedServer, proxy::Action, replica_set,
-};
+use marula_driver_tests::{Answer, Counts, Deployment, PoolTally, Request, ScriptedServer, replica_set};
 use marula_test_server::TestServer;
 
 use super::{
@@ -23,7 +21,7 @@ use super::{
 };
 
 /// What mongocryptd answers for collections without encrypted fields.
-fn unencrypted(request: &Request) -> Answer {
+pub(crate) fn unencrypted(request: &Request) -> Answer {
     if request.is_hello() {
         return Answer::Success;
     }
@@ -47,21 +45,6 @@ async fn mongocryptd() -> (ScriptedServer, Arc<AtomicBool>) {
     (server, mute)
 }
 
-/// mongocryptd that rejects each second `insert`.
-async fn rejecting_mongocryptd() -> ScriptedServer {
-    let mut inserts = 0;
-    ScriptedServer::start(doc! { "iscryptd": true }, move |request: &Request| {
-        inserts += u32::from(request.name() == "insert");
-        if request.name() == "insert" && inserts.is_multiple_of(2) {
-            return Answer::Reply(
-                doc! { "ok": 0, "code": 9, "codeName": "FailedToParse", "errmsg": "rejected" },
-            );
-        }
-        unencrypted(request)
-    })
-    .await
-}
-
 /// The key vault cannot be reached.
 fn without_vault(encryption: AutoEncryptionOptions) -> AutoEncryptionOptions {
     let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50";
@@ -69,7 +52,7 @@ fn without_vault(encryption: AutoEncryptionOptions) -> AutoEncryptionOptions {
     encryption.key_vault_client(vault.expect("a client"))
 }
 
-fn with(mongocryptd: &ScriptedServer, options: &str) -> AutoEncryptionOptions {
+pub(crate) fn with(mongocryptd: &ScriptedServer, options: &str) -> AutoEncryptionOptions {
     AutoEncryptionOptions::new(NAMESPACE, local())
         .extra_options(doc! { "mongocryptdURI": mongocryptd.uri(options), "mongocryptdBypassSpawn": true })
 }
@@ -107,6 +90,40 @@ pub(crate) async fn a_dropped_encryption_leaves_the_transaction_in_progress() {
     let sent = take(&sent);
     let (_, insert) = sent.last().expect("commands");
     assert_eq!(insert.get_document("lsid").ok(), id.as_ref(), "{insert}");
+}
+
+/// No command was sent in the implicit session, so that it is used again and ended.
+pub(crate) async fn a_dropped_encryption_returns_the_implicit_session() {
+    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
+    let (mongocryptd, mute) = mongocryptd().await;
+    let (client, sent) = automatic.client_with("", with(&mongocryptd, ""));
+    let patients = patients(&client);
+    patients.insert_one(&doc! { "_id": 0 }).await.expect("an insert");
+    let lsid_of_last = || {
+        let sent = take(&sent);
+        let (_, insert) = sent.last().expect("commands");
+        insert.get_document("lsid").expect("a session").clone()
+    };
+    let id = lsid_of_last();
+    for dropped in 1..=2 {
+        mute.store(true, Ordering::SeqCst);
+        let document = doc! { "_id": -dropped };
+        let inserts = mongocryptd.requests_named("insert").len();
+        tokio::select! {
+            biased;
+            inserted = patients.insert_one(&document).into_future() => panic!("{inserted:?}"),
+            _ = mongocryptd.wait_for("insert", inserts + 1) => {}
+        }
+        mute.store(false, Ordering::SeqCst);
+        let document = doc! { "_id": dropped };
+        patients.insert_one(&document).await.expect("an insert");
+        assert_eq!(lsid_of_last(), id);
+    }
+    client.shutdown().await;
+    let sent = take(&sent);
+    let (name, end) = sent.last().expect("commands");
+    assert_eq!(name, "endSessions");
+    assert_eq!(end.get_array("endSessions").expect("sessions").len(), 1, "{end}");
 }
 
 /// Behind a load balancer, the connection that the transaction is pinned to returns to the session with the dropped future.
@@ -188,68 +205,6 @@ pub(crate) async fn reads_of_schemas_are_retried() {
         panic!("{error:?}");
     };
     assert_eq!((cause.code(), error.code()), (Some(91), Some(91)));
-}
-
-/// The server has performed the first attempt, whose reply is lost.
-pub(crate) async fn an_error_of_an_attempt_that_was_sent_is_not_replaced_by_one_of_the_encryption() {
-    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
-    let target = automatic.setup.deployment.server.primary().expect("a primary");
-    let proxy = Proxy::start(target).await;
-    let mut inserts = 0;
-    proxy.set_rule(move |exchange| {
-        inserts += u32::from(exchange.command == "insert");
-        match exchange.command {
-            "insert" if inserts == 1 => Action::CutAfter(0),
-            _ => Action::Pass,
-        }
-    });
-    let mongocryptd = rejecting_mongocryptd().await;
-    let options = ClientOptions::parse(&proxy.uri("")).expect("a connection string");
-    let (client, sent) = recorded(options, with(&mongocryptd, ""));
-    let inserted = patients(&client).insert_one(&doc! { "_id": 1 }).await;
-    let error = inserted.expect_err("the reply is lost");
-    assert!(error.is_network(), "{error:?}");
-    assert!(error.contains_label(RETRYABLE_WRITE_ERROR), "{error:?}");
-    assert_eq!(mongocryptd.requests_named("insert").len(), 2);
-    let sent = take(&sent);
-    let inserts = sent.iter().filter(|(name, _)| name == "insert").count();
-    assert_eq!(inserts, 1, "the second was not sent");
-    let count = automatic.stored().count_documents(doc! {}).await;
-    assert_eq!(count.expect("a count"), 1);
-}
-
-/// The first attempt has succeeded, except for its write concern.
-pub(crate) async fn a_result_of_an_attempt_that_was_sent_is_not_lost_with_the_encryption_of_the_next() {
-    let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
-    let mongocryptd = rejecting_mongocryptd().await;
-    let (client, _sent) = automatic.client_with("", with(&mongocryptd, ""));
-    let fail = async || {
-        let concern = doc! { "code": 91, "errmsg": "Replication is being shut down" };
-        let data = doc! {
-            "failCommands": ["insert"], "errorLabels": [RETRYABLE_WRITE_ERROR], "writeConcernError": concern,
-        };
-        let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data };
-        let admin = automatic.setup.client().database("admin");
-        admin.run_command(point).await.expect("a fail point");
-    };
-    fail().await;
-    let inserted = patients(&client).insert_one(&doc! { "_id": 1 }).await;
-    let error = inserted.expect_err("a write concern error");
-    assert_eq!(error.write_concern_error().map(|concern| concern.code), Some(91));
-    fail().await;
-    let writes = [WriteModel::insert_one(&doc! { "_id": 2 })];
-    let written = patients(&client).bulk_write(writes).await;
-    let error = written.expect_err("a write concern error");
-    let ErrorKind::BulkWrite(failure) = error.kind() else {
-        panic!("{error:?}");
-    };
-    assert_eq!(
-        failure.write_concern_error.as_ref().map(|concern| concern.code),
-        Some(91)
-    );
-    assert_eq!(failure.inserted_ids.len(), 1, "{failure:?}");
-    let count = automatic.stored().count_documents(doc! {}).await;
-    assert_eq!(count.expect("a count"), 2);
 }
 
 /// The caller can see that the command was not sent.

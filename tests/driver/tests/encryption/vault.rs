@@ -273,8 +273,9 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
     );
     let text = error.to_string();
     assert!(
-        text.contains("HTTP status=400. Response body=NotFoundException: ")
-            && text.contains("another region"),
+        text.contains("HTTP status=400. NotFoundException: ")
+            && text.contains("another region")
+            && text.contains(r#"kms.us-east-2.amazonaws.com:443 of the provider "aws""#),
         "{text}"
     );
     // Case 4: no service listens on the port. The connection is opened by the driver.

@@ -1,10 +1,10 @@
 //! Operations of one and of several commands.
 
 use marula_driver::{
-    Client, Collection, TimeoutSource,
+    Client, Collection, ErrorKind, TimeoutSource, WriteModel,
     bson::{Binary, Bson, Document, doc, spec::BinarySubtype},
 };
-use marula_driver_tests::{Answer, ScriptedServer, recorded, standalone};
+use marula_driver_tests::{Answer, ScriptedServer, recorded, replica_set, standalone};
 
 use super::{BLOCKED_MS, block, names, timeout_of, times_out};
 
@@ -172,4 +172,34 @@ async fn the_error_names_the_setting_of_the_time_limit() {
             "{error}"
         );
     }
+}
+
+/// `MaxTimeMSExpired` as the error of the write concern: the writes were performed.
+#[tokio::test]
+async fn the_counts_of_a_bulk_write_whose_write_concern_timed_out_are_not_lost() {
+    let tested = recorded(replica_set().await, "timeoutMS=60000");
+    let concern =
+        doc! { "code": 50, "codeName": "MaxTimeMSExpired", "errmsg": "operation exceeded time limit" };
+    let data = doc! { "failCommands": ["insert", "update"], "writeConcernError": concern };
+    let point = doc! { "configureFailPoint": "failCommand", "mode": { "times": 2 }, "data": data };
+    let admin = tested.deployment.client.database("admin");
+    admin.run_command(point).await.unwrap();
+    let writes = [
+        WriteModel::insert_one(&doc! { "_id": 1 }),
+        WriteModel::update_one(doc! { "_id": 1 }, doc! { "$set": { "a": 1 } }),
+        WriteModel::delete_one(doc! { "_id": 1 }),
+    ];
+    let error = tested.things().bulk_write(writes).await.unwrap_err();
+    let timeout = timeout_of(&error);
+    assert_eq!(timeout.operation(), Some("insert"));
+    let Some(ErrorKind::BulkWrite(bulk)) = timeout.cause().map(marula_driver::Error::kind) else {
+        panic!("{error:?}");
+    };
+    assert!(bulk.interrupted_by.is_none(), "{error:?}");
+    assert_eq!(
+        (bulk.inserted_ids.len(), bulk.modified_count, bulk.deleted_count),
+        (1, 1, 1)
+    );
+    assert_eq!(error.write_concern_error().map(|concern| concern.code), Some(50));
+    assert_eq!(names(&tested.commands.commands()), ["insert", "update", "delete"]);
 }

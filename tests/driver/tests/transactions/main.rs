@@ -9,6 +9,7 @@ mod late_replies;
 mod load_balanced;
 mod pinning;
 mod prose;
+mod recovery_tokens;
 mod removed_mongos;
 mod send;
 mod states;

@@ -183,7 +183,7 @@ impl<'a> BulkWrite<'a> {
                 Ok(false) => break,
                 // No command was sent, so a partial result does not exist.
                 Err(error) if !batcher.has_run() && is_refused(&error) => return Err(error),
-                Err(error) => return Err(batcher.into_error(&error)),
+                Err(error) => return Err(batcher.into_error(error)),
             }
         }
         batcher.into_result()

@@ -30,7 +30,8 @@ pub(super) struct BulkWriteReply {
     pub(super) summary: Summary,
     /// The results cursor.
     pub(super) cursor: CursorReply,
-    /// The write concern error: an [`ErrorKind::Write`].
+    /// The write concern error: an [`ErrorKind::Write`], or an [`ErrorKind::Timeout`] of that cause if the time
+    /// limit expired before the command could be sent again.
     pub(super) write_concern_error: Option<Error>,
 }
 
@@ -190,10 +191,11 @@ impl Operation for BulkWriteCommand<'_> {
     }
 
     /// A write concern error is an error while the executor decides about a retry. Afterwards it
-    /// belongs to the result of the call.
+    /// belongs to the result of the call, which is that of the last attempt that was sent, also if the time limit
+    /// expired before the next one was.
     fn recover(&mut self, error: Error) -> Result<Option<BulkWriteReply>> {
         match self.retryable.take() {
-            Some(mut reply) if matches!(error.kind(), ErrorKind::Write(_)) => {
+            Some(mut reply) if matches!(error.before_timeout().kind(), ErrorKind::Write(_)) => {
                 reply.write_concern_error = Some(error);
                 Ok(Some(reply))
             }

@@ -13,7 +13,7 @@ use super::{
     session_setter,
 };
 use crate::{
-    Client, Cursor, Error, Result,
+    Client, Cursor, Error, ErrorKind, Result,
     api::cursor::{CursorTimeout, CursorTimeoutOptions},
     proto::bulk_write::ResultMerger,
     telemetry::OperationScope,
@@ -208,6 +208,12 @@ impl<'a> ClientBulkWrite<'a> {
     ) -> Result<ClientBulkWriteResult> {
         let (executor, options) = (self.client.executor(), &self.options);
         let mut merger = ResultMerger::new(options.is_ordered(), options.is_verbose());
+        // The error of a command that could not be sent again in time.
+        let mut timed_out: Option<Error> = None;
+        let report = |error: Error, timed_out: Option<Error>| match timed_out.as_ref().map(Error::kind) {
+            Some(ErrorKind::Timeout(limit)) => error.into_timeout_of(Some(limit)),
+            _ => timeout.of_operation().report(error),
+        };
         while !writes.is_empty() {
             let offset = writes.sent();
             let mut command = BulkWriteCommand::new(writes, options, write_concern);
@@ -217,24 +223,23 @@ impl<'a> ClientBulkWrite<'a> {
             let count = command.count();
             let reply = match reply {
                 Ok(reply) => reply,
-                Err(error) => return Err(timeout.of_operation().report(merger.interrupt(error))),
+                Err(error) => return Err(report(merger.interrupt(error), timed_out)),
             };
             writes.advance(count);
             if let Some(mut reply) = reply {
                 merger.begin_command(offset, count, &reply.summary);
                 if let Some(error) = reply.write_concern_error.take() {
-                    merger.write_concern_error(error);
+                    merger.write_concern_error(error.before_timeout().clone());
+                    timed_out = timed_out.or_else(|| Some(error).filter(is_timeout));
                 }
                 match self.read_results(reply, timeout, writes, &mut merger).await {
                     Ok(true) => {}
                     Ok(false) => break,
-                    Err(error) => return Err(timeout.of_operation().report(merger.interrupt(error))),
+                    Err(error) => return Err(report(merger.interrupt(error), timed_out)),
                 }
             }
         }
-        merger
-            .finish()
-            .map_err(|error| timeout.of_operation().report(error))
+        merger.finish().map_err(|error| report(error, timed_out))
     }
 
     /// Reads the results cursor of a command to its end. Returns whether the call continues.
@@ -270,6 +275,10 @@ impl<'a> ClientBulkWrite<'a> {
 }
 
 awaitable!(in place ['a] ClientBulkWrite<'a> => ClientBulkWriteResult);
+
+fn is_timeout(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Timeout(_))
+}
 
 /// Encodes the writes of all models.
 fn encode(models: Vec<ClientWriteModel>) -> Result<Writes> {
