@@ -93,6 +93,7 @@ impl Container {
     }
 
     /// Whether it contains the token of the environment variable.
+    #[cfg(feature = "aws-auth")]
     pub(super) fn has_token(&self) -> bool {
         matches!(self.authorization, Authorization::Token(_))
     }

@@ -44,6 +44,7 @@ impl AwsSource {
     }
 
     /// Whether the source contains a token, which may be replaced.
+    #[cfg(feature = "aws-auth")]
     pub(crate) fn has_token(&self) -> bool {
         matches!(self, Self::Container(container) if container.has_token())
     }

@@ -269,7 +269,7 @@ mod tests {
         for options in [
             rawdoc! { "mongocryptdUri": "x" },
             rawdoc! { "mongocryptdURI": 1 },
-            rawdoc! { "mongocryptdSpawnArgs": [1] },
+            rawdoc! { "mongocryptdSpawnArgs": [true] },
         ] {
             assert!(ExtraOptions::read(&options).is_err(), "{options:?}");
         }
