@@ -197,6 +197,11 @@ impl Error {
         matches!(self.kind(), ErrorKind::Timeout(timeout) if timeout.cause().is_none())
     }
 
+    /// Whether the kind is [`ErrorKind::Timeout`]: the time limit of the operation expired.
+    pub(crate) fn is_of_time_limit(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Timeout(_))
+    }
+
     /// The cause of a timeout, if it has one, or else the error itself.
     pub(crate) fn before_timeout(&self) -> &Self {
         match self.kind() {

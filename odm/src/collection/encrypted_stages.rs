@@ -8,6 +8,7 @@ use crate::collection::encrypted_models::JoinedModel;
 use crate::collection::encrypted_stages::conditions::check;
 use crate::collection::encrypted_stages::expressions::{argument_values, operator, values};
 use crate::collection::encrypted_stages::places::{Place, at_path, is_within, under, variable};
+use crate::collection::pipeline::is_false;
 
 mod conditions;
 mod expressions;
@@ -192,16 +193,6 @@ fn included(prefix: &str, fields: &Document, places: &[Place]) -> Vec<Place> {
         }
     });
     all.collect()
-}
-
-fn is_false(value: &Bson) -> bool {
-    match value {
-        Bson::Boolean(value) => !value,
-        Bson::Int32(value) => *value == 0,
-        Bson::Int64(value) => *value == 0,
-        Bson::Double(value) => *value == 0.0,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,8 @@ fn with_fields(root: &Bson, kept: &[&str]) -> Bson {
     } })
 }
 
-fn is_false(value: &Bson) -> bool {
+/// Whether the value of a field in `$project` excludes the field.
+pub(super) fn is_false(value: &Bson) -> bool {
     match value {
         Bson::Boolean(value) => !value,
         Bson::Int32(value) => *value == 0,

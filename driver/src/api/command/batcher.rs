@@ -166,7 +166,7 @@ impl<'a> Batcher<'a> {
                 all.write_concern_error = failures.write_concern_error;
             }
             // The time limit is that of the call.
-            if let (ErrorKind::Timeout(timeout), false) = (error.kind(), is_timeout(first)) {
+            if let (ErrorKind::Timeout(timeout), false) = (error.kind(), first.is_of_time_limit()) {
                 *first = first.clone().into_timeout_of(Some(timeout));
             }
         }
@@ -210,8 +210,4 @@ impl<'a> Batcher<'a> {
         failures.deleted_count = self.result.deleted_count;
         error.with_kind_before_timeout(ErrorKind::BulkWrite(Box::new(failures)))
     }
-}
-
-fn is_timeout(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Timeout(_))
 }

@@ -230,7 +230,7 @@ impl<'a> ClientBulkWrite<'a> {
                 merger.begin_command(offset, count, &reply.summary);
                 if let Some(error) = reply.write_concern_error.take() {
                     merger.write_concern_error(error.before_timeout().clone());
-                    timed_out = timed_out.or_else(|| Some(error).filter(is_timeout));
+                    timed_out = timed_out.or_else(|| Some(error).filter(Error::is_of_time_limit));
                 }
                 match self.read_results(reply, timeout, writes, &mut merger).await {
                     Ok(true) => {}
@@ -275,10 +275,6 @@ impl<'a> ClientBulkWrite<'a> {
 }
 
 awaitable!(in place ['a] ClientBulkWrite<'a> => ClientBulkWriteResult);
-
-fn is_timeout(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Timeout(_))
-}
 
 /// Encodes the writes of all models.
 fn encode(models: Vec<ClientWriteModel>) -> Result<Writes> {
