@@ -186,9 +186,9 @@ impl<T> Cursor<T> {
     /// does not.
     ///
     /// # Cancel safety
-    /// If the future is dropped while a getMore is running, the cursor ends: the batch is lost, and
-    /// the next call returns an error. At any other time no document is lost. To cancel a read
-    /// without losing the cursor, read it as a [`Stream`](futures_core::Stream).
+    /// If the future is dropped after a getMore was sent, the cursor ends: the batch is lost, and
+    /// the next call returns an error. At any other time no document is lost, also not while the getMore waits for a
+    /// connection. To cancel a read without losing the cursor, read it as a [`Stream`](futures_core::Stream).
     ///
     /// # Errors
     /// The server or the connection failed, or a dropped future ended the cursor. The cursor ends

@@ -145,19 +145,23 @@ impl ClientSession {
     }
 
     /// The highest `$clusterTime` in the replies to operations of the session, or passed to
-    /// [`advance_cluster_time`](Self::advance_cluster_time). `None` before the first reply, and on
-    /// standalone servers, which do not return it.
+    /// [`advance_cluster_time`](Self::advance_cluster_time). Also in the late reply to an operation that was dropped
+    /// or timed out, once it has arrived. `None` before the first reply, and on standalone servers, which do not return
+    /// it.
     #[must_use]
     pub fn cluster_time(&self) -> Option<Document> {
+        self.session.note_late_replies(self.client.executor());
         let session = self.session.lock();
         decode_document(session.cluster_time()?.document().as_bytes()).ok()
     }
 
     /// The highest `operationTime` in the replies to operations of the session, or passed to
-    /// [`advance_operation_time`](Self::advance_operation_time). `None` before the first reply, and
-    /// on standalone servers, which do not return it.
+    /// [`advance_operation_time`](Self::advance_operation_time). Also in the late reply to an operation that was
+    /// dropped or timed out, once it has arrived. `None` before the first reply, and on standalone servers, which do not
+    /// return it.
     #[must_use]
     pub fn operation_time(&self) -> Option<Timestamp> {
+        self.session.note_late_replies(self.client.executor());
         self.session.lock().operation_time()
     }
 

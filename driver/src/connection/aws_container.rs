@@ -144,7 +144,8 @@ impl Authorization {
     }
 }
 
-/// Whether the credentials may be requested: over TLS, or from the machine itself.
+/// Whether the credentials may be requested: over TLS, or from the machine itself. `localhost` is not looked up: it stands
+/// for the loopback addresses 127.0.0.1 and ::1 (`dialer`), so that no name server can name another host.
 fn is_allowed(url: &Url, scheme: Scheme) -> bool {
     let is_near = |address: IpAddr| address.is_loopback() || HOSTS.contains(&address);
     scheme == Scheme::Https || url.host == "localhost" || url.host.parse().is_ok_and(is_near)

@@ -15,7 +15,7 @@ use crate::{
     Error, ErrorKind, Result,
     bson::{BinarySubtype, ElementType, RawElements},
     connection::{Condition, Connection},
-    operation::{ImplicitSession, Operation, Properties, ReplyContext, Retry},
+    operation::{CommandState, ImplicitSession, Operation, Properties, ReplyContext, Retry},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
@@ -160,6 +160,7 @@ impl<'a> Attempt<'a> {
                 }
             }
             *in_flight = true;
+            operation.command_state(CommandState::Running);
             self.begin_sending(connection);
             let mut monitor = CommandMonitor::start(self, operation, connection);
             let body = match self.exchange(expects_reply, connection).await {
@@ -187,6 +188,9 @@ impl<'a> Attempt<'a> {
                 // The session is not in use any longer. It is unknown to the application what the command has
                 // done in a transaction.
                 *in_flight = self.transaction.is_some();
+                if !*in_flight {
+                    operation.command_state(CommandState::Answered);
+                }
                 decrypted = Box::pin(reply).await?;
                 *in_flight = true;
             }
@@ -305,7 +309,7 @@ impl<'a> Attempt<'a> {
         } = operation.properties();
         // The reads of a transaction have read preference primary.
         if self.transaction.is_none() {
-            self.write_read_preference(criteria, hello, &mut command);
+            self.write_read_preference(criteria, &mut command);
         }
         let expects_reply = expects_reply || self.transaction.is_some();
         if let Some(api) = self.executor.settings.server_api {
@@ -347,12 +351,16 @@ impl<'a> Attempt<'a> {
     }
 
     /// The command is about to be sent: the transaction that it is part of has begun.
+    #[inline]
     fn begin_sending(&self, connection: &mut Connection) {
-        if let (Some(explicit), Some(part)) = (self.explicit, self.transaction) {
-            let number = self.transaction_number.unwrap_or_default();
-            connection.mark_transactional(explicit.late_replies.expect(number));
-            explicit.change_transaction(|transaction| transaction.sending(part));
-        }
+        let Some(explicit) = self.explicit else { return };
+        let Some(part) = self.transaction else {
+            connection.keep_for_session(explicit.late_replies.expect_unawaited());
+            return;
+        };
+        let number = self.transaction_number.unwrap_or_default();
+        connection.mark_transactional(explicit.late_replies.expect(number));
+        explicit.change_transaction(|transaction| transaction.sending(part));
     }
 
     /// `startTransaction` and `readConcern` of the first command of a transaction, and `autocommit`.
@@ -386,16 +394,12 @@ impl<'a> Attempt<'a> {
     /// `$readPreference`, by the rules of the Server Selection specification: a command to a server
     /// that was selected by its address alone has `primaryPreferred`, so that a secondary accepts
     /// it. Standalone servers receive no read preference.
-    fn write_read_preference(
-        &self,
-        criteria: Criteria<'_>,
-        hello: &HelloReply,
-        command: &mut CommandBuilder<'_>,
-    ) {
+    fn write_read_preference(&self, criteria: Criteria<'_>, command: &mut CommandBuilder<'_>) {
         let preference = match criteria {
             Criteria::Read(preference) => preference,
-            // An older server takes such reads for writes, which have no preference.
-            Criteria::AggregateWithWrite(preference) if hello.is_5_0() => preference,
+            // The preference that selected the server (CRUD, "Read preferences and server selection"). Writes have
+            // none.
+            Criteria::AggregateWithWrite(preference) if !self.server.is_primary_required() => preference,
             _ => return,
         };
         match self.kind {

@@ -38,7 +38,7 @@ pub(crate) struct ExplicitSession {
     /// One permit, for the command of a transaction that is running: a cursor can be read beside an
     /// action.
     pub(super) turn: Semaphore,
-    /// The replies to the commands of transactions.
+    /// The replies that operations have given up.
     pub(super) late_replies: Arc<LateReplies>,
     /// The span of the transaction.
     pub(super) span: TransactionSpan,
@@ -131,6 +131,8 @@ impl ExplicitSession {
                 "the session belongs to another client; start one with the client of the operation",
             );
         }
+        // "Drivers MUST examine all responses", also those to operations that were dropped or timed out.
+        self.note_late_replies(executor);
         let mut state = self.lock();
         let is_snapshot = state.is_snapshot();
         let Some(session) = &mut state.server else {

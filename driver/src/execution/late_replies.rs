@@ -1,4 +1,4 @@
-//! The replies to commands of transactions that operations have given up: how long the next command waits for
+//! The replies that operations in a session have given up: how long the next command of a transaction waits for
 //! them, and what the session takes of them.
 
 use std::time::Duration;
@@ -55,7 +55,10 @@ impl ExplicitSession {
 
     /// Takes the times of late replies, and the `recoveryToken` of those to commands of the current transaction
     /// ("Drivers MUST track the most recently received recoveryToken").
-    pub(super) fn note_late_replies(&self, executor: &Executor) {
+    pub(crate) fn note_late_replies(&self, executor: &Executor) {
+        if !self.late_replies.has_unread() {
+            return;
+        }
         for late in self.late_replies.take() {
             let mut session = self.lock();
             if let Some(time) = &late.cluster_time {
@@ -67,7 +70,8 @@ impl ExplicitSession {
             }
             let transaction = session.transaction_mut();
             if let Some(token) = &late.recovery_token
-                && let Some(transaction) = transaction.filter(|current| current.number() == late.transaction)
+                && let Some(transaction) =
+                    transaction.filter(|current| Some(current.number()) == late.transaction)
             {
                 transaction.answered(token);
             }

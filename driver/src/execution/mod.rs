@@ -33,7 +33,7 @@ use std::{
 use crate::{
     Error, ErrorKind, Result,
     error::code,
-    operation::{Operation, Retry, cursor::CursorReply},
+    operation::{CommandState, Operation, Retry, cursor::CursorReply},
     pool::PooledConnection,
     proto::{
         event::{CommandEvent, EventListener},
@@ -310,6 +310,8 @@ impl Executor {
                     },
                 },
             };
+            // The server has refused the command, and nothing was sent in the session since then.
+            let mut is_refused = false;
             let result = 'done: {
                 if pinned_by != PinnedBy::Nothing && connection.owes_reply() {
                     // Boxed, because it is rare.
@@ -342,12 +344,14 @@ impl Executor {
                 // The server has refused the command, so that the session is not in use. A transaction counts as
                 // lost if the future is dropped: its connection is then closed.
                 state.in_flight = state.transaction.is_some();
+                operation.command_state(CommandState::Idle);
                 // An error of the authentication is not that of the first command.
                 state.scope.span.begin_attempt();
                 let deadline = state.timeout.deadline(None);
                 if let Err(error) = Box::pin(connection.reauthenticate(deadline)).await {
-                    // It is handled as one of a command.
+                    // It is handled as one of a command, which however is not running.
                     state.in_flight = true;
+                    is_refused = true;
                     let error = if attempt.is_numbered() {
                         retry::label_write_failure(error)
                     } else {
@@ -359,7 +363,8 @@ impl Executor {
                     .run(operation, &mut connection, &mut state.in_flight)
                     .await
             };
-            let is_lost = matches!(&result, Err(error) if error.is_reply_lost());
+            let is_lost = matches!(&result, Err(error) if !is_refused && error.is_reply_lost());
+            operation.command_state(CommandState::Idle);
             state.leave(is_lost);
             if is_lost {
                 state.mark_dirty();

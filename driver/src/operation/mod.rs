@@ -16,11 +16,47 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
         server_selection::Patience,
+        session::ServerSession,
         timeout::MaxTime,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter},
     },
     types::{concern::ReadConcern, read_preference::ReadPreference},
 };
+
+/// What the server may be doing with the command of an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CommandState {
+    /// It was not sent, or the server has refused it.
+    #[default]
+    Idle,
+    /// It was sent, and its reply was not read.
+    Running,
+    /// Its reply was read, and is decrypted.
+    Answered,
+}
+
+/// How an operation uses the session that it borrows of a cursor or of a change stream. The owner of the session keeps
+/// this value, for the case that the future of the operation is dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionUse {
+    /// The state of the command that was sent last.
+    pub(crate) command: CommandState,
+    /// Whether a reply was not read because of a network error or because it violates the wire protocol.
+    pub(crate) is_reply_lost: bool,
+}
+
+impl SessionUse {
+    /// The session after the operation has ended or its future was dropped: marked as dirty after a reply was lost, and
+    /// `None` while the server may run a command in it ("A session ID MUST NOT be used simultaneously by more than one
+    /// operation", Driver Sessions).
+    pub(crate) fn end(self, session: Option<ServerSession>) -> Option<ServerSession> {
+        let mut session = session.filter(|_| self.command != CommandState::Running)?;
+        if self.is_reply_lost {
+            session.mark_dirty();
+        }
+        Some(session)
+    }
+}
 
 /// The namespace, read concern and read preference of a read.
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +158,11 @@ pub(crate) trait Operation {
     /// of the executor is then marked as dirty; an operation that has a session of its own does so
     /// itself, whether or not a retry succeeds.
     fn reply_lost(&mut self) {}
+
+    /// Called when the state of the command changes. If the future of the operation is dropped, the last state
+    /// is that in which the server may be, for operations that have a session of their own.
+    #[inline(always)]
+    fn command_state(&mut self, _state: CommandState) {}
 
     /// Called if the server replied with `ok: 0`, except for `ReauthenticationRequired`, after
     /// which the command is sent again.

@@ -197,8 +197,6 @@ pub struct ClientOptions {
     pub(crate) auth_source: Option<String>,
     /// Whether the connection string contains `loadBalanced`, with either value.
     pub(crate) load_balanced_given: bool,
-    /// The connection string has valid `authMechanismProperties`, but neither a mechanism nor a user.
-    pub(crate) has_unused_properties: bool,
     /// The origin of `hosts`. `None` until they have been resolved.
     pub(crate) srv_origin: Option<SrvOrigin>,
 }
@@ -254,7 +252,6 @@ impl Default for ClientOptions {
             warnings: Vec::new(),
             auth_source: None,
             load_balanced_given: false,
-            has_unused_properties: false,
             srv_origin: None,
         }
     }

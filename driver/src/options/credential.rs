@@ -310,6 +310,13 @@ impl Credential {
         self.oidc_callback.is_some() || self.oidc_human_callback.is_some()
     }
 
+    /// The warning about properties without a mechanism and a user, which configure no credentials.
+    pub(super) fn unused_properties(&self) -> Option<String> {
+        const WARNING: &str = "authMechanismProperties has no effect: without a valid authMechanism and without a user \
+                               name, connections are not authenticated";
+        (!self.mechanism_properties.is_empty()).then(|| WARNING.to_owned())
+    }
+
     /// Sets the property `SERVICE_NAME`, unless it is set.
     pub(super) fn set_service_name(&mut self, name: String) {
         const PROPERTY: &str = "SERVICE_NAME";

@@ -195,8 +195,6 @@ pub(crate) enum CredentialError {
     Properties(PropertiesProblem),
     /// In the user name or password of `PLAIN`.
     Nul,
-    /// `authMechanismProperties` without a mechanism and a user.
-    PropertiesWithoutMechanism,
     /// The name has blanks around it.
     BlankInProperty(&'static str),
     /// `None`: the name may be part of a secret.
@@ -250,10 +248,6 @@ impl fmt::Display for CredentialError {
             ),
             Self::Nul => f.write_str(
                 "the user name and the password of PLAIN must not contain the character NUL (RFC 4616)",
-            ),
-            Self::PropertiesWithoutMechanism => f.write_str(
-                "authMechanismProperties needs a valid authMechanism: without it and without a user name, connections are not \
-                 authenticated",
             ),
             Self::BlankInProperty(property) => write!(
                 f,

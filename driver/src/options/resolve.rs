@@ -108,11 +108,6 @@ impl ClientOptions {
             .map(|(mechanism, credential)| implementation(mechanism, credential))
             .transpose()?;
         let Some(credential) = self.resolved_credential()? else {
-            if self.has_unused_properties {
-                return Err(Error::invalid_argument(
-                    CredentialError::PropertiesWithoutMechanism,
-                ));
-            }
             return Ok(None);
         };
         Ok(Some(Identity {

@@ -92,17 +92,30 @@ pub(crate) struct SelectedServer {
     /// In microseconds.
     min_round_trip: u32,
     topology: TopologyType,
+    is_primary_required: bool,
 }
 
 impl SelectedServer {
     /// `min_round_trip`: of the server's description in the same snapshot.
-    pub(super) fn new(server: &Arc<Server>, min_round_trip: RoundTripMicros, topology: TopologyType) -> Self {
+    pub(super) fn new(
+        server: &Arc<Server>,
+        min_round_trip: RoundTripMicros,
+        topology: TopologyType,
+        is_primary_required: bool,
+    ) -> Self {
         server.running.fetch_add(1, Ordering::Relaxed);
         Self {
             server: Arc::clone(server),
             min_round_trip: min_round_trip.0,
             topology,
+            is_primary_required,
         }
+    }
+
+    /// Whether it was selected for an aggregate with `$out` or `$merge` by a primary read preference, because there are
+    /// older servers than 5.0.
+    pub(crate) fn is_primary_required(&self) -> bool {
+        self.is_primary_required
     }
 
     /// The minimum round trip time, at the time of the selection (Client Side Operations Timeout,

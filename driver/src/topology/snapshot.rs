@@ -7,7 +7,7 @@ use crate::{
     ServerAddress,
     proto::{
         description::{ServerDescription, TopologyDescription, TopologyType},
-        server_selection::{Criteria, choose, in_latency_window, suitable_servers},
+        server_selection::{Criteria, choose, in_latency_window, requires_primary, suitable_servers},
     },
 };
 
@@ -65,11 +65,7 @@ impl Snapshot {
             _ => self.has_one_server() || criteria.needs_primary(),
         };
         let (primary, min_round_trip) = self.primary.as_ref().filter(|_| fits)?;
-        Some(SelectedServer::new(
-            primary,
-            *min_round_trip,
-            self.description.kind,
-        ))
+        Some(self.selected(primary, *min_round_trip, criteria))
     }
 
     /// The search of the specification (Server Selection, "Multi-threaded or asynchronous server
@@ -92,11 +88,17 @@ impl Snapshot {
         })?;
         let chosen = suitable.get(chosen)?;
         let min_round_trip = RoundTripMicros::minimum_of(chosen);
-        Some(SelectedServer::new(
-            handle(chosen)?,
-            min_round_trip,
-            self.description.kind,
-        ))
+        Some(self.selected(handle(chosen)?, min_round_trip, criteria))
+    }
+
+    fn selected(
+        &self,
+        server: &Arc<Server>,
+        min_round_trip: RoundTripMicros,
+        criteria: Criteria<'_>,
+    ) -> SelectedServer {
+        let is_primary_required = requires_primary(&self.description, criteria);
+        SelectedServer::new(server, min_round_trip, self.description.kind, is_primary_required)
     }
 }
 

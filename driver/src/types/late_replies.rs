@@ -1,12 +1,15 @@
-//! The replies to commands of a session's transactions that their operations have given up: the future of the
-//! operation was dropped, or its time limit expired.
+//! The replies to commands of a session that their operations have given up: the future of the operation was dropped,
+//! or its time limit expired.
 //!
-//! The server may still run such a command, so the next command of a transaction of the session waits for its
-//! reply, and takes what the replies say about the session. Replies to commands outside of transactions are not
-//! counted.
+//! The next command of the session takes what the replies say about it. The server may still run such a command, so the
+//! next command of a transaction of the session waits for the replies to those of transactions. Replies to other
+//! commands are not awaited.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -14,11 +17,13 @@ use tokio::sync::Notify;
 
 use crate::bson::{RawDocumentBuf, Timestamp};
 
-/// The outstanding replies of a session's transactions.
+/// The outstanding replies of a session.
 #[derive(Debug, Default)]
 pub(crate) struct LateReplies {
     counts: Mutex<Counts>,
     settled: Notify,
+    /// Whether there are unread replies. Set and cleared under the lock.
+    has_unread: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -38,8 +43,8 @@ struct Counts {
 /// What a late reply says about the session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LateReply {
-    /// `txnNumber` of the command.
-    pub(crate) transaction: i64,
+    /// `txnNumber` of the command, if it is part of a transaction.
+    pub(crate) transaction: Option<i64>,
     /// `recoveryToken`.
     pub(crate) recovery_token: Option<RawDocumentBuf>,
     /// `$clusterTime`.
@@ -60,10 +65,25 @@ impl LateReplies {
         counts.commands += 1;
         counts.awaited += 1;
         OutstandingReply {
-            command: counts.commands,
-            transaction,
+            command: Some(counts.commands),
+            transaction: Some(transaction),
             replies: Arc::clone(self),
         }
+    }
+
+    /// A command outside of transactions is about to be sent. Its reply is not awaited.
+    pub(crate) fn expect_unawaited(self: &Arc<Self>) -> OutstandingReply {
+        OutstandingReply {
+            command: None,
+            transaction: None,
+            replies: Arc::clone(self),
+        }
+    }
+
+    /// Whether a reply was read that the session has not taken.
+    #[inline]
+    pub(crate) fn has_unread(&self) -> bool {
+        self.has_unread.load(Ordering::Acquire)
     }
 
     /// Whether no reply is awaited, and none was read that the session has not taken: the case unless an
@@ -80,7 +100,9 @@ impl LateReplies {
 
     /// What was read since the last call, in the order of the replies.
     pub(crate) fn take(&self) -> Vec<LateReply> {
-        std::mem::take(&mut self.lock().unread)
+        let mut counts = self.lock();
+        self.has_unread.store(false, Ordering::Release);
+        std::mem::take(&mut counts.unread)
     }
 
     /// When the first wait for the outstanding replies began, also if its future was dropped, or it ended without them:
@@ -120,14 +142,14 @@ impl LateReplies {
 /// A reply that a connection has not read.
 #[derive(Debug)]
 pub(crate) struct OutstandingReply {
-    command: u64,
-    transaction: i64,
+    /// The number of the command, if its reply is awaited.
+    command: Option<u64>,
+    transaction: Option<i64>,
     replies: Arc<LateReplies>,
 }
 
 impl OutstandingReply {
-    /// The reply was read after its operation had ended. The session takes this with its next command in a
-    /// transaction.
+    /// The reply was read after its operation had ended. The session takes this with its next command.
     pub(crate) fn arrived(self, reply: LateReply) {
         if reply == LateReply::default() {
             return;
@@ -136,14 +158,17 @@ impl OutstandingReply {
             transaction: self.transaction,
             ..reply
         };
-        self.replies.lock().unread.push(reply);
+        let mut counts = self.replies.lock();
+        counts.unread.push(reply);
+        self.replies.has_unread.store(true, Ordering::Release);
     }
 }
 
 impl Drop for OutstandingReply {
     fn drop(&mut self) {
+        let Some(command) = self.command else { return };
         let mut counts = self.replies.lock();
-        if self.command <= counts.given_up {
+        if command <= counts.given_up {
             return;
         }
         counts.awaited -= 1;
@@ -221,10 +246,30 @@ mod tests {
         assert!(!replies.is_awaited() && !replies.is_empty());
         let taken = replies.take();
         let of = |transaction, time| LateReply {
-            transaction,
+            transaction: Some(transaction),
             ..at(time)
         };
         assert_eq!(taken, [of(2, 8), of(1, 7)]);
         assert!(replies.is_empty() && replies.take().is_empty());
+    }
+
+    #[test]
+    fn replies_outside_of_transactions_are_taken_but_not_awaited() {
+        let replies = Arc::new(LateReplies::default());
+        let reply = replies.expect_unawaited();
+        assert!(replies.is_empty() && !replies.has_unread());
+        let late = LateReply {
+            operation_time: Some(Timestamp {
+                time: 7,
+                increment: 1,
+            }),
+            ..LateReply::default()
+        };
+        reply.arrived(late.clone());
+        assert!(replies.has_unread() && !replies.is_awaited());
+        assert_eq!(replies.take(), [late]);
+        assert!(!replies.has_unread());
+        drop(replies.expect_unawaited());
+        assert!(replies.is_empty());
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     bson::{RawDocument, RawDocumentBuf, Timestamp, find_element},
     error::RESUMABLE_CHANGE_STREAM_ERROR,
     execution::ExplicitSession,
+    operation::SessionUse,
     proto::{
         change_stream::{Action, CursorAfterFailure, Failure, Reply, Start},
         session::ServerSession,
@@ -33,6 +34,8 @@ pub(super) struct State {
     session: Option<Arc<ExplicitSession>>,
     /// The implicit session, while there is no cursor that has it.
     implicit: Option<ServerSession>,
+    /// How the last `aggregate` uses it, also if its future was dropped.
+    session_use: SessionUse,
     pub(super) cursor: Option<Cursor>,
     timeout: CursorTimeout,
 }
@@ -59,6 +62,7 @@ impl State {
             options,
             session,
             implicit: None,
+            session_use: SessionUse::default(),
             cursor: None,
             timeout,
         }
@@ -77,7 +81,7 @@ impl State {
     }
 
     /// Opens a cursor with `aggregate`, after the pause. An implicit session is not used again if
-    /// the future is dropped. A resume fails if the client shuts down.
+    /// the future is dropped while the server may run the command. A resume fails if the client shuts down.
     pub(super) async fn aggregate(
         &mut self,
         start: &Start,
@@ -94,8 +98,9 @@ impl State {
             let longest = timeout.remaining().map(|left| left / 4);
             tokio::time::sleep(longest.map_or(pause, |longest| pause.min(longest))).await;
         }
-        let mut session = self.implicit.take();
-        if let Some(session) = &mut session {
+        let last_use = std::mem::take(&mut self.session_use);
+        self.implicit = last_use.end(self.implicit.take());
+        if let Some(session) = &mut self.implicit {
             session.touch(Instant::now());
         }
         let options = &self.options;
@@ -108,9 +113,9 @@ impl State {
             pipeline: &self.pipeline,
             options,
             start,
-            session: session.as_ref(),
+            session: self.implicit.as_ref(),
+            session_use: &mut self.session_use,
             is_resume,
-            is_reply_lost: false,
             refused_by: None,
             wire_version: 0,
         };
@@ -118,18 +123,15 @@ impl State {
         let opened = executor
             .run_in(self.session.as_ref(), timeout, &mut operation)
             .await;
-        let (refused_by, is_reply_lost) = (operation.refused_by, operation.is_reply_lost);
-        if let Some(session) = &mut session
-            && is_reply_lost
-        {
-            session.mark_dirty();
-        }
+        let refused_by = operation.refused_by;
+        let session = self.session_use.end(self.implicit.take());
         let mut opened = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 // After a timeout the server may still run the command, so the next resume has another
                 // session.
-                let is_running = error.is_reply_lost() && matches!(error.kind(), ErrorKind::Timeout(_));
+                let is_running =
+                    self.session_use.is_reply_lost && matches!(error.kind(), ErrorKind::Timeout(_));
                 self.implicit = session.filter(|_| !is_running);
                 return Err(self.failed(error, refused_by));
             }
@@ -242,7 +244,8 @@ impl State {
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.collection.executor().give_back(self.implicit.take());
+        let session = self.session_use.end(self.implicit.take());
+        self.collection.executor().give_back(session);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     Error, Namespace, RETRYABLE_ERROR, Result, ServerAddress,
     bson::Bson,
     operation::{
-        Operation, Properties, ReplyContext,
+        CommandState, Operation, Properties, ReplyContext, SessionUse,
         cursor::{self, CursorReply},
     },
     pool::PooledConnection,
@@ -30,6 +30,7 @@ pub(in crate::api) struct GetMore<'a> {
     pub(in crate::api) address: &'a ServerAddress,
     /// The implicit session of the cursor.
     pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) session_use: &'a mut SessionUse,
     /// The connection of the cursor in load-balanced mode.
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
     /// `None` and 0: the server's default.
@@ -101,6 +102,14 @@ impl Operation for GetMore<'_> {
         self.is_freed = Some(!error.contains_label(RETRYABLE_ERROR));
     }
 
+    fn reply_lost(&mut self) {
+        self.session_use.is_reply_lost = true;
+    }
+
+    fn command_state(&mut self, state: CommandState) {
+        self.session_use.command = state;
+    }
+
     fn cursor(output: &mut CursorReply) -> Option<&mut CursorReply> {
         Some(output)
     }
@@ -121,6 +130,7 @@ mod tests {
                 namespace: &Namespace::new("d", "c"),
                 address: &address,
                 session: None,
+                session_use: &mut SessionUse::default(),
                 pin: &mut None,
                 batch_size: Some(3),
                 max_await_time: None,

@@ -6,7 +6,7 @@
 
 use crate::{
     Namespace, Result, ServerAddress,
-    operation::{Operation, Properties, ReplyContext},
+    operation::{CommandState, Operation, Properties, ReplyContext, SessionUse},
     pool::PooledConnection,
     proto::{
         command::{CommandBuilder, Reply},
@@ -23,6 +23,7 @@ pub(in crate::api) struct KillCursors<'a> {
     pub(in crate::api) namespace: &'a Namespace,
     pub(in crate::api) address: &'a ServerAddress,
     pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) session_use: &'a mut SessionUse,
     /// The transaction of the explicit session that the cursor was opened in.
     pub(in crate::api) transaction: Option<i64>,
     pub(in crate::api) pin: &'a mut Option<Box<PooledConnection>>,
@@ -67,6 +68,14 @@ impl Operation for KillCursors<'_> {
         command.str("killCursors", &self.namespace.collection);
         command.serialize("cursors", &[self.id]);
         Ok(())
+    }
+
+    fn reply_lost(&mut self) {
+        self.session_use.is_reply_lost = true;
+    }
+
+    fn command_state(&mut self, state: CommandState) {
+        self.session_use.command = state;
     }
 
     fn parse(&mut self, _reply: &Reply<'_>, _context: &ReplyContext<'_>) -> Result<()> {

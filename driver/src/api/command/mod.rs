@@ -81,6 +81,9 @@ pub(crate) mod action {
     };
 }
 
+#[cfg(feature = "encryption")]
+pub(crate) use run_command::NOT_MONGOCRYPTD;
+
 /// Options of commands, re-exported at `marula_driver::options`.
 pub(crate) mod options {
     pub use super::{

@@ -90,10 +90,14 @@ impl Database {
             deferred,
             options: RunCommandOptions::default(),
             session: None,
+            is_for_mongocryptd: false,
             reply: PhantomData,
         }
     }
 }
+
+/// The text of the error if the server is not mongocryptd.
+pub(crate) const NOT_MONGOCRYPTD: &str = "the server is not mongocryptd";
 
 /// Runs a command. Await it for the complete reply; see [`Database::run_command`].
 #[must_use = "nothing is sent before the action is awaited"]
@@ -103,6 +107,7 @@ pub struct RunCommand<'a, T = Document> {
     deferred: Deferred,
     options: RunCommandOptions,
     session: InSession<'a>,
+    is_for_mongocryptd: bool,
     reply: PhantomData<fn() -> T>,
 }
 
@@ -125,8 +130,17 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
             deferred: self.deferred,
             options: self.options,
             session: self.session,
+            is_for_mongocryptd: self.is_for_mongocryptd,
             reply: PhantomData,
         }
+    }
+
+    /// The command contains what is to be encrypted: it fails with [`NOT_MONGOCRYPTD`], and is not sent, if the server is not
+    /// mongocryptd. Another server would execute it.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn for_mongocryptd(mut self) -> Self {
+        self.is_for_mongocryptd = true;
+        self
     }
 
     async fn run(&mut self) -> Result<T> {
@@ -139,6 +153,7 @@ impl<'a, T: DeserializeOwned + 'static> RunCommand<'a, T> {
                 &self.command,
                 self.options.read_preference.as_deref(),
             ),
+            is_for_mongocryptd: self.is_for_mongocryptd,
             reply: PhantomData,
         };
         let executor = self.database.client().executor();
@@ -241,6 +256,7 @@ fn is_sensitive(name: &str, command: &RawDocument) -> bool {
 /// Runs a command and decodes its whole reply.
 struct RunCommandOperation<'a, T> {
     command: CustomCommand<'a>,
+    is_for_mongocryptd: bool,
     reply: PhantomData<fn() -> T>,
 }
 
@@ -268,7 +284,10 @@ impl<T: DeserializeOwned + 'static> Operation for RunCommandOperation<'_, T> {
         self.command.overrides()
     }
 
-    fn build(&mut self, command: &mut CommandBuilder<'_>, _server: &HelloReply) -> Result<()> {
+    fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
+        if self.is_for_mongocryptd && !server.iscryptd {
+            return Err(Error::unsupported(NOT_MONGOCRYPTD));
+        }
         self.command.build(command)
     }
 

@@ -18,7 +18,8 @@ use crate::{
     api::{collection::CollectionInner, cursor::CursorTimeoutOptions},
     bson::{Document, IntoDocument, RawDocumentBuf, cstr},
     operation::{
-        ImplicitSession, Operation, OperationOverrides, Properties, ReadScope, ReplyContext,
+        CommandState, ImplicitSession, Operation, OperationOverrides, Properties, ReadScope, ReplyContext,
+        SessionUse,
         cursor::{self, CursorReply},
     },
     proto::{
@@ -287,9 +288,8 @@ pub(in crate::api) struct ChangeStreamAggregate<'a> {
     pub(in crate::api) start: &'a Start,
     /// The implicit session of the stream, for a resume.
     pub(in crate::api) session: Option<&'a ServerSession>,
+    pub(in crate::api) session_use: &'a mut SessionUse,
     pub(in crate::api) is_resume: bool,
-    /// An attempt failed with a network error.
-    pub(in crate::api) is_reply_lost: bool,
     /// If the server replied with an error: `maxWireVersion` of the connection.
     pub(in crate::api) refused_by: Option<i32>,
     pub(in crate::api) wire_version: i32,
@@ -387,7 +387,11 @@ impl Operation for ChangeStreamAggregate<'_> {
     }
 
     fn reply_lost(&mut self) {
-        self.is_reply_lost = true;
+        self.session_use.is_reply_lost = true;
+    }
+
+    fn command_state(&mut self, state: CommandState) {
+        self.session_use.command = state;
     }
 
     fn refused(&mut self, _error: &Error) {

@@ -9,6 +9,7 @@ use super::super::{Client, command::KillCursors};
 use crate::{
     Namespace, ServerAddress,
     execution::ExplicitSession,
+    operation::SessionUse,
     pool::PooledConnection,
     proto::{server_selection::Patience, session::ServerSession},
     telemetry::OperationScope,
@@ -23,6 +24,7 @@ pub(super) struct KillOnDrop {
     pub(super) namespace: Namespace,
     pub(super) address: ServerAddress,
     pub(super) session: Option<ServerSession>,
+    pub(super) session_use: SessionUse,
     /// The explicit session. `None` in the background, because the application may use the session
     /// at the same time.
     pub(super) explicit: Option<Arc<ExplicitSession>>,
@@ -48,6 +50,7 @@ impl KillOnDrop {
             namespace: &self.namespace,
             address: &self.address,
             session: self.session.as_ref(),
+            session_use: &mut self.session_use,
             transaction: self.transaction,
             pin: &mut self.pin,
             // A call of the application does not wait, and a server that cannot be reached need not close
@@ -68,29 +71,24 @@ impl KillOnDrop {
                 &mut operation,
             )
             .await;
-        if matches!(&freed, Err(error) if error.is_server_unavailable()) {
-            // Sent in the background, which waits for a check of the server.
-            self.client.executor().give_back(self.session.take());
-            return;
+        let is_sent = !matches!(&freed, Err(error) if error.is_server_unavailable());
+        if is_sent {
+            self.id = 0;
         }
-        self.id = 0;
-        drop(self.pin.take());
-        if freed.is_err_and(|error| error.is_reply_lost())
-            && let Some(session) = &mut self.session
-        {
-            session.mark_dirty();
-        }
-        self.client.executor().give_back(self.session.take());
+        // Dropping the value returns the session and the connection. If the server is not available, killCursors is
+        // sent in the background, which waits for a check of it.
     }
 }
 
 impl Drop for KillOnDrop {
     /// The future that closes the cursor was dropped, or its server is not available. The cursor is
-    /// closed in the background, without a session, since killCursors may have been sent already.
+    /// closed in the background, without a session if killCursors may have been sent in it already.
     fn drop(&mut self) {
+        let session = self.session_use.end(self.session.take());
         // The server closes the cursor of a transaction at the end of it.
         let is_in_transaction = self.transaction.is_some();
         if self.id == 0 || self.in_background || is_in_transaction || (self.is_pinned && self.pin.is_none()) {
+            self.client.executor().give_back(session);
             return;
         }
         let kill = Self {
@@ -98,7 +96,8 @@ impl Drop for KillOnDrop {
             id: std::mem::take(&mut self.id),
             namespace: self.namespace.clone(),
             address: self.address.clone(),
-            session: None,
+            session,
+            session_use: SessionUse::default(),
             explicit: None,
             transaction: None,
             scope: self.scope.untraced(),

@@ -17,7 +17,10 @@ use crate::{
     bson::Bson,
     connection::Condition,
     execution::ExplicitSession,
-    operation::cursor::{Batch, CursorReply},
+    operation::{
+        CommandState, SessionUse,
+        cursor::{Batch, CursorReply},
+    },
     pool::PooledConnection,
     proto::session::ServerSession,
     types::timeout::Timeout,
@@ -40,6 +43,8 @@ pub(in crate::api) struct State {
     failed: bool,
     /// A getMore is running, or its future was dropped and no call has returned the error yet.
     interrupted: bool,
+    /// How that getMore uses the session.
+    session_use: SessionUse,
     /// The error of a failed getMore whose future was dropped before it returned the error.
     unreported: Option<Error>,
     /// Whether the commands of the cursor must use one connection. The connection may have failed.
@@ -78,6 +83,7 @@ impl State {
             remaining: None,
             failed: false,
             interrupted: false,
+            session_use: SessionUse::default(),
             unreported: None,
             is_change_stream: false,
             refused_by: None,
@@ -115,10 +121,9 @@ impl State {
         self.failed = false;
     }
 
-    /// Returns an error once if the last getMore was interrupted.
+    /// Returns an error once if the last getMore was interrupted after it was sent.
     fn take_error(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.interrupted) {
-            self.abandon_session();
+        if self.end_interrupted() {
             // Without an error, the caller could not know that documents are missing.
             return Err(Error::invalid_argument(
                 "the cursor has ended: the future of its last getMore was dropped before the reply arrived",
@@ -204,8 +209,10 @@ impl State {
 
     /// Fetches the next batch without a delay.
     async fn fetch_at_once(&mut self, timeout: Timeout) -> Result<()> {
-        // Reset when the reply arrives. If the future is dropped before, the batch is lost.
+        // Reset when the reply arrives. If the future is dropped before, the batch is lost, unless the command
+        // was not sent.
         (self.failed, self.interrupted) = (true, true);
+        self.session_use = SessionUse::default();
         // Frees the memory of the last batch before the next is read.
         self.reply.batch = Batch::default();
         let now = Instant::now();
@@ -224,6 +231,7 @@ impl State {
             namespace: &self.reply.namespace,
             address: &self.reply.address,
             session: self.reply.session.as_ref(),
+            session_use: &mut self.session_use,
             pin: &mut self.reply.pin,
             batch_size,
             max_await_time: self.max_await_time,
@@ -256,7 +264,7 @@ impl State {
                     self.failed = false;
                     return Err(error);
                 }
-                if error.is_reply_lost() {
+                if self.session_use.is_reply_lost {
                     // The server may still be running the command.
                     self.abandon_session();
                 }
@@ -313,12 +321,9 @@ impl State {
     /// may still run the getMore, so the resume has another session.
     #[cold]
     fn keep_for_resume(&mut self, error: &Error) {
-        let is_reply_lost = error.is_reply_lost();
-        if is_reply_lost && matches!(error.kind(), ErrorKind::Timeout(_)) {
-            self.reply.session = None;
-        } else if is_reply_lost && let Some(session) = &mut self.reply.session {
-            session.mark_dirty();
-        }
+        let session = self.session_use.end(self.reply.session.take());
+        let may_run = self.session_use.is_reply_lost && matches!(error.kind(), ErrorKind::Timeout(_));
+        self.reply.session = session.filter(|_| !may_run);
         if self.is_pinned && self.is_lost_after(error, None) {
             self.reply.id = 0;
         }
@@ -326,9 +331,7 @@ impl State {
 
     /// Closes the cursor on the server if it is open.
     pub(in crate::api) async fn free(&mut self) {
-        if std::mem::take(&mut self.interrupted) {
-            self.abandon_session();
-        }
+        self.end_interrupted();
         self.forget_with_transaction(false);
         if self.reply.id != 0 {
             self.kill_on_drop(false).free().await;
@@ -345,6 +348,28 @@ impl State {
         if is_dropped || !self.session.as_ref().is_some_and(is_open) {
             self.reply.id = 0;
         }
+    }
+
+    /// Ends a getMore whose future was dropped. Returns whether its batch is lost: not if the command was not
+    /// sent, or refused and to be sent again. The cursor then continues, and its session is in use by no command.
+    ///
+    /// In load-balanced mode, a cursor whose connection was closed or returned to its pool with the future has ended.
+    fn end_interrupted(&mut self) -> bool {
+        if !std::mem::take(&mut self.interrupted) {
+            return false;
+        }
+        let state = self.session_use.command;
+        if state == CommandState::Running {
+            self.abandon_session();
+            return true;
+        }
+        self.reply.session = self.session_use.end(self.reply.session.take());
+        let has_lost_connection = self.is_pinned && self.reply.pin.is_none();
+        if has_lost_connection {
+            (self.reply.id, self.reply.held) = (0, None);
+        }
+        self.failed = has_lost_connection || state == CommandState::Answered;
+        self.failed
     }
 
     /// Called if the future of a getMore was dropped or its connection failed: the server may still
@@ -373,6 +398,7 @@ impl State {
             namespace: self.reply.namespace.clone(),
             address: self.reply.address.clone(),
             session: self.reply.session.take(),
+            session_use: SessionUse::default(),
             explicit: self.session.take().filter(|session| {
                 // The cursor cannot be closed within a transaction that it is not part of.
                 !in_background && session.lock().open_transaction() == self.transaction
@@ -396,9 +422,7 @@ impl Drop for State {
     /// dropped on any thread.
     fn drop(&mut self) {
         self.forget_with_transaction(true);
-        if std::mem::take(&mut self.interrupted) {
-            self.abandon_session();
-        }
+        self.end_interrupted();
         if self.reply.id == 0 {
             self.client.executor().give_back(self.reply.session.take());
             return;

@@ -317,7 +317,7 @@ impl State {
         if self.auth.username.is_some() || self.auth.mechanism.is_some() {
             self.options.credential = Some(self.auth);
         } else {
-            self.options.has_unused_properties = !self.auth.mechanism_properties.is_empty();
+            self.reader.warnings.extend(self.auth.unused_properties());
         }
         self.options.apply_auth_source();
         if self.tls_ignored && self.options.tls.enabled.is_none() {

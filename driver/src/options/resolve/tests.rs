@@ -375,14 +375,21 @@ fn properties_that_a_mechanism_does_not_have_are_errors() {
     }
 }
 
-/// Otherwise connections would not be authenticated.
+/// Only a user name or a mechanism configures credentials (Authentication, "When a credential exists").
 #[test]
-fn properties_without_a_mechanism_are_errors() {
+fn properties_alone_are_no_credential_and_a_warning() {
     for mechanism in ["", "authMechanism=MONGODB-OICD&"] {
         let uri = format!("mongodb://h/?{mechanism}authMechanismProperties=ENVIRONMENT:k8s");
         let options = ClientOptions::parse(&uri).unwrap();
-        let error = options.check_supported().unwrap_err().to_string();
-        assert!(error.contains("needs a valid authMechanism"), "{uri}: {error}");
+        assert!(
+            options.check_supported().is_ok() && options.credential.is_none(),
+            "{uri}"
+        );
+        let warnings = options.warnings().join(" ");
+        assert!(
+            warnings.contains("authMechanismProperties has no effect"),
+            "{uri}: {warnings}"
+        );
     }
     let uri = "mongodb://h/?authMechanismProperties=ENVIRONMENT:k8s";
     let given = |credential: Credential| credential.with_oidc_callback(callback());

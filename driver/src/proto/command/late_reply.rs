@@ -162,7 +162,7 @@ mod tests {
             "ok": 1.0, "recoveryToken": { "a": 1 }, "$clusterTime": cluster_time.clone(), "operationTime": time,
         };
         let expected = LateReply {
-            transaction: 0,
+            transaction: None,
             recovery_token: Some(rawdoc! { "a": 1 }),
             cluster_time: Some(cluster_time),
             operation_time: Some(time),

@@ -12,7 +12,7 @@ mod suitable;
 
 pub use round_trip::RoundTripTime;
 use staleness::validate_max_staleness;
-pub use suitable::{choose, in_latency_window, suitable_servers};
+pub use suitable::{choose, in_latency_window, requires_primary, suitable_servers};
 
 use std::{fmt, time::Duration};
 

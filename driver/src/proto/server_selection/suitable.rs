@@ -43,7 +43,7 @@ fn filter<'t>(
     heartbeat_frequency: Duration,
 ) -> Vec<&'t ServerDescription> {
     let criteria = match criteria {
-        Criteria::AggregateWithWrite(_) if knows_old_server(topology) => Criteria::Writable,
+        Criteria::AggregateWithWrite(_) if requires_primary(topology, criteria) => Criteria::Writable,
         Criteria::AggregateWithWrite(preference) => Criteria::Read(preference),
         other => other,
     };
@@ -66,11 +66,15 @@ fn filter<'t>(
     candidates
 }
 
-/// Whether a server is older than 5.0: its secondaries reject `$out` and `$merge`.
-fn knows_old_server(topology: &TopologyDescription) -> bool {
-    topology.servers.values().any(|server| {
+/// Whether a primary read preference is used instead of that of an aggregate with `$out` or `$merge`: a server is older
+/// than 5.0, whose secondaries reject these stages. The servers behind a load balancer are not older.
+pub fn requires_primary(topology: &TopologyDescription, criteria: Criteria<'_>) -> bool {
+    let is_old = |server: &ServerDescription| {
         server.kind.is_data_bearing() && server.max_wire_version() < Some(FIRST_WRITING_SECONDARIES)
-    })
+    };
+    matches!(criteria, Criteria::AggregateWithWrite(_))
+        && topology.kind != TopologyType::LoadBalanced
+        && topology.servers.values().any(is_old)
 }
 
 fn by_preference<'t>(

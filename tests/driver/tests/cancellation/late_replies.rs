@@ -10,7 +10,7 @@ use marula_driver::{
     internals::wait_for_topology,
     options::ClientOptions,
 };
-use marula_driver_tests::{Counts, Encrypted, PoolTally};
+use marula_driver_tests::{CommandRecorder, Counts, Encrypted, PoolTally, Proxy, proxy::Action, replica_set};
 use marula_test_server::TestServer;
 
 const WORKERS: usize = 10;
@@ -259,4 +259,54 @@ async fn the_close_of_a_cursor_is_given_up_when_its_server_fails() {
     let shutdown = client.shutdown().deadline(Duration::MAX).into_future();
     let rest = tokio::time::timeout(TIME_LIMIT, shutdown).await;
     assert!(rest.expect("the close is given up").is_empty());
+}
+
+/// The session takes the times of the reply when it has arrived, also without another operation of the session.
+#[tokio::test]
+async fn a_late_reply_advances_the_times_of_its_session() {
+    let deployment = replica_set().await;
+    let proxy = Proxy::start(deployment.server.primary().expect("a primary")).await;
+    let commands = CommandRecorder::default();
+    let client = commands.client_of(&proxy.uri("maxPoolSize=1&directConnection=true"));
+    let things = client.database("d").collection::<Document>("things");
+    let mut session = client.start_session().await.expect("a session");
+    things
+        .insert_one(&doc! { "_id": 0 })
+        .session(&mut session)
+        .await
+        .expect("stored");
+    for (id, asks_session) in [(1, true), (2, false)] {
+        let before = (session.operation_time(), session.cluster_time());
+        proxy.set_rule(|exchange| match exchange.command {
+            "insert" => Action::Delay,
+            _ => Action::Pass,
+        });
+        let sent = proxy.requests("insert");
+        let document = doc! { "_id": id };
+        tokio::select! {
+            biased;
+            inserted = things.insert_one(&document).session(&mut session).into_future() => panic!("{inserted:?}"),
+            () = proxy.wait_for_requests("insert", sent + 1) => {}
+        }
+        proxy.pass_everything();
+        proxy.end_waits();
+        if asks_session {
+            // Waits for the only connection, and so for the late reply.
+            let admin = client.database("admin");
+            admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
+            assert!(
+                session.operation_time() > before.0,
+                "{:?}",
+                session.operation_time()
+            );
+            assert_ne!(session.cluster_time(), before.1);
+        } else {
+            let found = things.find_one(document).session(&mut session).await;
+            assert!(found.expect("a reply").is_some());
+            let find = commands.commands().pop().expect("a command");
+            let concern = find.get_document("readConcern").expect("a read concern");
+            let after = concern.get_timestamp("afterClusterTime").ok();
+            assert!(after > before.0, "{find}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod handles;
 mod harness;
 mod sessions;
 mod transactions;
+mod unsent;
 
 use futures_util::FutureExt;
 use harness::{Case, Harness};

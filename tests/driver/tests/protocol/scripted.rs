@@ -13,3 +13,4 @@ mod replies;
 mod retries;
 mod splits;
 mod tailable;
+mod write_stages;

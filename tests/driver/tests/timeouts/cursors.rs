@@ -21,18 +21,34 @@ async fn capped(options: &str) -> RecordedClient {
     tested
 }
 
-/// With longer times than in the specification: the second getMore must be sent within 400 ms of the
-/// first reply.
+/// With longer times than in the specification. On a loaded machine, the second getMore may not be sent within 400 ms of
+/// the first reply: then the test is repeated.
 #[tokio::test]
 async fn client_side_operations_timeout_prose_5a() {
     let tested = capped("timeoutMS=1000").await;
     let things = tested.things();
     block(&tested.deployment.client, &["getMore"], 0, 600, "").await;
-    let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
-    let mut cursor = find.await.unwrap();
-    assert!(cursor.advance().await.unwrap());
-    times_out(cursor.advance()).await;
-    assert_eq!(names(&tested.commands.commands()), ["find", "getMore", "getMore"]);
+    let unlimited = things.with_timeout(Duration::ZERO);
+    repeated(async || {
+        let _ = tested.commands.take();
+        let find = unlimited.find(doc! {}).cursor_type(CursorType::Tailable);
+        let mut cursor = find.timeout(Duration::from_secs(1)).await.ok()?;
+        assert!(cursor.advance().await.unwrap());
+        times_out(cursor.advance()).await;
+        let commands = tested.commands.commands();
+        let names = names(&commands);
+        assert_eq!(&names[..2], ["find", "getMore"]);
+        (names[2..] == ["getMore"]).then_some(())
+    })
+    .await;
+}
+
+/// Runs a test until it was not disturbed by the load of the machine.
+async fn repeated(test: impl AsyncFn() -> Option<()>) {
+    let undisturbed = async { while test().await.is_none() {} };
+    tokio::time::timeout(super::TIME_LIMIT, undisturbed)
+        .await
+        .expect("the expected commands are sent");
 }
 
 /// With longer times than in the specification, as [`client_side_operations_timeout_prose_5a`].
@@ -44,25 +60,31 @@ async fn client_side_operations_timeout_prose_5b() {
     let database = tested.deployment.client.database(things.database().name());
     database.create_collection("things").await.unwrap();
     block(&tested.deployment.client, &["getMore"], 0, 600, "").await;
-    // Otherwise the server would wait for longer than the time limit.
-    let watch = things.watch().max_await_time(Duration::from_millis(1));
-    let mut changes = watch.await.unwrap();
-    assert!(changes.is_alive());
-    times_out(changes.try_next()).await;
-    assert!(changes.is_alive(), "the next call resumes");
-    let commands = tested.commands.commands();
-    assert_eq!(names(&commands)[..3], ["aggregate", "getMore", "getMore"]);
+    repeated(async || {
+        let _ = tested.commands.take();
+        // Otherwise the server would wait for longer than the time limit.
+        let watch = things.watch().max_await_time(Duration::from_millis(1));
+        let mut changes = watch.await.ok()?;
+        assert!(changes.is_alive());
+        times_out(changes.try_next()).await;
+        assert!(changes.is_alive(), "the next call resumes");
+        let commands = tested.commands.commands();
+        let names = names(&commands);
+        assert_eq!(names[..2], ["aggregate", "getMore"]);
+        names[2..].starts_with(&["getMore"]).then_some(())
+    })
+    .await;
 }
 
 /// Each call has the whole time limit, however many calls have returned no document.
 #[tokio::test]
 async fn each_call_of_a_tailable_cursor_has_the_whole_time_limit() {
-    let tested = capped("timeoutMS=2000").await;
+    let tested = capped("timeoutMS=4000").await;
     let things = tested.things();
     let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
     let mut cursor = find.await.unwrap();
     assert!(cursor.next_batch().await.unwrap().is_some());
-    block(&tested.deployment.client, &["getMore"], 2, 1_200, "").await;
+    block(&tested.deployment.client, &["getMore"], 2, 2_100, "").await;
     // The two calls take longer than the time limit.
     for _ in 0..2 {
         let batch = cursor.next_batch().await.unwrap().expect("the cursor is open");
@@ -72,9 +94,9 @@ async fn each_call_of_a_tailable_cursor_has_the_whole_time_limit() {
     let find = things.find(doc! {}).cursor_type(CursorType::Tailable);
     let mut cursor = find.await.unwrap();
     assert!(cursor.next_if_any().await.unwrap().is_some());
-    block(&tested.deployment.client, &["getMore"], 1, 1_200, "").await;
+    block(&tested.deployment.client, &["getMore"], 1, 2_100, "").await;
     assert!(cursor.next_if_any().await.unwrap().is_none());
-    block(&tested.deployment.client, &["getMore"], 1, 1_200, "").await;
+    block(&tested.deployment.client, &["getMore"], 1, 2_100, "").await;
     let second = doc! { "x": 2 };
     let (next, stored) = tokio::join!(cursor.next(), things.insert_one(&second).into_future());
     stored.unwrap();
@@ -114,12 +136,12 @@ async fn a_dropped_close_leaves_no_cursor() {
 #[tokio::test]
 async fn a_pinned_cursor_is_closed_after_a_timeout() {
     let server = TestServer::builder().load_balanced().start().await.unwrap();
-    let tested = recorded(Deployment::of(server, "").await, "timeoutMS=1000&maxPoolSize=1");
+    let tested = recorded(Deployment::of(server, "").await, "timeoutMS=3000&maxPoolSize=1");
     let things = tested.things();
     let all = [doc! { "x": 1 }, doc! { "x": 2 }, doc! { "x": 3 }];
     things.insert_many(&all).await.unwrap();
     // On the connection of the cursor, and so on its server.
-    block(&tested.client, &["getMore"], 1, 1_500, "").await;
+    block(&tested.client, &["getMore"], 1, 3_500, "").await;
     let mut cursor = things.find(doc! {}).batch_size(2).await.unwrap();
     let _ = tested.commands.take();
     times_out(async {

@@ -62,14 +62,11 @@ async fn the_end_of_a_session_times_out(level: Level) {
         .session(&mut session)
         .await
         .expect("it succeeds");
-    let began = std::time::Instant::now();
     match level {
         Level::Operation => session.end_within(LIMIT).await,
         Level::Client | Level::Session => session.end().await,
     }
-    // The error of the abort is not reported.
-    let blocked = Duration::from_millis(BLOCKED_MS.unsigned_abs().into());
-    assert!(began.elapsed() < blocked, "{level:?}");
+    // The error of the abort is not reported. Without the time limit it would succeed after the delay.
     assert_eq!(outcomes(&commands), "insert+ abortTransaction-", "{level:?}");
 }
 

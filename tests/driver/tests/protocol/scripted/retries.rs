@@ -93,3 +93,62 @@ async fn a_write_is_retried_after_a_network_error_during_reauthentication() {
     assert_eq!(numbers.len(), 2);
     assert!(numbers[0].1.is_some() && numbers[0] == numbers[1], "{numbers:?}");
 }
+
+/// The server has refused the command, so that nothing runs in its session: it returns to the session pool, and the
+/// cursor is closed in it.
+#[tokio::test]
+async fn a_lost_reauthentication_does_not_make_the_session_dirty() {
+    let payload = Binary {
+        subtype: BinarySubtype::Generic,
+        bytes: Vec::new(),
+    };
+    let (mut is_due, mut is_lost) = (false, false);
+    let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
+    let server = ScriptedServer::start(hello, move |request| match request.name() {
+        "saslStart" if std::mem::take(&mut is_lost) => Answer::Close,
+        "saslStart" => Answer::Reply(doc! {
+            "ok": 1, "conversationId": 1, "done": true, "payload": payload.clone(),
+        }),
+        "ping" => {
+            is_due = true;
+            Answer::Success
+        }
+        "find" => Answer::Reply(doc! { "ok": 1, "cursor": { "id": 7_i64, "ns": "d.c", "firstBatch": [] } }),
+        "insert" | "getMore" if std::mem::take(&mut is_due) => {
+            is_lost = true;
+            Answer::Reply(doc! { "ok": 0, "code": 391, "errmsg": "reauthentication required" })
+        }
+        "insert" => Answer::Reply(doc! { "ok": 1, "n": 1 }),
+        _ => Answer::Success,
+    })
+    .await;
+    let options = "authMechanism=PLAIN&authSource=$external&serverMonitoringMode=poll&retryWrites=false";
+    let uri = server
+        .uri(options)
+        .replace("mongodb://", "mongodb://user:secret@");
+    let client = Client::connect(uri).await.expect("a client");
+    let things = client.database("d").collection::<Document>("c");
+    let ping = async || {
+        client
+            .database("d")
+            .run_command(doc! { "ping": 1 })
+            .await
+            .expect("a reply")
+    };
+
+    ping().await;
+    let error = things.insert_one(&doc! {}).await.expect_err("the login is lost");
+    assert!(error.is_network(), "{error}");
+    let mut cursor = things.find(doc! {}).await.expect("a cursor");
+    ping().await;
+    let error = cursor.advance().await.expect_err("the login is lost");
+    assert!(error.is_network(), "{error}");
+    cursor.close().await;
+    // In the background: the server is checked first.
+    server.wait_for("killCursors", 1).await;
+    for name in ["find", "getMore", "killCursors"] {
+        let [insert, other] = ["insert", name].map(|name| server.requests_named(name));
+        assert!(insert[0].lsid().is_some());
+        assert_eq!(other[0].lsid(), insert[0].lsid(), "{name}");
+    }
+}
