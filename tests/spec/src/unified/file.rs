@@ -16,8 +16,9 @@ pub(crate) struct TestFile {
     pub(crate) entities: Array,
     pub(crate) initial_data: Vec<Document>,
     pub(crate) tests: Vec<Test>,
-    /// Whether `outcome` may contain the operator `$$type`: in files of the legacy format.
-    pub(crate) typed_outcome: bool,
+    /// Whether the file was converted from the legacy format: `outcome` may contain the operator `$$type`, and
+    /// results have no other fields than those that are expected.
+    pub(crate) is_legacy: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl TestFile {
             entities,
             initial_data: documents(&mut file, "initialData"),
             tests: documents(&mut file, "tests").into_iter().map(Test::new).collect(),
-            typed_outcome: false,
+            is_legacy: false,
         })
     }
 
@@ -78,7 +79,7 @@ impl TestFile {
     /// See [`TestFile::new`].
     pub(crate) fn from_legacy(file: Document) -> Result<Self, String> {
         Ok(Self {
-            typed_outcome: true,
+            is_legacy: true,
             ..Self::new(file)?
         })
     }

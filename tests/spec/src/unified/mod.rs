@@ -4,6 +4,7 @@
 //! Encryption. A case runs on a deployment with the topology and version that it was collected for;
 //! its other requirements are checked on that deployment.
 //! `SPEC_COMPRESSORS` sets the compressors of all clients of in-process deployments.
+//! With `MARULA_CRYPT_SHARED`, commands are analyzed by the library `crypt_shared` instead of mongocryptd.
 
 mod data;
 mod deployment;

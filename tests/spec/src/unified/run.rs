@@ -51,6 +51,8 @@ pub(crate) struct TestRun {
     pub(crate) entities: Entities,
     /// The `$clusterTime` after the initial data, on deployments with several mongos.
     pub(crate) cluster_time: OnceLock<Document>,
+    /// Whether results have no other fields than those that are expected: in tests of the legacy format.
+    pub(crate) has_exact_results: bool,
     /// Whether the test sets fail points, so that server errors are expected.
     pub(crate) expects_failures: bool,
     /// The names of the fail points that have been set.
@@ -72,6 +74,7 @@ pub(crate) async fn run(deployment: &Deployment, file: &TestFile, test: &Test) -
         internal,
         entities: Entities::default(),
         cluster_time: OnceLock::new(),
+        has_exact_results: file.is_legacy,
         expects_failures: test.operations.iter().any(sets_fail_point),
         fail_points: Mutex::default(),
     });
@@ -158,7 +161,7 @@ async fn body(run: &Arc<TestRun>, file: &TestFile, test: &Test) -> Step {
         span::check(list, recorder, &run.entities)
             .map_err(|why| format!("expectTracingMessages of {id}: {why}"))?;
     }
-    data::check_outcome(run, &test.outcome, file.typed_outcome).await
+    data::check_outcome(run, &test.outcome, file.is_legacy).await
 }
 
 /// Saves the cluster time. A mongos with an older time could reject transactions on the initial

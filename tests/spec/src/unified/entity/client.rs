@@ -127,16 +127,39 @@ fn server_api(api: &Document) -> Step<ServerApi> {
 
 fn base_uri(run: &TestRun, entity: &Document) -> Step<String> {
     let several = entity.get_bool("useMultipleMongoses").ok();
-    Ok(match (run.topology, several) {
-        (Topology::Sharded, Some(true)) => {
-            if run.member_uris.len() < 2 {
-                return failed("useMultipleMongoses: true requires several mongos");
-            }
-            run.uri.clone()
+    match Hosts::of(run.topology, several, run.expects_failures) {
+        Hosts::Several if run.member_uris.len() < 2 => {
+            failed("useMultipleMongoses: true requires several mongos")
         }
-        (Topology::Sharded, _) | (Topology::LoadBalanced, Some(false)) => run.single_uri.clone(),
-        _ => run.uri.clone(),
-    })
+        Hosts::Several | Hosts::All => Ok(run.uri.clone()),
+        Hosts::One => Ok(run.single_uri.clone()),
+    }
+}
+
+/// The hosts that a client connects to, or that the load balancer is in front of.
+#[derive(Debug, PartialEq, Eq)]
+enum Hosts {
+    /// Those of the deployment.
+    All,
+    /// Those of the deployment, which must be several.
+    Several,
+    /// One of them.
+    One,
+}
+
+impl Hosts {
+    /// By the option `useMultipleMongoses`.
+    fn of(topology: Topology, use_multiple_mongoses: Option<bool>, sets_fail_points: bool) -> Self {
+        match (topology, use_multiple_mongoses) {
+            (Topology::Sharded, Some(true)) => Self::Several,
+            (Topology::Sharded | Topology::LoadBalanced, Some(false)) => Self::One,
+            // A fail point is set on one mongos, and the operations that follow must use that one. The format advises
+            // `false` for these clients.
+            (Topology::Sharded, None) if sets_fail_points => Self::One,
+            // "MUST NOT enforce any limit on the number of mongos hosts", and the load balancer in front of several.
+            _ => Self::All,
+        }
+    }
 }
 
 /// Parses the connection string with `uriOptions`, which override its own options.
@@ -273,6 +296,21 @@ mod tests {
         assert_eq!(options.app_name.as_deref(), Some("a b&c"));
         assert_eq!(options.replica_set.as_deref(), Some("rs0"));
         assert_eq!(options.hosts.len(), 2);
+    }
+
+    #[test]
+    fn only_clients_of_several_mongoses_or_without_the_option_have_several_hosts() {
+        for (option, sharded, balanced) in [
+            (Some(true), Hosts::Several, Hosts::All),
+            (Some(false), Hosts::One, Hosts::One),
+            (None, Hosts::All, Hosts::All),
+        ] {
+            assert_eq!(Hosts::of(Topology::Sharded, option, false), sharded);
+            assert_eq!(Hosts::of(Topology::LoadBalanced, option, false), balanced);
+            assert_eq!(Hosts::of(Topology::ReplicaSet, option, true), Hosts::All);
+        }
+        assert_eq!(Hosts::of(Topology::Sharded, None, true), Hosts::One);
+        assert_eq!(Hosts::of(Topology::LoadBalanced, None, true), Hosts::All);
     }
 
     #[test]

@@ -98,8 +98,11 @@ pub(super) async fn encrypted_client(
             _ => return failed(format!("unknown option autoEncryptOpts.{name}")),
         };
     }
-    extra.insert("mongocryptdURI", analysis.uri());
-    extra.insert("mongocryptdBypassSpawn", true);
+    extra.extend(analysis.extra_options());
+    if description.get_bool("bypassQueryAnalysis").unwrap_or(false) {
+        // libmongocrypt does not load the library.
+        extra.remove("cryptSharedLibRequired");
+    }
     let client = Client::with_auto_encryption(options, encryption.extra_options(extra))
         .map_err(|error| format!("cannot create a client with automatic encryption: {error}"))?;
     let parts = AutomaticEncryption {

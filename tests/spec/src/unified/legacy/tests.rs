@@ -345,7 +345,7 @@ fn the_data_after_a_test() {
         doc! { "outcome": { "collection": { "data": [{ "a": { "$$type": "int" } }] } } },
     ));
     let test = &TestFile::from_legacy(document).expect("a valid document");
-    assert!(test.typed_outcome);
+    assert!(test.is_legacy);
     assert_eq!(
         test.tests[0].outcome,
         [doc! {

@@ -239,6 +239,24 @@ macro_rules! set {
 }
 pub(crate) use set;
 
+/// Passes the concern and the preference of a read to its action. An operation without them rejects these arguments as
+/// unknown.
+macro_rules! set_read {
+    ($action:ident, $args:ident) => {
+        set!($action, $args;
+            read_concern <- read_concern("readConcern"), read_preference <- read_preference("readPreference"));
+    };
+}
+pub(crate) use set_read;
+
+/// As [`set_read`], for the concern of a write.
+macro_rules! set_write {
+    ($action:ident, $args:ident) => {
+        set!($action, $args; write_concern <- write_concern("writeConcern"));
+    };
+}
+pub(crate) use set_write;
+
 /// Completes an action with its session and its timeout, after checking that all arguments have
 /// been taken.
 macro_rules! finish {

@@ -9,7 +9,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, UpdateArgument, finish, set},
+    args::{Args, UpdateArgument, finish, set, set_write},
     write::{by_index, count},
 };
 use crate::unified::stop::{Step, failed};
@@ -25,6 +25,7 @@ pub(super) async fn run(collection: &Collection<Document>, mut args: Args) -> St
     set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"), let_vars <- document("let"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action
         .await

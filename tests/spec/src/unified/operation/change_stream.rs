@@ -4,7 +4,7 @@ use marula_driver::{ChangeStreamEvent, action::Watch, bson::Document};
 
 use super::{
     Done, Output,
-    args::{Args, finish, set},
+    args::{Args, finish, set, set_read},
 };
 use crate::unified::stop::Step;
 
@@ -21,6 +21,7 @@ pub(super) async fn create(watch: Watch<'_, ChangeStreamEvent<Document>>, mut ar
         max_await_time <- milliseconds("maxAwaitTimeMS"), batch_size <- u32("batchSize"),
         show_expanded_events <- boolean("showExpandedEvents"), collation <- collation("collation"),
         comment <- bson("comment"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|stream| Output::ChangeStream(Box::new(stream))))
 }

@@ -7,7 +7,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, finish, set},
+    args::{Args, finish, set, set_read, set_write},
     bulk, change_stream, collected, index, modify, optional, write,
 };
 use crate::unified::stop::{Step, Stop, failed};
@@ -50,6 +50,7 @@ async fn find(collection: &Collection<Document>, mut args: Args) -> Step<Result<
         allow_disk_use <- boolean("allowDiskUse"), no_cursor_timeout <- boolean("noCursorTimeout"),
         cursor_type <- cursor_type("cursorType"), max_await_time <- milliseconds("maxAwaitTimeMS"),
         timeout_mode <- timeout_mode("timeoutMode"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await)
 }
@@ -63,6 +64,7 @@ async fn find_one(collection: &Collection<Document>, mut args: Args) -> Step<Don
         let_vars <- document("let"), min <- document("min"), max <- document("max"),
         return_key <- boolean("returnKey"), show_record_id <- boolean("showRecordId"),
         allow_partial_results <- boolean("allowPartialResults"), allow_disk_use <- boolean("allowDiskUse"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(optional))
 }
@@ -78,6 +80,8 @@ async fn aggregate(
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), let_vars <- document("let"), timeout_mode <- timeout_mode("timeoutMode"));
+    set_read!(action, args);
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await)
 }
@@ -89,6 +93,7 @@ async fn distinct(collection: &Collection<Document>, mut args: Args) -> Step<Don
     set!(action, args; raw_data <- boolean("rawData"),
         max_time <- milliseconds("maxTimeMS"), collation <- collation("collation"), comment <- bson("comment"),
         hint <- hint("hint"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(Output::Values))
 }
@@ -104,7 +109,15 @@ async fn count_command(collection: &Collection<Document>, mut args: Args) -> Ste
     }
     let mut session = args.session();
     let filter = args.required("filter", Args::document)?;
-    let mut action = database.run_command(doc! { "count": collection.name(), "query": filter });
+    let mut command = doc! { "count": collection.name(), "query": filter };
+    if let Some(level) = args
+        .read_concern("readConcern")?
+        .and_then(|concern| concern.level)
+    {
+        command.insert("readConcern", doc! { "level": level.as_str() });
+    }
+    let mut action = database.run_command(command);
+    set!(action, args; read_preference <- read_preference("readPreference"));
     finish!(action, args, session);
     Ok(match action.await {
         Ok(reply) => match reply.get("n") {
@@ -121,6 +134,7 @@ async fn count_documents(collection: &Collection<Document>, mut args: Args) -> S
     set!(action, args; raw_data <- boolean("rawData"),
         skip <- u64("skip"), limit <- u64("limit"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), max_time <- milliseconds("maxTimeMS"), let_vars <- document("let"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(count))
 }
@@ -129,6 +143,7 @@ async fn estimated_document_count(collection: &Collection<Document>, mut args: A
     let mut session = args.session();
     let mut action = collection.estimated_document_count();
     set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+    set_read!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(count))
 }

@@ -7,7 +7,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, finish, set},
+    args::{Args, finish, set, set_read, set_write},
     change_stream, collected, documents,
 };
 use crate::unified::stop::{Step, failed};
@@ -72,6 +72,7 @@ async fn modify_collection(database: &Database, mut args: Args) -> Step<Done> {
         view_on <- string("viewOn"), pipeline <- documents("pipeline"), timeseries <- document("timeseries"),
         expire_after_seconds <- seconds("expireAfterSeconds"),
         change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"), comment <- bson("comment"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|()| Output::Nothing))
 }
@@ -84,6 +85,8 @@ async fn aggregate(database: &Database, mut args: Args) -> Step<Done> {
         bypass_document_validation <- boolean("bypassDocumentValidation"), max_time <- milliseconds("maxTimeMS"),
         max_await_time <- milliseconds("maxAwaitTimeMS"), hint <- hint("hint"), collation <- collation("collation"),
         comment <- bson("comment"), let_vars <- document("let"), timeout_mode <- timeout_mode("timeoutMode"));
+    set_read!(action, args);
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(collected(action.await).await)
 }
@@ -126,6 +129,7 @@ async fn create_collection(database: &Database, mut args: Args) -> Step<Done> {
         change_stream_pre_and_post_images <- document("changeStreamPreAndPostImages"),
         index_option_defaults <- document("indexOptionDefaults"),
         encrypted_fields <- document("encryptedFields"), comment <- bson("comment"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action
         .await
@@ -139,6 +143,7 @@ async fn drop_collection(database: &Database, mut args: Args) -> Step<Done> {
     set!(action, args;
         max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"),
         encrypted_fields <- document("encryptedFields"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|()| Output::Nothing))
 }

@@ -7,7 +7,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, finish, set},
+    args::{Args, finish, set, set_write},
     collected,
 };
 use crate::unified::stop::{Step, failed};
@@ -45,18 +45,21 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
             set!(action, args; raw_data <- boolean("rawData"),
                 max_time <- milliseconds("maxTimeMS"), commit_quorum <- bson("commitQuorum"),
                 comment <- bson("comment"));
+            set_write!(action, args);
             finish!(action, args, session);
             action.await.map(|name| Output::Value(Bson::String(name)))
         }
         "dropIndex" => {
             let mut action = collection.drop_index(args.required("name", Args::string)?);
             set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            set_write!(action, args);
             finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
         }
         "dropIndexes" => {
             let mut action = collection.drop_indexes();
             set!(action, args; raw_data <- boolean("rawData"), max_time <- milliseconds("maxTimeMS"), comment <- bson("comment"));
+            set_write!(action, args);
             finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
         }
@@ -119,6 +122,7 @@ pub(super) async fn run(collection: &Collection<Document>, name: &str, mut args:
             let to = args.required("to", Args::string)?;
             let mut action = collection.rename(&to);
             set!(action, args; drop_target <- boolean("dropTarget"), comment <- bson("comment"));
+            set_write!(action, args);
             finish!(action, args, session);
             action.await.map(|()| Output::Nothing)
         }

@@ -4,7 +4,7 @@ use marula_driver::{Collection, bson::Document};
 
 use super::{
     Done,
-    args::{Args, UpdateArgument, finish, set},
+    args::{Args, UpdateArgument, finish, set, set_write},
     optional, return_document,
 };
 use crate::unified::stop::Step;
@@ -15,6 +15,7 @@ macro_rules! common {
             sort <- document("sort"), projection <- document("projection"), hint <- hint("hint"),
             collation <- collation("collation"), let_vars <- document("let"), max_time <- milliseconds("maxTimeMS"),
             comment <- bson("comment"));
+        set_write!($action, $args);
     };
 }
 

@@ -12,6 +12,10 @@ use crate::unified::{
     stop::{Step, failed},
 };
 
+/// The fields that expected documents of the legacy format can lack: what the server adds to documents with fields of
+/// Queryable Encryption, and the `_id`, which two cases leave out.
+const OPTIONAL: [&str; 2] = ["__safeContent__", "_id"];
+
 /// A result in the form of the test format.
 #[derive(Debug)]
 pub(crate) enum Output {
@@ -39,6 +43,31 @@ impl Output {
             Self::Cursor(_) => "a cursor".to_owned(),
             Self::ChangeStream(_) => "a change stream".to_owned(),
             Self::Collection(_) => "a collection".to_owned(),
+        }
+    }
+
+    /// Compares the result with that of the legacy format, which has all fields of the documents. Only the fields of
+    /// [`OPTIONAL`] can be missing.
+    pub(crate) fn check_exactly(&self, expected: &Bson, lookup: &dyn Lookup) -> Result<(), String> {
+        let compare = |expected: &Bson, actual: &Bson| {
+            let mut actual = actual.clone();
+            if let (Bson::Document(expected), Bson::Document(actual)) = (expected, &mut actual) {
+                for name in OPTIONAL.iter().filter(|name| !expected.contains_key(**name)) {
+                    actual.remove(name);
+                }
+            }
+            matches(expected, Some(&actual), false, lookup)
+        };
+        match (self, expected) {
+            (Self::Value(value), expected) => compare(expected, value),
+            (Self::Documents(documents), Bson::Array(wanted)) if wanted.len() == documents.len() => {
+                for (index, (wanted, document)) in wanted.iter().zip(documents).enumerate() {
+                    compare(wanted, &Bson::Document(document.clone()))
+                        .map_err(|why| format!("[{index}]{}", why.trim_start_matches('$')))?;
+                }
+                Ok(())
+            }
+            _ => self.check(expected, lookup),
         }
     }
 
@@ -117,6 +146,38 @@ mod tests {
         assert!(output.check(&bson!([]), &entities).is_err());
         let values = Output::Values(vec![bson!({ "a": 1, "b": 2 })]);
         assert!(values.check(&bson!([{ "a": 1 }]), &entities).is_err());
+    }
+
+    #[test]
+    fn results_of_the_legacy_format_have_all_fields() {
+        let entities = Entities::default();
+        let found = doc! { "_id": 1, "a": 1, "__safeContent__": [] };
+        let outputs = [
+            (Output::Value(Bson::Document(found.clone())), false),
+            (Output::Documents(vec![found]), true),
+        ];
+        for (output, is_list) in outputs {
+            for (expected, fits) in [
+                (doc! { "_id": 1, "a": 1 }, true),
+                (doc! { "a": 1 }, true),
+                (doc! { "_id": 1, "a": 1, "__safeContent__": [] }, true),
+                (doc! { "_id": 1 }, false),
+                (doc! { "_id": 2, "a": 1 }, false),
+                (doc! { "_id": 1, "a": 1, "__safeContent__": [1] }, false),
+                (doc! { "_id": 1, "a": 1, "b": 1 }, false),
+            ] {
+                let document = Bson::Document(expected.clone());
+                let expected = if is_list {
+                    Bson::Array(vec![document])
+                } else {
+                    document
+                };
+                let checked = output.check_exactly(&expected, &entities);
+                assert_eq!(checked.is_ok(), fits, "{expected}: {checked:?}");
+            }
+        }
+        let none = Output::Documents(Vec::new());
+        assert!(none.check_exactly(&bson!([{ "a": 1 }]), &entities).is_err());
     }
 
     #[test]

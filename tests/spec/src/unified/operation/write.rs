@@ -7,7 +7,7 @@ use marula_driver::{
 
 use super::{
     Done, Output,
-    args::{Args, UpdateArgument, finish, set},
+    args::{Args, UpdateArgument, finish, set, set_write},
 };
 use crate::unified::stop::Step;
 
@@ -38,6 +38,7 @@ async fn insert_one(collection: &Collection<Document>, mut args: Args) -> Step<D
     let mut action = collection.insert_one(&document);
     set!(action, args; raw_data <- boolean("rawData"),
         bypass_document_validation <- boolean("bypassDocumentValidation"), comment <- bson("comment"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action
         .await
@@ -51,6 +52,7 @@ async fn insert_many(collection: &Collection<Document>, mut args: Args) -> Step<
     set!(action, args; raw_data <- boolean("rawData"),
         ordered <- boolean("ordered"), bypass_document_validation <- boolean("bypassDocumentValidation"),
         comment <- bson("comment"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|result| {
         let count = count(result.inserted_ids.len());
@@ -89,6 +91,7 @@ async fn update_one(collection: &Collection<Document>, mut args: Args) -> Step<D
     };
     common!(action, args);
     set!(action, args; array_filters <- documents("arrayFilters"), sort <- document("sort"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
@@ -102,6 +105,7 @@ async fn update_many(collection: &Collection<Document>, mut args: Args) -> Step<
     };
     common!(action, args);
     set!(action, args; array_filters <- documents("arrayFilters"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
@@ -113,6 +117,7 @@ async fn replace(collection: &Collection<Document>, mut args: Args) -> Step<Done
     let mut action = collection.replace_one(filter, &replacement);
     common!(action, args);
     set!(action, args; sort <- document("sort"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|result| updated(&result)))
 }
@@ -141,6 +146,7 @@ async fn delete(collection: &Collection<Document>, mut args: Args, many: bool) -
     set!(action, args; raw_data <- boolean("rawData"),
         hint <- hint("hint"), collation <- collation("collation"), let_vars <- document("let"),
         comment <- bson("comment"));
+    set_write!(action, args);
     finish!(action, args, session);
     Ok(action.await.map(|result| {
         let count = i64::try_from(result.deleted_count).unwrap_or(i64::MAX);
