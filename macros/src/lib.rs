@@ -70,7 +70,7 @@ mod symbol;
 /// | `encrypted`, `encrypted(equality)`, … | the field is encrypted by the client (feature `encryption`), and can be queried as the kind of queries says; see `marula::encryption` |
 ///
 /// `as` does not convert the field: serde must write it in this form. A type with encrypted fields is not `opaque`, and `as` states
-/// one that has them too: the values would be stored as they are.
+/// one that has them too: the values would be stored as they are. `marula::encryption` lists what is checked, and what cannot be found.
 ///
 /// Dates and decimals of other crates need no attribute: with the features `chrono`, `time`, `jiff`,
 /// `rust_decimal` and `bigdecimal` of marula their types are stored as BSON dates and Decimal128, and

@@ -48,7 +48,8 @@ pub use crate::json_schema::Constraint::{
     Flattened as FlattenedField, Opaque as OpaqueField, Optional as OptionalField, Required as RequiredField,
 };
 pub use crate::json_schema::{
-    FieldTable, ObjectSchema, OuterTypes, SchemaOf, any_of, stored_as, types, unknown,
+    FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, stored_as, types,
+    unknown,
 };
 pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};

@@ -1,7 +1,14 @@
 //! The parts of a `$jsonSchema`, from which the derives make the schema of a model.
 
+use std::any::{TypeId, type_name};
+
 use crate::bson::{Bson, Document, doc};
 use crate::form::FormOf;
+use crate::json_schema::stated::{hiding, one_of};
+
+mod stated;
+
+pub use stated::{converted_as, stored_as, unknown};
 
 /// The key of the entry of `encryptedFields` in the schema of an encrypted field. [`without_marks`] removes it: no
 /// keyword of a schema contains NUL.
@@ -9,38 +16,85 @@ pub(crate) const ENCRYPTED: &str = "\0encrypted";
 /// The key of a schema whose fields have no paths: that of the values of a map or of an opaque field, if it has
 /// encrypted fields.
 pub(crate) const UNREACHABLE: &str = "\0unreachable";
+/// The key of the schema of the values of a map without encrypted fields.
+const VALUES: &str = "\0values";
 
 /// The types whose schema is being made. A type that contains itself has no constraint inside, since
 /// MongoDB has no references between schemas.
 #[derive(Debug, Default)]
 pub struct OuterTypes {
-    types: Vec<&'static str>,
+    types: Vec<SchemaType>,
     /// Those that contain themselves.
-    recursive: Vec<&'static str>,
+    recursive: Vec<SchemaType>,
     /// Those that contain encrypted fields.
-    encrypted: Vec<&'static str>,
+    encrypted: Vec<SchemaType>,
+    /// Those whose encrypted fields are found where they contain themselves.
+    marked: Vec<SchemaType>,
+}
+
+/// A type that has a schema. Types with the same name, such as those of two blocks, are different ones, as are those of a
+/// generic type with other arguments; types that differ only by lifetimes are the same one.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaType {
+    id: TypeId,
+    name: &'static str,
+}
+
+impl SchemaType {
+    /// The type `T`.
+    #[must_use]
+    pub fn of<T: ?Sized>() -> Self {
+        SchemaType {
+            id: typeid::of::<T>(),
+            name: type_name::<T>(),
+        }
+    }
+}
+
+impl PartialEq for SchemaType {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
 }
 
 impl OuterTypes {
     /// The schema of a type that has fields, unless it is made already.
-    pub fn enter(&mut self, name: &'static str, schema: impl FnOnce(&mut Self) -> Document) -> Document {
-        if self.types.contains(&name) {
-            self.recursive.push(name);
+    pub fn enter(&mut self, ty: SchemaType, schema: impl FnOnce(&mut Self) -> Document) -> Document {
+        if self.types.contains(&ty) {
+            self.recursive.push(ty);
+            if self.marked.contains(&ty) {
+                let field = [(ENCRYPTED.to_owned(), Document::new().into())];
+                return hiding(Document::new(), one_of(vec![field.into_iter().collect()]));
+            }
             return Document::new();
         }
-        self.types.push(name);
+        self.types.push(ty);
         let made = schema(self);
         self.types.pop();
         if has_encrypted(&made) {
-            self.encrypted.push(name);
+            self.encrypted.push(ty);
         }
         made
     }
 
-    /// A type that contains itself and encrypted fields.
+    /// The name of a type that contains itself and encrypted fields.
     pub(crate) fn recursive_encrypted(&self) -> Option<&'static str> {
-        let mut encrypted = self.encrypted.iter().copied();
-        encrypted.find(|name| self.recursive.contains(name))
+        self.all_recursive().next().map(|ty| ty.name)
+    }
+
+    fn all_recursive(&self) -> impl Iterator<Item = SchemaType> {
+        let encrypted = self.encrypted.iter().copied();
+        encrypted.filter(|ty| self.recursive.contains(ty))
+    }
+
+    /// For the schema of the same type, in which the values of a type that contains itself and encrypted fields are of unknown
+    /// form where the type is inside of itself. `None` if there is no such type.
+    pub(crate) fn marking(&self) -> Option<Self> {
+        let marked: Vec<_> = self.all_recursive().collect();
+        (!marked.is_empty()).then(|| OuterTypes {
+            marked,
+            ..OuterTypes::default()
+        })
     }
 }
 
@@ -56,6 +110,8 @@ pub struct FieldTable {
     pub read: &'static [&'static str],
     /// Stored name and schema of each field.
     pub schemas: &'static [(&'static str, SchemaOf, Constraint)],
+    /// Whether a field is stored in the form of another type, which can be a document.
+    pub has_stated: bool,
     /// The forms of the fields that can have converted parts; see [`Form::Fields`](crate::form::Form::Fields).
     pub forms: &'static [(Option<&'static str>, FormOf)],
 }
@@ -66,16 +122,16 @@ impl FieldTable {
         is_present: false,
         read: &[],
         schemas: &[],
+        has_stated: false,
         forms: &[],
     };
 
     /// The schema of the type with these fields, unless the type is inside of itself; empty for a type without a table.
-    /// The name has the arguments of generic types: those of the same type with others are different types.
-    pub(crate) fn json_schema(&self, name: &'static str, outer: &mut OuterTypes) -> Document {
+    pub(crate) fn json_schema(&self, ty: SchemaType, outer: &mut OuterTypes) -> Document {
         if !self.is_present {
             return Document::new();
         }
-        outer.enter(name, |outer| {
+        outer.enter(ty, |outer| {
             let object = ObjectSchema::default();
             let fields = self.schemas.iter();
             let object = fields.fold(object, |object, (name, schema, constraint)| {
@@ -157,8 +213,13 @@ fn value_without_marks(value: Bson) -> Bson {
 /// Maps with values of a schema, which is not constrained.
 pub(crate) fn map(values: Document) -> Document {
     let mut schema = types(&["object"]);
-    if has_encrypted(&values) {
-        schema.insert(UNREACHABLE, values);
+    let key = if has_encrypted(&values) {
+        UNREACHABLE
+    } else {
+        VALUES
+    };
+    if !values.is_empty() {
+        schema.insert(key, values);
     }
     schema
 }
@@ -257,48 +318,42 @@ pub fn any_of(names: &[&str], schemas: Vec<Document>) -> Document {
     }
 }
 
-/// The schema of a value whose stored form is not known: no constraint, but the encrypted fields of the values in it are
-/// found.
-#[must_use]
-pub fn unknown(outer: &mut OuterTypes, values: &[SchemaOf]) -> Document {
-    let schemas = values.iter().map(|schema| schema(outer));
-    any_of(&[], std::iter::once(Document::new()).chain(schemas).collect())
+/// The paths of the encrypted fields in the values of a schema, also of those that cannot be encrypted there, such as those
+/// of array elements. Those in a value whose form is not known have its path.
+pub(crate) fn encrypted_paths(schema: &Document) -> Vec<String> {
+    let mut paths = Vec::new();
+    add_paths(schema, "", &mut paths);
+    paths
 }
 
-/// The schema of a value of another type than `stored`, in whose form it is stored. If `stored` can have documents in it,
-/// and has fewer encrypted fields than a value in the other type, those of that value are found.
-#[must_use]
-pub fn stored_as(outer: &mut OuterTypes, stored: SchemaOf, values: &[SchemaOf]) -> Document {
-    let mut schema = stored(outer);
-    if !is_scalar(&schema)
-        && let Some(Bson::Array(hidden)) = unknown(outer, values).remove(UNREACHABLE)
-        && hidden.iter().map(count_encrypted).max() > Some(count_encrypted(&schema.clone().into()))
-    {
-        schema.insert(UNREACHABLE, hidden);
-    }
-    schema
-}
-
-/// Whether the values of a schema are neither documents nor arrays of documents.
-fn is_scalar(schema: &Document) -> bool {
-    let name_is_scalar = |name: &Bson| match name.as_str() {
-        Some("array") => schema.get_document("items").is_ok_and(is_scalar),
-        Some(name) => name != "object",
-        None => false,
+fn add_paths(schema: &Document, path: &str, paths: &mut Vec<String>) {
+    let add = |path: &str, paths: &mut Vec<String>| {
+        if !paths.iter().any(|known| known == path) {
+            paths.push(path.to_owned());
+        }
     };
-    match schema.get("bsonType") {
-        Some(Bson::Array(names)) => names.iter().all(name_is_scalar),
-        Some(name) => name_is_scalar(name),
-        None => schema.len() == 1 && schema.contains_key("enum"),
+    if schema.contains_key(ENCRYPTED) {
+        return add(path, paths);
     }
-}
-
-fn count_encrypted(value: &Bson) -> usize {
-    match value {
-        Bson::Document(schema) if schema.contains_key(ENCRYPTED) => 1,
-        Bson::Document(schema) => schema.iter().map(|(_, value)| count_encrypted(value)).sum(),
-        Bson::Array(schemas) => schemas.iter().map(count_encrypted).sum(),
-        _ => 0,
+    for (keyword, value) in schema {
+        match (keyword.as_str(), value) {
+            ("properties", Bson::Document(properties)) => {
+                for (name, property) in properties {
+                    let Bson::Document(property) = property else {
+                        continue;
+                    };
+                    let dot = if path.is_empty() { "" } else { "." };
+                    add_paths(property, &format!("{path}{dot}{name}"), paths);
+                }
+            }
+            (UNREACHABLE, value) if contains_encrypted(value) => add(path, paths),
+            (_, Bson::Document(schema)) => add_paths(schema, path, paths),
+            (_, Bson::Array(schemas)) => {
+                let schemas = schemas.iter().filter_map(Bson::as_document);
+                schemas.for_each(|schema| add_paths(schema, path, paths));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -358,7 +413,7 @@ impl ObjectSchema {
         }
         let is_object = schema.get_str("bsonType").is_ok_and(|name| name == "object");
         let is_enum = schema.contains_key("anyOf") && !permits_null(&schema);
-        if (is_object && schema.len() > 1) || is_enum {
+        if (is_object && schema.len() > 1 && !schema.contains_key(VALUES)) || is_enum {
             self.flattened.push(schema.into());
         }
         self

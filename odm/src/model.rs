@@ -181,7 +181,8 @@ pub trait Model: Embedded + Serialize + DeserializeOwned + Send + Sync + 'static
     /// `encryptedFields` of the collection, without the ids of the data keys: a document with the array `fields`,
     /// which is empty if the model has no [encrypted fields](crate::encryption). `keyId` is null, so that a
     /// [schema](crate::schema) or
-    /// `ClientEncryption::create_encrypted_collection` creates the keys with the collection.
+    /// `ClientEncryption::create_encrypted_collection` creates the keys with the collection. It is called once in a process; an
+    /// implementation that is not derived must not call methods of collections.
     ///
     /// ```
     /// # #[cfg(feature = "encryption")]

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
-use crate::expand::parts::canonical;
+use crate::expand::parts::{canonical, is_plain};
 use crate::expand::{at, buffered};
 use crate::model::{Accessor, AccessorKind, Encryption};
 use crate::parse::QueryKind;
@@ -80,11 +80,12 @@ pub(super) fn checks<'a>(accessors: impl Iterator<Item = &'a Accessor>) -> Token
         .map(|accessor| match (&accessor.encryption, &accessor.kind) {
             (Some(encryption), _) => check(accessor, encryption),
             (None, AccessorKind::Typed) => check_elements(accessor),
-            (None, AccessorKind::Opaque) => check_hidden(&accessor.ty, None),
-            (None, AccessorKind::As(stored)) if !accessor.is_converted => {
-                check_hidden(&accessor.ty, Some(stored))
+            (None, AccessorKind::Opaque) => check_hidden(&accessor.ty),
+            (None, AccessorKind::As(stored)) if accessor.is_converted && is_plain(stored) => {
+                TokenStream::new()
             }
-            (None, AccessorKind::As(_) | AccessorKind::Flat) => TokenStream::new(),
+            (None, AccessorKind::As(stored)) => check_stated(&accessor.ty, stored, accessor.is_converted),
+            (None, AccessorKind::Flat) => TokenStream::new(),
         })
         .collect()
 }
@@ -104,32 +105,44 @@ pub(super) fn contents(ty: &Type) -> Vec<TokenStream> {
     probes.flatten().collect()
 }
 
-/// Checks that the value of a field, which is stored in its own form, has no encrypted fields unless the stated type
-/// has them. Not checked here are types that contain a type with encrypted fields: a schema plan finds them.
-fn check_hidden(ty: &Type, stored: Option<&Type>) -> TokenStream {
+/// Checks that the value of a field, which is stored in its own form, has no encrypted fields. Not checked here are types that
+/// contain a type with encrypted fields: a schema plan finds them.
+fn check_hidden(ty: &Type) -> TokenStream {
     let hidden = contents(ty);
-    let (stated, message) = match stored {
-        None => (
-            None,
-            "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
-             `#[document(as = Type)]`, or encrypt the whole value",
-        ),
-        Some(stored) => (
-            Some({
-                // An id, say, does not contain the model that is its type argument.
-                let innermost = innermost(stored);
-                quote!(|| <__m::Contents<#stored>>::ENCRYPTED || <__m::Scalar<#innermost>>::IS_ONE)
-            }),
-            "the type of `as` does not have the encrypted fields of the value, which would be stored as they are; state the type \
-             that has them, or encrypt the whole value",
-        ),
-    };
+    let message = "`opaque` hides the encrypted fields of the value, which would be stored as they are; state its stored type with \
+                   `#[document(as = Type)]`, or encrypt the whole value";
     quote_spanned! {at(ty.span())=>
-        const _: () = ::core::assert!(!(#(#hidden::ENCRYPTED)||*) #stated, #message);
+        const _: () = ::core::assert!(!(#(#hidden::ENCRYPTED)||*), #message);
     }
 }
 
-/// The type of the values in optional values and arrays.
+/// As [`check_hidden`], unless the type `stored`, in whose form the value is stored, has the encrypted fields. If it can
+/// contain them, a schema plan compares them. A function can convert a value to a document without them: not checked is a type
+/// with known fields.
+fn check_stated(ty: &Type, stored: &Type, by_function: bool) -> TokenStream {
+    let hidden = contents(ty);
+    let innermost = innermost(stored);
+    let stated = quote!(<__m::Contents<#stored>>::ENCRYPTED || <__m::Scalar<#innermost>>::CAN_CONTAIN);
+    // An id, say, does not contain the model that is its type argument, and a function can convert a value to its hash.
+    let scalar = quote!(<__m::Scalar<#innermost>>::IS_ONE);
+    let (condition, message) = match hidden.split_first() {
+        Some((own, inner)) if !by_function => (
+            quote!(!(#own::ENCRYPTED || !#scalar && (#(#inner::ENCRYPTED)||*))),
+            "the type of `as` does not have the encrypted fields of the value, which would be stored as they are; state the type \
+             that has them, or encrypt the whole value",
+        ),
+        _ => (
+            quote!(#scalar || <__m::Scalar<#innermost>>::IS_DESCRIBED || !(#(#hidden::ENCRYPTED)||*)),
+            "the function of `with` can store the encrypted fields of the value as they are, and the fields of the type of `as` \
+             are not known; state a type with `#[derive(Embedded)]`, or encrypt the whole value",
+        ),
+    };
+    quote_spanned! {at(ty.span())=>
+        const _: () = ::core::assert!(#stated || #condition, #message);
+    }
+}
+
+/// The type of the values in optional values, arrays and maps.
 fn innermost(ty: &Type) -> &Type {
     let Type::Path(path) = ty else { return ty };
     let Some(last) = path.path.segments.last() else {
@@ -137,9 +150,10 @@ fn innermost(ty: &Type) -> &Type {
     };
     match &last.arguments {
         PathArguments::AngleBracketed(arguments)
-            if last.ident == "Vec" || last.ident == "Option" || last.ident == "Box" =>
+            if ["Vec", "Option", "Box", "HashMap", "BTreeMap"].contains(&&*last.ident.to_string()) =>
         {
-            match arguments.args.first() {
+            let is_map = usize::from(last.ident.to_string().ends_with("Map"));
+            match arguments.args.iter().nth(is_map) {
                 Some(GenericArgument::Type(inner)) => innermost(inner),
                 _ => ty,
             }

@@ -23,7 +23,10 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
     let table = table(accessors, &forms);
     // A result can contain an array of documents with encrypted fields: that of a lookup.
     let stored = accessors.iter().filter(|_| !model.is_result);
-    let encrypted = encrypted::checks(stored.filter(|a| !generics.are_in(&a.ty)));
+    let is_generic = |a: &Accessor| {
+        generics.are_in(&a.ty) || matches!(&a.kind, AccessorKind::As(stored) if generics.are_in(stored))
+    };
+    let encrypted = encrypted::checks(stored.filter(|a| !is_generic(a)));
     let encrypts = encrypted::constant(accessors);
     let traits = field_traits(model, &quote!(#encrypts #table #parts));
     let type_ = accessors_type(model, fields_ident);
@@ -46,11 +49,15 @@ pub(super) fn structure(model: &Model, accessors: &[Accessor]) -> TokenStream {
 fn table(accessors: &[Accessor], forms: &TokenStream) -> TokenStream {
     let read = accessors.iter().filter(|a| a.read).map(|a| &a.name);
     let schemas = json_schema::entries(accessors);
+    let has_stated = accessors
+        .iter()
+        .any(|a| matches!(&a.kind, AccessorKind::As(stored) if !parts::is_plain(stored)));
     quote! {
         const FIELDS: &'static __m::FieldTable = &__m::FieldTable {
             is_present: true,
             read: &[#(#read),*],
             schemas: &[#(#schemas),*],
+            has_stated: #has_stated,
             forms: &[#forms],
         };
     }

@@ -31,10 +31,9 @@ fn of(ty: &Type) -> TokenStream {
     quote!(#function(__outer))
 }
 
-/// Makes the schema unless the type is inside of itself. The name has the arguments of generic types: those of the same
-/// type with others are different types.
+/// Makes the schema unless the type is inside of itself.
 fn within(body: &TokenStream) -> TokenStream {
-    method(&quote!(__outer.enter(::core::any::type_name::<Self>(), |__outer| #body)))
+    method(&quote!(__outer.enter(__m::SchemaType::of::<Self>(), |__outer| #body)))
 }
 
 /// The entries of the table of a struct's fields.
@@ -52,9 +51,11 @@ pub(super) fn entries(accessors: &[Accessor]) -> impl Iterator<Item = TokenStrea
         }
         let (schema, constraint) = match &accessor.kind {
             AccessorKind::Typed => (function(&accessor.ty), constraint),
-            AccessorKind::As(stored) if accessor.is_converted => (function(stored), constraint),
+            AccessorKind::As(stored) if accessor.is_converted && is_plain(stored) => {
+                (function(stored), constraint)
+            }
             AccessorKind::As(stored) => {
-                let schema = stored_as(stored, [&accessor.ty]);
+                let schema = stored_as(stored, [&accessor.ty], accessor.is_converted);
                 (quote!(|__outer| #schema), constraint)
             }
             AccessorKind::Flat => (function(&accessor.ty), quote!(FlattenedField)),
@@ -80,11 +81,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::As(stored) => {
-                let schema = if accessor.is_converted {
-                    of(stored)
-                } else {
-                    stored_as(stored, [&accessor.ty])
-                };
+                let schema = stored_as(stored, [&accessor.ty], accessor.is_converted);
                 quote!(.field(#name, #schema, #required))
             }
             AccessorKind::Flat => {
@@ -104,7 +101,7 @@ fn fields(object: &TokenStream, accessors: &[Accessor]) -> TokenStream {
 pub(super) fn newtype(newtype: &Newtype) -> TokenStream {
     match &newtype.converted {
         None => method(&of(&newtype.ty)),
-        Some(converted) => within(&stored_as(&newtype.ty, [converted])),
+        Some(converted) => within(&stored_as(&newtype.ty, [converted], newtype.by_function)),
     }
 }
 
@@ -119,10 +116,19 @@ fn unknown<'a>(types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
     quote!(__m::unknown(__outer, &[#(#schemas),*]))
 }
 
-/// The schema of a value of one of the types that is stored in the form of another.
-fn stored_as<'a>(stored: &Type, types: impl IntoIterator<Item = &'a Type>) -> TokenStream {
+/// The schema of a value of one of the types that is stored in the form of another: by its own `Serialize`, or by a
+/// function.
+fn stored_as<'a>(stored: &Type, types: impl IntoIterator<Item = &'a Type>, by_function: bool) -> TokenStream {
+    if by_function && is_plain(stored) {
+        return of(stored);
+    }
     let (stored, schemas) = (function(stored), contents(types));
-    quote!(__m::stored_as(__outer, #stored, &[#(#schemas),*]))
+    let function = if by_function {
+        quote!(converted_as)
+    } else {
+        quote!(stored_as)
+    };
+    quote!(__m::#function(__outer, #stored, &[#(#schemas),*]))
 }
 
 /// The functions that return the schemas of types that may have no typed paths, whatever their names are.
@@ -162,7 +168,7 @@ fn variant(variant: &Variant) -> TokenStream {
             quote!(#object.finish())
         }
         Content::Newtype(ty) if variant.opaque.is_empty() => of(ty),
-        Content::Newtype(ty) => stored_as(ty, &variant.opaque),
+        Content::Newtype(ty) => stored_as(ty, &variant.opaque, variant.by_function),
     };
     let tag_field =
         |name: &str, tag: &str| quote!(.field(#name, __m::any_of(&[#tag], ::std::vec::Vec::new()), true));

@@ -129,6 +129,7 @@ fn variant(variant: &parse::Variant, parsed: &Parsed, sink: &Sink) -> Variant {
         ident: variant.ident.clone(),
         parts: parts(variant, &content),
         opaque: opaque(variant),
+        by_function: matches!(variant.shape.fields(), [field] if field.serde.with.is_some()),
         is_tuple: matches!(&variant.shape, Shape::Tuple(fields) if fields.len() != 1),
         docs: variant.docs.clone(),
         accessor: method(&name, variant.ident.span()),
@@ -164,8 +165,7 @@ fn parts(variant: &parse::Variant, content: &Content) -> Vec<Part> {
     }
 }
 
-/// The types of values whose stored form is not known, or that of another type that is stated: but not if a function
-/// converts them to it.
+/// The types of values whose stored form is not known, or that of another type that is stated.
 fn opaque(variant: &parse::Variant) -> Vec<syn::Type> {
     let fields = match &variant.shape {
         Shape::Tuple(fields) => fields,
@@ -173,8 +173,7 @@ fn opaque(variant: &parse::Variant) -> Vec<syn::Type> {
         Shape::Named(_) | Shape::Unit => return Vec::new(),
     };
     let is_opaque = |f: &parse::Field| {
-        let (is_stated, is_converted) = (f.attributes.stored_as.is_some(), f.serde.with.is_some());
-        f.attributes.opaque.is_some() || is_stated != is_converted
+        f.attributes.opaque.is_some() || f.attributes.stored_as.is_some() || f.serde.with.is_some()
     };
     let written = fields.iter().filter(|f| !f.serde.skipped);
     written

@@ -108,8 +108,10 @@ pub(crate) struct Newtype {
     pub(crate) ty: Type,
     /// The field, if it is stored in the form of its type.
     pub(crate) member: Option<Member>,
-    /// The type of the field, if its own form is stored although another type is stated.
+    /// The type of the field, if another type is stated.
     pub(crate) converted: Option<Type>,
+    /// Whether serde writes the field with a function, and not by its type.
+    pub(crate) by_function: bool,
     /// Whether the type has no other field.
     pub(crate) is_only: bool,
 }
@@ -145,6 +147,8 @@ pub(crate) struct Variant {
     pub(crate) parts: Vec<Part>,
     /// The types of the other values, whose stored form is not known or that of another type.
     pub(crate) opaque: Vec<Type>,
+    /// Whether serde writes the only one of them with a function.
+    pub(crate) by_function: bool,
     /// Whether the content is stored as an array.
     pub(crate) is_tuple: bool,
     /// Its documentation.
@@ -335,13 +339,15 @@ fn transparent(fields: &[parse::Field], parsed: &Parsed, sink: &Sink) -> Body {
             AccessorKind::As(ty) => Body::Newtype(Box::new(Newtype {
                 ty,
                 member: None,
-                converted: field.serde.with.is_none().then(|| field.ty.clone()),
+                converted: Some(field.ty.clone()),
+                by_function: field.serde.with.is_some(),
                 is_only: false,
             })),
             _ => Body::Newtype(Box::new(Newtype {
                 ty: field.ty.clone(),
                 member: Some(field.ident.clone().map_or(Member::from(index), Member::Named)),
                 converted: None,
+                by_function: false,
                 is_only: fields.len() == 1,
             })),
         },

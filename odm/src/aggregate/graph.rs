@@ -6,7 +6,7 @@ use crate::aggregate::join::{Joins, array_name, name};
 use crate::aggregate::shape::Joined;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
-use crate::collection::Scope;
+use crate::collection::{EncryptedReads, Scope};
 use crate::expr::{Operand, parts};
 use crate::filter::Filter;
 use crate::hooks::SoftDelete;
@@ -53,6 +53,7 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
             from: None,
             max_depth: None,
             restrict: None,
+            encrypted: EncryptedReads::default(),
             scope: Scope::default(),
             joined: PhantomData,
         }
@@ -66,6 +67,8 @@ pub struct GraphLookup<In, S, J: Joined<S>, C> {
     from: Option<String>,
     max_depth: Option<u32>,
     restrict: Option<std::result::Result<Document, Box<crate::Error>>>,
+    /// What the filter reads of encrypted fields.
+    encrypted: EncryptedReads,
     scope: Scope,
     joined: Types<J>,
 }
@@ -122,11 +125,10 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
     /// ```
     pub fn restrict(mut self, filter: impl FnOnce(Fields<J::Foreign>) -> Filter<J::Foreign>) -> Self {
         let mut filter = filter(nav::<J::Foreign>());
-        self.pipeline
-            .stages
-            .encrypted
-            .note_operand(filter.take_encrypted());
-        self.restrict = Some(filter.into_document().map_err(Box::new));
+        let encrypted = filter.take_encrypted();
+        let filter = filter.into_document();
+        self.encrypted = EncryptedReads::of_filter::<J::Foreign>(encrypted, &filter);
+        self.restrict = Some(filter.map_err(Box::new));
         self
     }
 
@@ -212,6 +214,7 @@ impl<In, S: Field, J: Joined<S, Foreign: Model>, C> GraphLookup<In, S, J, C> {
         let collection = self.from.unwrap_or_else(|| J::Foreign::COLLECTION.to_owned());
         let mut pipeline = self.pipeline;
         pipeline.stages.encrypted.note_joined::<J::Foreign>(&collection);
+        pipeline.stages.encrypted.add(self.encrypted);
         let restrict = match (self.restrict, self.scope.condition::<J::Foreign>()) {
             (Some(Ok(given)), Some(scope)) => Some(Ok(doc! { "$and": [given, scope] })),
             (None, scope) => scope.map(Ok),

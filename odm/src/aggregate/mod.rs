@@ -199,8 +199,9 @@ impl<In, S: Field, C> Pipeline<In, S, C> {
     /// ```
     pub fn match_(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let mut filter = filter(nav::<S>());
-        self.stages.encrypted.note_operand(filter.take_encrypted());
+        let encrypted = filter.take_encrypted();
         let filter = filter.into_document();
+        self.stages.encrypted.note_filter::<S>(encrypted, &filter);
         self.stage("$match", filter.map(Bson::Document).map_err(Box::new))
     }
 

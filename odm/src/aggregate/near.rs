@@ -4,6 +4,7 @@
 use crate::aggregate::shape::MakeAdded;
 use crate::aggregate::{Pipeline, nav};
 use crate::bson::{Bson, Document, doc};
+use crate::collection::EncryptedReads;
 use crate::error::Error;
 use crate::expr::{Expr, Raw, field_name};
 use crate::filter::Filter;
@@ -21,8 +22,8 @@ pub struct GeoNear<S> {
     near: Point,
     options: Document,
     filter: Option<Result<Document, Box<Error>>>,
-    /// The path of a condition on an encrypted field.
-    encrypted: Option<Box<str>>,
+    /// What the filter reads of encrypted fields.
+    encrypted: EncryptedReads,
     root: Types<S>,
 }
 
@@ -42,7 +43,7 @@ impl<S: Model> GeoNear<S> {
             near,
             options: Document::new(),
             filter: None,
-            encrypted: None,
+            encrypted: EncryptedReads::default(),
             root: std::marker::PhantomData,
         }
     }
@@ -111,8 +112,10 @@ impl<S: Model> GeoNear<S> {
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let mut filter = filter(nav::<S>());
-        self.encrypted = filter.take_encrypted();
-        self.filter = Some(filter.into_document().map_err(Box::new));
+        let encrypted = filter.take_encrypted();
+        let filter = filter.into_document();
+        self.encrypted = EncryptedReads::of_filter::<S>(encrypted, &filter);
+        self.filter = Some(filter.map_err(Box::new));
         self
     }
 
@@ -170,7 +173,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
             .into_fields()
             .checked(S::stored_names());
         let distance = added.only_name("geo_near", &Bson::from(DISTANCE));
-        self.stages.encrypted.note_operand(near.encrypted.take());
+        self.stages.encrypted.add(std::mem::take(&mut near.encrypted));
         self.stage("$geoNear", near.into_argument(distance)).then()
     }
 
@@ -222,7 +225,7 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// );
     /// ```
     pub fn vector_search(mut self, mut search: VectorSearch<S>) -> Self {
-        self.stages.encrypted.note_operand(search.encrypted.take());
+        self.stages.encrypted.add(std::mem::take(&mut search.encrypted));
         self.stage("$vectorSearch", search.into_argument())
     }
 }
@@ -232,8 +235,8 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
 pub struct VectorSearch<S> {
     argument: Result<Document, Box<Error>>,
     filter: Option<Result<Document, Box<Error>>>,
-    /// The path of a condition on an encrypted field.
-    encrypted: Option<Box<str>>,
+    /// What the filter reads of encrypted fields.
+    encrypted: EncryptedReads,
     root: Types<S>,
 }
 
@@ -265,7 +268,7 @@ impl<S: Model> VectorSearch<S> {
         VectorSearch {
             argument,
             filter: None,
-            encrypted: None,
+            encrypted: EncryptedReads::default(),
             root: std::marker::PhantomData,
         }
     }
@@ -324,8 +327,10 @@ impl<S: Model> VectorSearch<S> {
     /// ```
     pub fn filter(mut self, filter: impl FnOnce(Fields<S>) -> Filter<S>) -> Self {
         let mut filter = filter(nav::<S>());
-        self.encrypted = filter.take_encrypted();
-        self.filter = Some(filter.into_document().map_err(Box::new));
+        let encrypted = filter.take_encrypted();
+        let filter = filter.into_document();
+        self.encrypted = EncryptedReads::of_filter::<S>(encrypted, &filter);
+        self.filter = Some(filter.map_err(Box::new));
         self
     }
 

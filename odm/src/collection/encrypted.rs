@@ -4,6 +4,7 @@ use crate::bson::{Bson, Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::encoded::decoded;
 use crate::collection::encrypted_models::{EncryptedFields, EncryptedReads, JoinedModel, encrypted_fields};
+use crate::collection::encrypted_stages::Unsendable;
 use crate::collection::write::to_raw;
 use crate::collection::{encrypted_ranges, encrypted_stages};
 #[cfg(feature = "encryption")]
@@ -36,12 +37,6 @@ pub(crate) fn is_about(name: &str, path: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     is_within(name, path) || is_within(path, name)
-}
-
-/// Whether the path of a condition can be that of an encrypted field of a model: stages change the documents that contain
-/// it, and not its name.
-fn is_same_field(operand: &str, path: &str) -> bool {
-    operand.rsplit('.').next() == path.rsplit('.').next()
 }
 
 impl<D: Model> Collection<D> {
@@ -122,7 +117,7 @@ impl<D: Model> Collection<D> {
         if self.is_encrypted() {
             return Err(Error::argument(format!(
                 "`{call}` on {}: the server changes and deletes the documents of model `{}` only one by one, because it has encrypted \
-                 fields; find their ids, and write to each",
+                 fields; find their ids, and write to each by its id",
                 self.namespace(),
                 D::NAME
             )));
@@ -164,7 +159,7 @@ impl<D: Model> Collection<D> {
             return Ok(());
         }
         if let Some(paths) = self.unprotected()?
-            && let Some(path) = mentioned(paths, |path| filter.mentions(&|name| is_about(name, path)))
+            && let Some(path) = concerned(paths, filter)
         {
             return Err(unencrypted(path));
         }
@@ -178,26 +173,30 @@ impl<D: Model> Collection<D> {
     pub(crate) fn check_stages(&self, stages: &[Document], reads: &EncryptedReads) -> Result<()> {
         self.check_client();
         let own = self.declared()?.unwrap_or_default();
-        if own.is_empty() && reads.joined.is_empty() && reads.operand.is_none() {
+        if own.is_empty() && reads.joined.is_empty() && reads.operands.is_empty() {
             return Ok(());
         }
         if let Some(error) = reads.joined.iter().find_map(JoinedModel::invalid) {
             return Err(invalid(error));
         }
+        // A stage can read the own collection a second time.
+        let mut collections = reads.collections();
+        collections.push((self.inner.name(), own));
         if self.encrypts() {
             self.require_joined(&reads.joined);
-            let mut paths = own.iter().chain(reads.joined.iter().flat_map(JoinedModel::paths));
-            return match &reads.operand {
-                Some(operand) if !paths.any(|path| is_same_field(operand, path)) => Err(Error::filter(
-                    &**operand,
-                    "the field is encrypted, and no model of a collection that the pipeline reads has an encrypted field of this \
-                     name, so that the value would be sent as it is",
+            return match encrypted_stages::unsendable(stages, own, collections, &reads.operands) {
+                Some(Unsendable::Compared(field)) => Err(compared(field)),
+                Some(Unsendable::Unknown(operand)) => Err(Error::filter(
+                    operand,
+                    "the field is encrypted, and no collection that the pipeline reads has an encrypted field at this place of its \
+                     documents, so that the value would be sent as it is; add the documents by `lookup` or `union_with` of the \
+                     model that declares the field, or leave the condition out",
                 )),
-                _ => Ok(()),
+                None => Ok(()),
             };
         }
-        let filtered = || encrypted_stages::filtered(stages, own, &reads.joined);
-        match filtered().or_else(|| reads.operand.as_deref().map(str::to_owned)) {
+        let filtered = || encrypted_stages::filtered(stages, own, collections);
+        match filtered().or_else(|| reads.operands.first().map(|operand| operand.path.to_string())) {
             Some(path) => Err(unencrypted(path)),
             None => Ok(()),
         }
@@ -224,7 +223,7 @@ impl<D: Model> Collection<D> {
         let Some(paths) = self.declared()? else {
             return Ok(());
         };
-        match mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {
+        match concerned(paths, filter) {
             Some(path) => Err(Error::filter(
                 path,
                 "the field is encrypted, and change events cannot be filtered by encrypted values; compare the field in the events",
@@ -241,7 +240,7 @@ impl<D: Model> Collection<D> {
         check_operators::<D>(update)?;
         encrypted_ranges::check_update::<D>(update)?;
         let Some(paths) = self.unprotected()? else {
-            return Ok(());
+            return check_update_stages::<D>(update);
         };
         let Compiled::Operators { update, .. } = update else {
             return self.check_encrypts().map(drop);
@@ -274,12 +273,17 @@ fn check_comparisons<D: Model>(filter: &Conditions) -> Result<()> {
         return Ok(());
     };
     match mentioned(paths, |path| filter.compares(&|name| contains(name, path))) {
-        Some(path) => Err(Error::filter(
-            path,
-            "the field is encrypted, so that the document that contains it cannot be compared; compare its other fields",
-        )),
+        Some(path) => Err(compared(path)),
         None => Ok(()),
     }
+}
+
+/// The error of a comparison of a document that contains an encrypted field.
+fn compared(path: String) -> Error {
+    Error::filter(
+        path,
+        "the field is encrypted, so that the document that contains it cannot be compared; compare its other fields",
+    )
 }
 
 /// Rejects operators on a document that contains an encrypted field, other than those that set or remove it.
@@ -309,6 +313,22 @@ fn check_operators<D: Model>(update: &Compiled) -> Result<()> {
     Ok(())
 }
 
+/// Rejects an update whose stages set an encrypted field to another value than that of a field: values of expressions are not
+/// encrypted.
+fn check_update_stages<D: Model>(update: &Compiled) -> Result<()> {
+    let (Some(Ok(paths)), Compiled::Pipeline(stages)) = (encrypted_fields::<D>(), update) else {
+        return Ok(());
+    };
+    let path = mentioned(paths, |path| {
+        stages.iter().any(|stage| encrypted_stages::sets(stage, path))
+    });
+    path.map_or(Ok(()), |path| {
+        let reason = "the field is encrypted, and the stages of an update cannot set it, because the values of expressions are sent as \
+                      they are; use `set`, and set the other fields of a document that contains it by their own paths";
+        Err(Error::update(path, reason))
+    })
+}
+
 /// The error of an invalid declaration.
 fn invalid(error: &impl std::fmt::Display) -> Error {
     Error::encode(String::new(), ValueError::new(error.to_string()))
@@ -334,7 +354,7 @@ pub(super) fn check_upsert<D: Model>(filter: &Conditions) -> Result<()> {
     let Some(Ok(paths)) = encrypted_fields::<D>() else {
         return Ok(());
     };
-    match mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {
+    match concerned(paths, filter) {
         Some(path) => Err(Error::filter(
             path,
             "an upsert by an encrypted field would insert a document without this field; find the document by another field, \
@@ -342,6 +362,15 @@ pub(super) fn check_upsert<D: Model>(filter: &Conditions) -> Result<()> {
         )),
         None => Ok(()),
     }
+}
+
+/// The first of the paths that a filter concerns, in its conditions or in the expressions and schemas in it.
+fn concerned(paths: &[String], filter: &Conditions) -> Option<String> {
+    if let Some(path) = mentioned(paths, |path| filter.mentions(&|name| is_about(name, path))) {
+        return Some(path);
+    }
+    let tree = filter.clone().into_tree();
+    mentioned(paths, |path| encrypted_stages::is_on(&tree, path))
 }
 
 fn mentioned(paths: &[String], is_mentioned: impl Fn(&str) -> bool) -> Option<String> {
@@ -361,20 +390,6 @@ fn unencrypted(path: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conditions_are_on_fields_of_the_same_name() {
-        for (operand, expected) in [
-            ("address.street", true),
-            ("street", true),
-            ("patients.address.street", true),
-            ("secret", false),
-            ("address", false),
-            ("side_street", false),
-        ] {
-            assert_eq!(is_same_field(operand, "address.street"), expected, "{operand}");
-        }
-    }
 
     #[test]
     fn paths_concern_their_documents_and_fields() {

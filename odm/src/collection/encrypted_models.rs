@@ -1,31 +1,29 @@
 //! The encrypted fields of the models of the process.
 
 use std::any::TypeId;
-use std::hash::{Hash, Hasher};
-use std::sync::OnceLock;
+use std::fmt;
 
 use crate::bson::{Bson, Document};
 use crate::collection::encrypted_ranges::Range;
-use crate::error::SchemaError;
+use crate::collection::encrypted_stages;
+use crate::encryption::places::encrypted_paths;
+use crate::error::{Result, SchemaError};
+use crate::filter::EncryptedPaths;
 use crate::model::Model;
+use crate::path::field::Field;
+use crate::type_map::TypeMap;
 
 /// The stored paths of the encrypted fields of a model, or the error of its declarations.
-pub(super) type EncryptedFields = Result<Vec<String>, SchemaError>;
+pub(super) type EncryptedFields = std::result::Result<Vec<String>, SchemaError>;
 
-/// A list of models, which grows at its end. It is read without a lock, because every typed call reads it.
-type Link = OnceLock<Box<Entry>>;
-
-struct Entry {
-    model: TypeId,
+/// What is known of a model.
+struct Declared {
     /// `None` if the model has no encrypted fields.
     fields: Option<EncryptedFields>,
     ranges: Vec<Range>,
-    next: Link,
 }
 
-const LISTS: usize = 64;
-
-static MODELS: [Link; LISTS] = [const { Link::new() }; LISTS];
+static MODELS: TypeMap<Declared> = TypeMap::new();
 
 /// The encrypted fields of a model; `None` if it has none.
 #[inline]
@@ -33,7 +31,7 @@ pub(super) fn encrypted_fields<D: Model>() -> Option<&'static EncryptedFields> {
     if !cfg!(feature = "encryption") {
         return None;
     }
-    entry::<D>().fields.as_ref()
+    declared::<D>().fields.as_ref()
 }
 
 /// The ranges of the encrypted fields of a model.
@@ -41,20 +39,12 @@ pub(super) fn ranges<D: Model>() -> &'static [Range] {
     if !cfg!(feature = "encryption") {
         return &[];
     }
-    &entry::<D>().ranges
+    &declared::<D>().ranges
 }
 
 #[inline]
-fn entry<D: Model>() -> &'static Entry {
-    let model = TypeId::of::<D>();
-    let mut link = &MODELS[list_of(model)];
-    loop {
-        let entry = link.get_or_init(|| Box::new(Entry::of::<D>()));
-        if entry.model == model {
-            return entry;
-        }
-        link = &entry.next;
-    }
+fn declared<D: Model>() -> &'static Declared {
+    MODELS.get_or_init(TypeId::of::<D>(), Declared::of::<D>)
 }
 
 /// A collection whose model has encrypted fields, which a pipeline reads beside its own.
@@ -75,6 +65,10 @@ impl JoinedModel {
         })
     }
 
+    #[cfg_attr(
+        not(feature = "encryption"),
+        expect(dead_code, reason = "a client that encrypts requires the fields")
+    )]
     pub(super) fn collection(&self) -> &str {
         &self.collection
     }
@@ -104,30 +98,75 @@ impl JoinedModel {
 pub(crate) struct EncryptedReads {
     /// The collections beside its own.
     pub(super) joined: Vec<JoinedModel>,
-    /// The path of a condition by an operator of an encrypted field.
-    pub(super) operand: Option<Box<str>>,
+    /// The conditions on encrypted fields.
+    pub(super) operands: Vec<EncryptedOperand>,
+}
+
+/// The conditions on an encrypted field in a filter.
+#[derive(Clone)]
+pub(crate) struct EncryptedOperand {
+    pub(super) path: Box<str>,
+    pub(super) filter: Document,
+}
+
+impl fmt::Debug for EncryptedOperand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the values.
+        f.debug_struct("EncryptedOperand")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EncryptedReads {
+    /// The collections beside its own, with the paths of their encrypted fields.
+    pub(super) fn collections(&self) -> Vec<(&str, &[String])> {
+        let joined = self.joined.iter();
+        joined.map(|model| (&*model.collection, model.paths())).collect()
+    }
+
     /// Notes a collection that a stage reads.
     pub(crate) fn note_joined<F: Model>(&mut self, collection: &str) {
         self.joined.extend(JoinedModel::of::<F>(collection));
     }
 
-    /// Notes the path of a condition, if it is that of an encrypted field.
-    pub(crate) fn note_operand(&mut self, path: Option<Box<str>>) {
-        self.operand = self.operand.take().or(path);
+    /// Notes the conditions of a filter of documents of type `S` on encrypted fields: those by their operators, and the others
+    /// that concern one, such as the comparison of a document that contains it.
+    pub(crate) fn note_filter<S: Field>(&mut self, by_operators: EncryptedPaths, filter: &Result<Document>) {
+        let Ok(filter) = filter else { return };
+        let first = self.operands.len();
+        let others = encrypted_paths::<S>().iter().map(|path| path.as_str().into());
+        for path in by_operators.into_iter().chain(others) {
+            let is_noted = self.operands[first..].iter().any(|noted| noted.path == path);
+            // A filter can lose the condition: an alternative of one that every document matches.
+            // The fields in a value of unknown form are in every other document.
+            let is_on = if path.is_empty() {
+                encrypted_stages::compares_document(filter)
+            } else {
+                encrypted_stages::is_on(filter, &path)
+            };
+            if !is_noted && is_on {
+                let filter = filter.clone();
+                self.operands.push(EncryptedOperand { path, filter });
+            }
+        }
     }
 
-    /// Adds what a pipeline inside of this one reads.
+    /// What a filter of documents of type `S` reads; see [`note_filter`](Self::note_filter).
+    pub(crate) fn of_filter<S: Field>(by_operators: EncryptedPaths, filter: &Result<Document>) -> Self {
+        let mut reads = Self::default();
+        reads.note_filter::<S>(by_operators, filter);
+        reads
+    }
+
+    /// Adds what a pipeline inside of this one, or a filter of a stage, reads.
     pub(crate) fn add(&mut self, inner: Self) {
         self.joined.extend(inner.joined);
-        self.note_operand(inner.operand);
+        self.operands.extend(inner.operands);
     }
 }
 
-impl Entry {
-    #[cold]
+impl Declared {
     fn of<D: Model>() -> Self {
         let declared = D::encrypted_fields();
         let ranges = declared.as_ref().map_or_else(|_| Vec::new(), Range::all);
@@ -135,12 +174,7 @@ impl Entry {
             Ok(fields) => Some(paths(&fields)).filter(|paths| !paths.is_empty()).map(Ok),
             Err(error) => Some(Err(error)),
         };
-        Entry {
-            model: TypeId::of::<D>(),
-            fields,
-            ranges,
-            next: Link::new(),
-        }
+        Declared { fields, ranges }
     }
 }
 
@@ -148,48 +182,4 @@ fn paths(fields: &Document) -> Vec<String> {
     let fields = fields.get_array("fields").into_iter().flatten();
     let path = |field: &Bson| Some(field.as_document()?.get_str("path").ok()?.to_owned());
     fields.filter_map(path).collect()
-}
-
-fn list_of(model: TypeId) -> usize {
-    let mut bits = Bits(0);
-    model.hash(&mut bits);
-    (bits.finish() % LISTS as u64) as usize
-}
-
-/// The bits that a value writes to its hasher: those of a `TypeId` are a hash.
-struct Bits(u64);
-
-impl Hasher for Bits {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 ^= value;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Types with distinct ids: more than there are lists, so that some share one.
-    #[test]
-    fn types_are_distributed_over_the_lists() {
-        macro_rules! lists {
-            ($($n:literal)*) => { [$(list_of(TypeId::of::<[u8; $n]>())),*] };
-        }
-        let mut lists =
-            lists![1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32];
-        assert!(lists.iter().all(|list| *list < LISTS));
-        lists.sort_unstable();
-        let distinct = lists.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        assert!(distinct > 8, "{lists:?}");
-    }
 }

@@ -37,7 +37,7 @@ impl Range {
         ranges.collect()
     }
 
-    /// Whether a value is outside of the range. Decimals are compared by libmongocrypt.
+    /// Whether a value is outside of the range. NaN and infinite decimals are rejected by libmongocrypt.
     fn excludes(&self, value: &Bson) -> bool {
         let is = |bound: &Option<Bson>, ordering| {
             bound

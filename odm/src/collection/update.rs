@@ -9,7 +9,7 @@ use crate::collection::soft_delete::Scope;
 use crate::collection::write::{check_upsert_without_id, checked, prepare};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
@@ -63,6 +63,14 @@ macro_rules! required {
     };
 }
 
+/// The error of an upsert that restores: a document that it inserts was not deleted.
+fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error {
+    Error::argument(format!(
+        "`{call}` on {} inserts no document: call it without `upsert`, and `required` if the document must have been deleted",
+        collection.namespace()
+    ))
+}
+
 macro_rules! updates {
     ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident;)*) => { $(
         $(#[$doc])*
@@ -72,6 +80,8 @@ macro_rules! updates {
             filter: Result<Conditions>,
             update: Update<D>,
             scope: Scope,
+            /// The name of the call that restores deleted documents.
+            restoration: Option<&'static str>,
             options: $Options,
             session: Session<'a>,
         }
@@ -83,6 +93,7 @@ macro_rules! updates {
                     filter,
                     update,
                     scope: collection.scope,
+                    restoration: None,
                     options: $Options::default(),
                     session: None,
                 }
@@ -157,9 +168,19 @@ macro_rules! updates {
                 Ok(self.action()?.explain())
             }
 
+            /// Restores deleted documents by the method `call`.
+            pub(super) fn restoring(mut self, call: &'static str) -> Self {
+                self.scope = Scope::Deleted;
+                self.restoration = Some(call);
+                self
+            }
+
             /// The driver's action with all options.
             fn action(self) -> Result<action::$name<'a>> {
                 let mut options = self.options;
+                if let (Some(call), true) = (self.restoration, options.is_upsert()) {
+                    return Err(restored_by_upsert(self.collection, call));
+                }
                 if stringify!($method) == "update_many" {
                     self.collection.check_one_document("update_many")?;
                 }
@@ -193,13 +214,6 @@ updates! {
     UpdateOne, UpdateOneOptions, __update_one_options, update_one;
     /// Updates documents. Output: the counts. See [`Collection::update_many`].
     UpdateMany, UpdateManyOptions, __update_many_options, update_many;
-}
-
-impl<D> UpdateMany<'_, D> {
-    pub(super) fn in_scope(mut self, scope: Scope) -> Self {
-        self.scope = scope;
-        self
-    }
 }
 
 impl<D: Model> UpdateOne<'_, D> {

@@ -27,7 +27,8 @@ impl<D: Model> Collection<D> {
     ///
     /// Awaiting the action returns a [`ChangeStream`], which resumes by itself after network errors
     /// and elections. It ends after the collection was dropped or renamed. All documents are watched,
-    /// also soft-deleted ones: a soft deletion is an update event.
+    /// also soft-deleted ones: a soft deletion is an update event. A client with automatic encryption must have
+    /// `bypass_auto_encryption(true)`: change streams cannot be analyzed for encryption. Its events are decrypted.
     ///
     /// ```no_run
     /// # use marula::{Document, prelude::*};

@@ -1,15 +1,16 @@
 //! The checks of encrypted fields in code that the derives generate.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::cell::{Cell, LazyCell, OnceCell, RefCell};
+use std::cmp::Reverse;
 use std::marker::PhantomData;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, RwLock};
+use std::num::{Saturating, Wrapping};
+use std::rc::{self, Rc};
+use std::sync::{self, Arc, LazyLock, Mutex, OnceLock, RwLock};
 
 use crate::bson::Document;
 use crate::encryption::{EncryptedField, EncryptedValue, EqualityValue, RangeValue, StringValue};
 use crate::json_schema::SchemaOf;
-use crate::path::field::Field;
+use crate::path::field::{Embedded, Field};
 
 /// Implemented with the feature `encryption`.
 #[cfg(not(feature = "encryption"))]
@@ -103,59 +104,105 @@ pub trait NoElements {
 
 impl<T> NoElements for Elements<T> {}
 
-/// The encrypted fields of a type whose stored form is not known. They are those of [`Field`], or none where it is not
+/// Types whose values have the encrypted fields of a value in them: those with typed paths, and the pointers and cells of the
+/// standard library, also inside of one another.
+pub trait Held {
+    /// Whether the value, or the elements of an array or a map, have encrypted fields of their own.
+    const ENCRYPTED: bool;
+    /// The schema.
+    const SCHEMA: SchemaOf;
+}
+
+impl<T: Field> Held for T {
+    const ENCRYPTED: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
+    const SCHEMA: SchemaOf = T::json_schema;
+}
+
+macro_rules! held {
+    ($($t:ty)*) => { $(
+        impl<T: Held> Held for $t {
+            const ENCRYPTED: bool = T::ENCRYPTED;
+            const SCHEMA: SchemaOf = T::SCHEMA;
+        }
+    )* };
+}
+
+held! {
+    Arc<T> Rc<T> Arc<[T]> Rc<[T]> sync::Weak<T> rc::Weak<T>
+    Cell<T> RefCell<T> OnceCell<T> LazyCell<T> Mutex<T> RwLock<T> OnceLock<T> LazyLock<T>
+    Reverse<T> Wrapping<T> Saturating<T>
+}
+
+/// The encrypted fields of a type whose stored form is not known. They are those of `Held`, or none where it is not
 /// implemented ([`NoContents`]): an inherent constant is found before that of a trait.
 #[derive(Debug)]
 pub struct Contents<T: ?Sized>(PhantomData<T>);
 
-impl<T: Field> Contents<T> {
-    /// Whether the type, or the elements of an array or a map, have encrypted fields of their own.
-    pub const ENCRYPTED: bool = T::ENCRYPTS || T::ENCRYPTS_ELEMENTS;
+impl<T: Held> Contents<T> {
+    /// See `Held::ENCRYPTED`.
+    pub const ENCRYPTED: bool = T::ENCRYPTED;
     /// The schema.
-    pub const SCHEMA: SchemaOf = T::json_schema;
+    pub const SCHEMA: SchemaOf = T::SCHEMA;
 }
 
-/// Whether the values of a type are stored in a form that has no documents in it: as [`Contents`].
+/// What is known of a type that `as` states beside its [`Contents`]; in the same way.
 #[derive(Debug)]
 pub struct Scalar<T: ?Sized>(PhantomData<T>);
 
-impl<T: EncryptedField<Value: EqualityValue>> Scalar<T> {
-    /// `true`.
-    pub const IS_ONE: bool = true;
+impl<T: EncryptedField> Scalar<T> {
+    /// Whether its values have no documents in them.
+    pub const IS_ONE: bool = !matches!(T::Value::BSON_TYPE.as_bytes(), b"object" | b"array");
+}
+
+impl<T: Embedded> Scalar<T> {
+    /// Whether its values can be documents with encrypted fields that are not its own, but those of a newtype's content, of a
+    /// flattened type or of a field's type.
+    pub const CAN_CONTAIN: bool =
+        !T::FIELDS.is_present || !T::FIELDS.forms.is_empty() || T::FIELDS.has_stated;
+    /// Whether the fields of its values are known: `true`.
+    pub const IS_DESCRIBED: bool = true;
 }
 
 /// Used for other types.
 pub trait NotScalar {
     /// `false`.
     const IS_ONE: bool = false;
+    /// `false`.
+    const CAN_CONTAIN: bool = false;
+    /// `false`.
+    const IS_DESCRIBED: bool = false;
 }
 
 impl<T: ?Sized> NotScalar for Scalar<T> {}
 
-/// As [`Contents`], of the values in a type of the standard library without typed paths. The derives find these values by
-/// the arguments of the type; an alias of it, such as `type Shared = Arc<Address>`, shows none.
+/// As [`Contents`], of the values in an array or a map without typed paths, of any crate. The derives find these values by
+/// the arguments of the type; an alias of it, such as `type ByFloor = BTreeMap<i32, Address>`, shows none.
 #[derive(Debug)]
 pub struct Inside<T: ?Sized>(PhantomData<T>);
 
-macro_rules! inside {
-    ($([$($generics:tt)*] $t:ty;)*) => { $(
-        impl<T: Field, $($generics)*> Inside<$t> {
-            /// As [`Contents::ENCRYPTED`].
-            pub const ENCRYPTED: bool = <Contents<T>>::ENCRYPTED;
-            /// As [`Contents::SCHEMA`].
-            pub const SCHEMA: SchemaOf = T::json_schema;
-        }
-    )* };
+impl<T: IntoIterator<Item: Entry>> Inside<T> {
+    /// As [`Contents::ENCRYPTED`].
+    pub const ENCRYPTED: bool = T::Item::ENCRYPTED;
+    /// As [`Contents::SCHEMA`].
+    pub const SCHEMA: SchemaOf = T::Item::SCHEMA;
 }
 
-inside! {
-    [] Arc<T>;
-    [] Rc<T>;
-    [] Mutex<T>;
-    [] RwLock<T>;
-    [] RefCell<T>;
-    [K, S] HashMap<K, T, S>;
-    [K] BTreeMap<K, T>;
+/// The elements of an array, or the entries of a map.
+pub trait Entry {
+    /// Whether the element, or the value, has encrypted fields.
+    const ENCRYPTED: bool;
+    /// The schema of the element, or of the value.
+    const SCHEMA: SchemaOf;
+}
+
+impl<T: Held> Entry for T {
+    const ENCRYPTED: bool = T::ENCRYPTED;
+    const SCHEMA: SchemaOf = T::SCHEMA;
+}
+
+impl<K, T: Held> Entry for (K, T) {
+    const ENCRYPTED: bool = T::ENCRYPTED;
+    const SCHEMA: SchemaOf = T::SCHEMA;
 }
 
 /// Used for types without typed paths.

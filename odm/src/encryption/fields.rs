@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use crate::bson::{Bson, Document, doc};
+use crate::decimal;
 use crate::error::ValueError;
 use crate::json_schema::{self, ENCRYPTED, OuterTypes, UNREACHABLE, contains_encrypted};
 
@@ -50,11 +51,19 @@ impl QueryOptions {
     }
 
     fn check(&mut self) {
-        let is_nan =
-            |bound: &&str| matches!(self.options.get(*bound), Some(Bson::Double(value)) if value.is_nan());
-        if let Some(bound) = ["min", "max"].iter().find(|bound| is_nan(bound)) {
-            self.invalid
-                .get_or_insert_with(|| format!("`{bound}` must be a number, found NaN"));
+        let is_number = |bound: &Bson| match bound {
+            Bson::Double(value) => !value.is_nan(),
+            Bson::Decimal128(value) => decimal::compare(value, value).is_some(),
+            _ => true,
+        };
+        for bound in ["min", "max"] {
+            if let Some(value) = self.options.get(bound).filter(|value| !is_number(value)) {
+                let invalid = match value {
+                    Bson::Decimal128(value) => format!("`{bound}` must be a finite number, found {value}"),
+                    _ => format!("`{bound}` must be a number, found NaN"),
+                };
+                self.invalid.get_or_insert(invalid);
+            }
         }
         if let (Some(min), Some(max)) = (self.options.get("min"), self.options.get("max"))
             && compare(min, max).is_some_and(Ordering::is_ge)
@@ -65,13 +74,14 @@ impl QueryOptions {
     }
 }
 
-/// Compares values of the same type. `None` for decimals, which libmongocrypt compares.
+/// Compares values of the same type. `None` for NaN, and for infinite decimals.
 pub(crate) fn compare(a: &Bson, b: &Bson) -> Option<Ordering> {
     match (a, b) {
         (Bson::Int32(a), Bson::Int32(b)) => Some(a.cmp(b)),
         (Bson::Int64(a), Bson::Int64(b)) => Some(a.cmp(b)),
         (Bson::Double(a), Bson::Double(b)) => a.partial_cmp(b),
         (Bson::DateTime(a), Bson::DateTime(b)) => Some(a.cmp(b)),
+        (Bson::Decimal128(a), Bson::Decimal128(b)) => decimal::compare(a, b),
         _ => None,
     }
 }
@@ -180,7 +190,8 @@ fn visit(schema: &Document, path: &str, fields: &mut Vec<Bson>) -> Result<(), In
             }
             (UNREACHABLE, value) if contains_encrypted(value) => {
                 return invalid(
-                    "values of maps, of opaque fields and of serde conversions cannot have encrypted fields",
+                    "values of maps, of opaque fields and of serde conversions cannot have encrypted fields, nor can values that are \
+                     stored in the form of a type that lacks these fields",
                 );
             }
             _ => {}
@@ -257,6 +268,22 @@ mod tests {
                 .bound("min", Ok(min.into()))
                 .bound("max", Ok(max.into()));
             let schema = doc! { "properties": { "weight": encrypted("double", vec![query]) } };
+            assert_eq!(collected(&schema).map_err(|e| e.reason), Err(reason.to_owned()));
+        }
+    }
+
+    #[test]
+    fn bounds_that_are_no_finite_decimals_are_invalid() {
+        let decimal = |text: &str| Bson::Decimal128(text.parse().unwrap());
+        for (min, max, reason) in [
+            ("NaN", "1", "`min` must be a finite number, found NaN"),
+            ("-Infinity", "1", "`min` must be a finite number, found -Infinity"),
+            ("0", "Infinity", "`max` must be a finite number, found Infinity"),
+        ] {
+            let query = QueryOptions::new("range")
+                .bound("min", Ok(decimal(min)))
+                .bound("max", Ok(decimal(max)));
+            let schema = doc! { "properties": { "weight": encrypted("decimal", vec![query]) } };
             assert_eq!(collected(&schema).map_err(|e| e.reason), Err(reason.to_owned()));
         }
     }

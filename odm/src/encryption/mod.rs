@@ -79,6 +79,45 @@
 //! [`SchemaError::InvalidEncryption`](crate::SchemaError::InvalidEncryption). Indexes, partial filters and search indexes
 //! cannot use encrypted fields.
 //!
+//! # What is found
+//!
+//! A value of an encrypted field is sent only where it is encrypted. What would send it as it is does not compile, or is an error
+//! before anything is sent:
+//!
+//! | where the value is | what is checked |
+//! |---|---|
+//! | documents, updates, filters of the model | the client encrypts, and knows the collection with all encrypted fields of the model |
+//! | filters of a pipeline, for all conditions by operators of the model and all stages | the documents have an encrypted value at this place, which no stage before removes or replaces, and which is not made by an operator. A document that contains an encrypted value is not compared |
+//! | filters of a client without automatic encryption, also in BSON, with `$expr`, `$getField` and `$jsonSchema` | no condition on an encrypted value. The BSON type of a field in a `$jsonSchema` is none |
+//! | values of expressions ([`lit`](crate::expr::lit)) whose type has encrypted fields, stages of updates that set one | an error with every client, because the values of expressions are not encrypted |
+//! | a field with `opaque` | its type has no encrypted fields, and neither has a type that is named in it as an argument, such as that of an `Arc`, a tuple or a map |
+//! | a field with `as` | `Type` has, under the same paths, the encrypted fields of the field's type, also if they are those of a flattened type, a newtype's content or another type in it. The paths of a type that is named as an argument of the field's type end those of `Type` |
+//! | a field with `as` and `serde(with = "…")` | `Type` has as many encrypted fields as the field's type and each type that is named in it, or none and only known fields (a derived type, or arrays and maps of it), or is a scalar |
+//! | an alias without arguments, such as `type Shared = Arc<Mutex<Address>>` | pointers and cells of the standard library (`Arc`, `Rc`, `Weak`, `Cell`, `RefCell`, `OnceCell`, `LazyCell`, `Mutex`, `RwLock`, `OnceLock`, `LazyLock`, `Reverse`, `Wrapping`, `Saturating`) around a type with typed paths or around one another; the values of arrays, maps and all other types with `IntoIterator` that are of this kind |
+//!
+//! Not found, because neither the derives nor the types show it:
+//!
+//! - a type with encrypted fields inside of an `opaque` type that does not derive [`Embedded`](derive@crate::Embedded) and does not
+//!   name it as an argument: `struct Mine(Address)`, `Box<dyn Trait>`. Derive `Embedded` for the outer type, or encrypt the whole field;
+//! - an alias of a cell, a lock or a tuple that is not of the kinds above, such as `type Shared = arc_swap::ArcSwap<Address>`,
+//!   `once_cell::sync::OnceCell<Address>` or `parking_lot::Mutex<Address>`. If the field has this type without an alias, its argument
+//!   is found;
+//! - an alias of a `Box` around one of the pointers and cells above, and of an `Option`, an array or a map around one inside of
+//!   another type: `type A = Box<Mutex<Address>>`, `Arc<Option<Mutex<Address>>>`, `Arc<Mutex<Vec<Rc<Address>>>>`,
+//!   `BTreeMap<i32, Vec<Mutex<Address>>>`. `Box<Address>`, `Option<Mutex<Address>>`, `Vec<Mutex<Address>>` and
+//!   `Arc<Mutex<Option<Address>>>` are found, and so are the arguments of all these types without an alias;
+//! - what a function of `serde(with = "…")` writes in the form that `as` states: a scalar can be the text of the value, a document
+//!   without encrypted fields can have all its values, and one with them can have the value in another field than the encrypted one.
+//!   The same holds for a `Serialize` that is not derived;
+//! - a value whose *whole field* is encrypted, such as a `String`, as a value of an expression or of another field: its type says
+//!   nothing of the field;
+//! - two models of one collection of which only one declares the fields as encrypted;
+//! - raw stages, such as `stage_raw` with a `$lookup` of another collection or `$search`, stages of later servers, which are taken to
+//!   keep the documents, JavaScript in `$where`, and raw values of fields of type `Bson` or `Document`;
+//! - raw filters of a client with automatic encryption, also with `$expr`, `$getField` and `$jsonSchema`, unless they compare a document
+//!   that contains an encrypted field. The commands of such a client are analyzed;
+//! - calls of the [driver's collection](crate::Collection::driver), and commands, with a client that does not encrypt.
+//!
 //! # Set-up
 //!
 //! A [schema](crate::schema) creates the collection and the data keys, and
@@ -109,6 +148,7 @@
 pub(crate) mod checks;
 pub(crate) mod fields;
 mod path;
+pub(crate) mod places;
 mod query;
 mod value;
 

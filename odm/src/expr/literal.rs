@@ -1,8 +1,10 @@
 //! Values as expressions.
 
 use crate::bson::{Binary, Bson, DateTime, Decimal128, ObjectId, Timestamp, Uuid as BsonUuid, doc};
+use crate::encryption::places::encrypted_in;
 use crate::error::{Error, ValueError};
 use crate::expr::{Expr, Operand, Raw};
+use crate::path::field::Field;
 use crate::value::IntoValue;
 
 /// A value as an expression. What the server would interpret is wrapped in `$literal`.
@@ -27,8 +29,23 @@ pub(crate) fn literal(value: Result<Bson, ValueError>) -> Raw {
 /// let tags = lit::<(), Vec<String>>(["a", "b"]);
 /// assert_eq!(tags.to_string(), r#"{"$literal": ["a", "b"]}"#);
 /// ```
-pub fn lit<R, T>(value: impl IntoValue<T>) -> Expr<R, T> {
-    Expr::from_raw(literal(value.into_value()))
+///
+/// # Errors
+/// The call that sends the expression fails with [`Error::InvalidPipeline`] if the value has encrypted fields: values of
+/// expressions are sent as they are, also by a client with automatic encryption.
+pub fn lit<R, T: Field>(value: impl IntoValue<T>) -> Expr<R, T> {
+    let value = value.into_value();
+    let encrypted = value.as_ref().ok().and_then(encrypted_in::<T>);
+    Expr::from_raw(encrypted.map_or_else(|| literal(value), |path| Err(Box::new(sent_as_it_is(path)))))
+}
+
+#[cold]
+fn sent_as_it_is(path: &str) -> Error {
+    Error::pipeline(
+        path,
+        "the field is encrypted, and the values of expressions are sent as they are, also by a client with automatic encryption; \
+         leave the field out, or write the value with an insert or with `set` of an update",
+    )
 }
 
 macro_rules! literals {

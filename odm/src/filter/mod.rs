@@ -27,6 +27,7 @@ pub use alternative::Alternative;
 pub(crate) use combine::{and, element_condition, prefixed};
 use conditions::Comparison;
 pub(crate) use conditions::Conditions;
+pub(crate) use encrypted::EncryptedPaths;
 pub use ops::FilterOps;
 pub use pattern::Pattern;
 pub use text::TextSearch;
@@ -49,9 +50,9 @@ const INVALID: &str = "\0invalid";
 #[must_use = "a filter does nothing until it is given to a call"]
 pub struct Filter<R> {
     inner: Result<Conditions, Box<Error>>,
-    /// The path of a condition on an encrypted field, by an operator of
+    /// The paths of the conditions on encrypted fields, by the operators of
     /// [`EncryptedPath`](crate::encryption::EncryptedPath).
-    encrypted: Option<Box<str>>,
+    encrypted: EncryptedPaths,
     root: PhantomData<fn() -> R>,
 }
 
@@ -59,7 +60,7 @@ impl<R> Filter<R> {
     pub(crate) fn new(inner: Result<Document, Error>) -> Self {
         Filter {
             inner: inner.map(Conditions::Tree).map_err(Box::new),
-            encrypted: None,
+            encrypted: EncryptedPaths::default(),
             root: PhantomData,
         }
     }
@@ -83,7 +84,7 @@ impl<R> Filter<R> {
             inner: value
                 .map(|value| Conditions::Flat(vec![comparison(value)]))
                 .map_err(Box::new),
-            encrypted: None,
+            encrypted: EncryptedPaths::default(),
             root: PhantomData,
         }
     }
@@ -118,7 +119,7 @@ impl<R> Filter<R> {
     pub(crate) fn from_conditions(conditions: Conditions) -> Self {
         Filter {
             inner: Ok(conditions),
-            encrypted: None,
+            encrypted: EncryptedPaths::default(),
             root: PhantomData,
         }
     }
@@ -326,7 +327,7 @@ impl<R> Filter<R> {
         };
         Filter {
             inner,
-            encrypted: self.encrypted.or(other.encrypted),
+            encrypted: self.encrypted.and(other.encrypted),
             root: PhantomData,
         }
     }

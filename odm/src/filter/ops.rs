@@ -328,10 +328,7 @@ pub trait FilterOps: AsPath + Sized {
         let encrypted = element.take_encrypted();
         let condition = element.into_unplaced().and_then(element_condition);
         let filter = Filter::on(self, condition.map(|c| doc! { "$elemMatch": c }));
-        match encrypted {
-            Some(path) => filter.on_encrypted(&path),
-            None => filter,
-        }
+        filter.with_encrypted(encrypted.within(self.raw().dotted()))
     }
 
     /// `$mod`: the value divided by `divisor` has the remainder `remainder`, which has the sign of
@@ -475,7 +472,8 @@ pub trait FilterOps: AsPath + Sized {
         Self::Value: Field,
         F: FnOnce(<Self::Value as Field>::Nav<Self::Value, Read>) -> Filter<Self::Value>,
     {
-        let inner = condition(<Self::Value as Field>::nav(crate::Path::root()));
+        let mut inner = condition(<Self::Value as Field>::nav(crate::Path::root()));
+        let encrypted = inner.take_encrypted();
         let condition = inner.into_unplaced().and_then(element_condition).and_then(|c| {
             if c.keys()
                 .all(|k| k.starts_with('$') && !matches!(k.as_str(), "$and" | "$or" | "$nor"))
@@ -488,7 +486,7 @@ pub trait FilterOps: AsPath + Sized {
                 ))
             }
         });
-        Filter::on(self, condition)
+        Filter::on(self, condition).with_encrypted(encrypted.within(self.raw().dotted()))
     }
 }
 

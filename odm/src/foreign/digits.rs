@@ -1,20 +1,13 @@
-//! A Decimal128 as its digits and its exponent.
+//! The stored form of decimals of other crates.
 
 use crate::bson::{Bson, Decimal128};
+pub(super) use crate::decimal::Digits;
 use crate::error::ValueError;
 
 /// The greatest number of digits of a Decimal128.
 pub(super) const MAX_DIGITS: usize = 34;
 /// The exponents of a Decimal128 whose digits are an integer.
 pub(super) const EXPONENTS: std::ops::RangeInclusive<i64> = -6176..=6111;
-
-/// A finite decimal number: `±coefficient · 10^exponent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Digits {
-    pub(super) is_negative: bool,
-    pub(super) coefficient: u128,
-    pub(super) exponent: i64,
-}
 
 impl Digits {
     /// The digits of a stored decimal; `None` for other BSON types.
@@ -25,25 +18,6 @@ impl Digits {
                 .ok_or_else(|| ValueError::new(format!("the stored decimal is not a number of type `{ty}`"))),
             _ => Ok(None),
         }
-    }
-
-    /// Parses the text form of a finite Decimal128, such as `-12.50` and `1E+3`.
-    fn parse(text: &str) -> Option<Self> {
-        let (is_negative, text) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let (digits, exponent) = match text.split_once(['E', 'e']) {
-            Some((digits, exponent)) => (digits, exponent.parse::<i64>().ok()?),
-            None => (text, 0),
-        };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let coefficient = format!("{whole}{fraction}").parse::<u128>().ok()?;
-        Some(Digits {
-            is_negative,
-            coefficient,
-            exponent: exponent - i64::try_from(fraction.len()).ok()?,
-        })
     }
 
     /// The same number with an exponent that a Decimal128 has: a greater one is replaced by zeros at the

@@ -5,7 +5,8 @@
 //! attributes, the operators and the types.
 //!
 //! The example needs [libmongocrypt](crate::driver#features) 1.20 or later, and mongocryptd or the library
-//! `crypt_shared`, which analyze commands; both are parts of MongoDB Enterprise and Atlas.
+//! `crypt_shared`, which analyze commands; both are parts of MongoDB Enterprise and Atlas. The documentation of the items below is
+//! built with the feature: `cargo doc --open -p marula --features encryption`.
 //!
 //! # The model
 //!
@@ -44,7 +45,7 @@
 //!
 //! # The start of an application
 //!
-//! 1. [`ClientEncryption`](crate::driver::encryption::ClientEncryption) has the key vault, the collection with the data
+//! 1. `marula::driver::encryption::ClientEncryption` has the key vault, the collection with the data
 //!    keys, and the key management service that encrypts them.
 //! 2. The schema creates the collection, and a data key for each encrypted field. A plan does not: it only reads.
 //! 3. A second client encrypts and decrypts. It has `encryptedFields` of all models with the ids of the keys, so that the
@@ -103,8 +104,8 @@
 //!
 //! A type with encrypted fields has them only where its paths are known: in an `opaque` field, also behind an `Arc` or in a map with
 //! other keys than strings, it is a compile error or an error of the plan. State the stored type of a pointer by
-//! `#[document(as = Type)]`. Not found is a type inside of one that does not derive [`Embedded`](derive@crate::Embedded) and does not
-//! name it as an argument, such as `struct Mine(Address)`, and what a function of `#[serde(with = "…")]` beside `as` writes.
+//! `#[document(as = Type)]`. The values of expressions in pipelines have no encrypted fields. What is checked, and what cannot be
+//! found, is listed in [`marula::encryption`](crate::encryption#what-is-found).
 //!
 //! The commands are analyzed by `mongocryptd` or the library `crypt_shared` of MongoDB, which `AutoEncryptionOptions::extra_options`
 //! locates (`cryptSharedLibPath`, `mongocryptdURI`, `mongocryptdSpawnPath`). In development, the provider `local` with a key of 96
@@ -120,10 +121,12 @@
 //! |---|---|
 //! | sorts, groups, expressions and `distinct` of encrypted fields | load the documents, and sort them in the application |
 //! | `update_many` and `delete_many`, also of plain fields (an error before anything is sent) | single writes by `_id` |
+//! | `delete_permanently` and `restore` of soft deletion (an error before anything is sent) | [`delete_permanently_by_id`](crate::Collection::delete_permanently_by_id), [`restore_by_id`](crate::Collection::restore_by_id) |
 //! | upserts by an encrypted field (an error before anything is sent) | an upsert by another field |
 //! | more than one update, replacement or delete in a command | [`Collection::bulk`](crate::Collection::bulk) sends each as a command of its own; [`Client::bulk`](crate::Client::bulk) is an error before anything is sent |
 //! | find-and-modify that returns the new document or a projection (an error before anything is sent) | an update, then `find_by_id` |
 //! | comparisons of a document that contains an encrypted field, and its `$rename` (an error before anything is sent) | compare its plain fields; `set` and `unset` of the document are encrypted |
+//! | `watch` through a client that analyzes commands, which mongocryptd and `crypt_shared` reject (error 31011) | `watch` through a client with `AutoEncryptionOptions::bypass_auto_encryption(true)`, which decrypts the documents of the events |
 //! | filters of change events by encrypted fields (an error before anything is sent) | compare the fields in the events |
 //! | values outside of `min` and `max` of a field with ranges, also in filters (an error before anything is sent) | a wider range, which needs a new collection |
 //! | `out` and `merge_into` for a model with encrypted fields (an error before anything is sent) | read the documents, and insert them |

@@ -72,6 +72,13 @@
 //! The version decides which features and error codes the server has: run the tests with that of
 //! production.
 //!
+//! # Models with encrypted fields
+//!
+//! The server stores encrypted collections and checks their state, but commands are analyzed by mongocryptd or `crypt_shared` of
+//! MongoDB, with it as with a real one: tests of [encrypted fields](super::encryption) need one of them, libmongocrypt, and the key
+//! management service `local`. Both can be installed without a server (MongoDB Enterprise, package
+//! `mongodb-enterprise-cryptd`, or the download of `crypt_shared`).
+//!
 //! # Without a server
 //!
 //! Filters, updates and pipelines print what they send. Code that builds them is tested without a

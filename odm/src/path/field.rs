@@ -50,7 +50,6 @@
 //! A field of another type is marked `#[document(as = Type)]` or `#[document(opaque)]`; see
 //! [`Document`](derive@crate::Document).
 
-use std::any::type_name;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::marker::PhantomData;
@@ -61,7 +60,7 @@ use crate::bson::{
 };
 use crate::error::ValueError;
 use crate::form::Form;
-use crate::json_schema::{self, FieldTable, OuterTypes};
+use crate::json_schema::{self, FieldTable, OuterTypes, SchemaType};
 use crate::path::{AsPath, Mode, Path, Wrapped};
 use crate::schema_version::SchemaVersion;
 
@@ -102,7 +101,7 @@ pub trait Field: Sized {
     #[doc(hidden)]
     #[must_use]
     fn json_schema(outer: &mut OuterTypes) -> Document {
-        Self::FIELDS.json_schema(type_name::<Self>(), outer)
+        Self::FIELDS.json_schema(SchemaType::of::<Self>(), outer)
     }
     /// Visits the parts of a value that are then stored from their bytes and not by their
     /// `Serialize`: ObjectIds, DateTimes, dates and decimals of other crates.

@@ -4,7 +4,11 @@ use super::*;
 use crate::bson::doc;
 
 fn found(stages: &[Document]) -> Option<String> {
-    filtered(stages, &["ssn".to_owned(), "address.street".to_owned()], &[])
+    filtered(
+        stages,
+        &["ssn".to_owned(), "address.street".to_owned()],
+        Vec::new(),
+    )
 }
 
 #[test]
@@ -177,66 +181,6 @@ fn projections_of_stages_in_bson_are_followed() {
 }
 
 #[test]
-fn values_of_operators_are_followed() {
-    let equal = |value: Bson| doc! { "$eq": ["$address", value] };
-    let documents = doc! { "if": true, "then": "$address", "else": {} };
-    let cases = doc! { "branches": [{ "case": equal(Bson::Null), "then": "$address" }], "default": 0 };
-    for (value, path, expected) in [
-        (
-            doc! { "$cond": documents.clone() },
-            "x.street",
-            Some("address.street"),
-        ),
-        (doc! { "$cond": documents }, "x.city", None),
-        (
-            doc! { "$cond": [true, 1, "$address"] },
-            "x.street",
-            Some("address.street"),
-        ),
-        (doc! { "$cond": ["$address", "a", "b"] }, "x", None),
-        (doc! { "$cond": [equal(Bson::Null), "a", "b"] }, "x", None),
-        (
-            doc! { "$cond": [equal(1.into()), "a", "b"] },
-            "x",
-            Some("address.street"),
-        ),
-        (
-            doc! { "$switch": cases.clone() },
-            "x.street",
-            Some("address.street"),
-        ),
-        (doc! { "$switch": cases }, "x.city", None),
-        (equal(Bson::Null), "x", None),
-        (equal(1.into()), "x", Some("address.street")),
-        (doc! { "$gt": ["$ssn", Bson::Null] }, "x", None),
-        (doc! { "$not": ["$address"] }, "x", None),
-        (doc! { "$and": ["$address", equal(Bson::Null)] }, "x", None),
-        (
-            doc! { "$or": [false, equal(1.into())] },
-            "x",
-            Some("address.street"),
-        ),
-        (doc! { "$getField": "ssn" }, "x", Some("ssn")),
-        (doc! { "$getField": "name" }, "x", None),
-        (
-            doc! { "$getField": { "field": { "$literal": "street" }, "input": "$address" } },
-            "x",
-            Some("address.street"),
-        ),
-        (
-            doc! { "$getField": { "field": "address", "input": "$$ROOT" } },
-            "x.street",
-            Some("address.street"),
-        ),
-        (doc! { "$getField": { "$concat": ["s", "sn"] } }, "x", Some("ssn")),
-    ] {
-        let text = format!("{value}, {path}");
-        let stages = [doc! { "$set": { "x": value } }, matched(path)];
-        assert_eq!(found(&stages).as_deref(), expected, "{text}");
-    }
-}
-
-#[test]
 fn schemas_and_names_of_digits_in_filters() {
     let of = |name: &str, schema: Document| doc! { "$jsonSchema": { "properties": { name: schema } } };
     for (filter, expected) in [
@@ -249,7 +193,27 @@ fn schemas_and_names_of_digits_in_filters() {
             Some("address.street"),
         ),
         (
-            doc! { "$jsonSchema": { "anyOf": [{ "not": { "properties": { "ssn": {} } } }] } },
+            doc! { "$jsonSchema": { "anyOf": [{ "not": { "properties": { "ssn": { "minLength": 3 } } } }] } },
+            Some("ssn"),
+        ),
+        (of("ssn", doc! { "bsonType": "binData", "title": "x" }), None),
+        (
+            of(
+                "address",
+                doc! { "properties": { "street": { "bsonType": "binData" } }, "required": ["street"] },
+            ),
+            None,
+        ),
+        (
+            doc! { "$jsonSchema": { "additionalProperties": { "bsonType": "string" }, "required": ["ssn"] } },
+            None,
+        ),
+        (
+            doc! { "$jsonSchema": { "patternProperties": { "^s": { "pattern": "x" } } } },
+            Some("ssn"),
+        ),
+        (
+            doc! { "$jsonSchema": { "additionalProperties": { "properties": { "street": { "enum": ["x"] } } } } },
             Some("ssn"),
         ),
         (
@@ -259,6 +223,8 @@ fn schemas_and_names_of_digits_in_filters() {
         (doc! { "$expr": { "$eq": ["$address", Bson::Null] } }, None),
         (doc! { "2024": "x" }, None),
         (doc! { "2024.0": "x" }, None),
+        (doc! { "address.1.0.street.2": "x" }, Some("address.street")),
+        (doc! { "$expr": { "$gt": [{ "$bsonSize": "$$ROOT" }, 10] } }, None),
         (doc! { "address.0.street": "x" }, Some("address.street")),
     ] {
         let text = filter.to_string();
@@ -272,6 +238,7 @@ fn encrypted_values_of_other_collections_and_variables() {
     let visits = ["notes".to_owned()];
     let flow = Flow {
         joined: vec![("patients", &patients), ("visits", &visits)],
+        operands: None,
     };
     let lookup = |stages: Vec<Document>| {
         let stages: Vec<Bson> = stages.into_iter().map(Bson::from).collect();
@@ -341,4 +308,93 @@ fn encrypted_values_of_other_collections_and_variables() {
             "{stages:?}"
         );
     }
+}
+
+#[test]
+fn fields_whose_names_are_digits_are_no_positions() {
+    let paths = ["years.2024.st".to_owned(), "all.st".to_owned()];
+    for (filter, expected) in [
+        (doc! { "years.2024.st": "x" }, Some("years.2024.st")),
+        (doc! { "years.0.2024.1.st": "x" }, Some("years.2024.st")),
+        (doc! { "years.2025.st": "x" }, None),
+        (doc! { "all.2024.st": "x" }, Some("all.st")),
+        (doc! { "all.2024.city": "x" }, None),
+    ] {
+        let text = filter.to_string();
+        if expected == Some(&*paths[0]) {
+            assert!(is_on(&filter, &paths[0]), "{text}");
+        }
+        let found = filtered(&[doc! { "$match": filter }], &paths, Vec::new());
+        assert_eq!(found.as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn stages_that_replace_or_remove_a_value_leave_no_encrypted_one() {
+    let set = |value: Bson| doc! { "$set": { "ssn": value } };
+    let switch = doc! { "branches": [{ "case": true, "then": "$name" }], "default": "$ssn" };
+    let merged = |last: Bson| doc! { "$replaceWith": { "$mergeObjects": ["$$ROOT", last] } };
+    for (stages, is_known) in [
+        (vec![doc! { "$unset": "ssn" }], false),
+        (vec![doc! { "$unset": ["name", "ssn"] }], false),
+        (vec![doc! { "$unset": ["name", "ssn.x"] }], false),
+        (vec![doc! { "$project": { "ssn": 0 } }], false),
+        (vec![doc! { "$project": { "name": 0, "_id": 1 } }], true),
+        (vec![set("$name".into())], false),
+        (vec![set("$ssn".into())], true),
+        (vec![set(doc! { "$ifNull": ["$ssn", Bson::Null] }.into())], true),
+        (vec![set(doc! { "$ifNull": ["$ssn", "x"] }.into())], false),
+        (vec![set(doc! { "$concat": ["$ssn", "x"] }.into())], false),
+        (vec![set(doc! { "$cond": [true, "$ssn", "$name"] }.into())], false),
+        (
+            vec![set(doc! { "$cond": [true, "$ssn", "$$ROOT.ssn"] }.into())],
+            true,
+        ),
+        (vec![set(doc! { "$switch": switch }.into())], false),
+        (vec![merged(doc! { "name": "x" }.into())], true),
+        (vec![merged(doc! { "ssn": "$name" }.into())], false),
+        (vec![merged("$extra".into())], false),
+        (vec![doc! { "$lookup": { "from": "towns", "as": "ssn" } }], false),
+        (
+            vec![doc! { "$unwind": { "path": "$x", "includeArrayIndex": "ssn" } }],
+            false,
+        ),
+        (
+            vec![doc! { "$setWindowFields": { "output": { "ssn": { "$first": "$name" } } } }],
+            false,
+        ),
+        (
+            vec![doc! { "$fill": { "output": { "ssn": { "value": "x" } } } }],
+            false,
+        ),
+        (
+            vec![doc! { "$fill": { "output": { "ssn": { "method": "locf" } } } }],
+            true,
+        ),
+        (vec![doc! { "$sort": { "name": 1 } }, doc! { "$limit": 1 }], true),
+    ] {
+        let filter = doc! { "ssn": { "$eq": "x" } };
+        let text = format!("{stages:?}");
+        let operand = EncryptedOperand {
+            path: "ssn".into(),
+            filter: filter.clone(),
+        };
+        let stages: Vec<Document> = stages.into_iter().chain([doc! { "$match": filter }]).collect();
+        let found = unsendable(&stages, &["ssn".to_owned()], Vec::new(), &[operand]);
+        assert_eq!(found.is_none(), is_known, "{text}");
+    }
+}
+
+#[test]
+fn places_are_kept_once() {
+    let copies = doc! { "$set": { "x": "$$ROOT.ssn", "y": "$$ROOT" } };
+    let branches: Vec<Bson> = (0..20)
+        .map(|_| doc! { "case": true, "then": "$address" }.into())
+        .collect();
+    let switch =
+        doc! { "$set": { "address": { "$switch": { "branches": branches, "default": "$address" } } } };
+    let mut stages = vec![copies; 3];
+    stages.extend(vec![switch; 12]);
+    stages.push(matched("address.city"));
+    assert_eq!(found(&stages), None);
 }

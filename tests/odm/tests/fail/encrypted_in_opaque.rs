@@ -20,6 +20,20 @@ struct Wrapper<T>(T);
 
 type Shared = Mutex<Address>;
 type ByFloor = BTreeMap<i32, Address>;
+type Nested = Vec<Mutex<Address>>;
+
+mod city {
+    use super::Address;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
+        address.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+        Address::deserialize(deserializer)
+    }
+}
 
 #[derive(Serialize, Deserialize, Document)]
 #[document(collection = "patients")]
@@ -43,6 +57,13 @@ struct Patient {
     all: Vec<Address>,
     #[document(as = Place)]
     place: Address,
+    #[document(as = String)]
+    text: Address,
+    #[serde(with = "city")]
+    #[document(as = marula::bson::Document)]
+    city: Address,
+    #[document(opaque)]
+    nested: Nested,
 }
 
 fn main() {}

@@ -1,11 +1,12 @@
 //! Encrypted fields of values that are stored in another form than that of their type.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::Address;
 use marula::bson::oid::ObjectId;
-use marula::{Document, Embedded, Model};
+use marula::bson::{Bson, Document as BsonDocument};
+use marula::{Document, Embedded, Model, SchemaError};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -167,12 +168,314 @@ fn a_scalar_has_no_fields_of_its_type_arguments() {
 #[test]
 fn a_stated_type_has_all_encrypted_fields() {
     assert!(Paid::encrypted_fields().is_err());
+    // A card is stored with its own names.
+    assert!(Renamed::encrypted_fields().is_err());
+    assert_eq!(paths(Converted::encrypted_fields()), ["card.no", "card.name"]);
+    assert!(ConvertedAnyhow::encrypted_fields().is_err());
+}
+
+fn paths(fields: Result<BsonDocument, SchemaError>) -> Vec<String> {
+    let fields = fields.expect("encrypted fields");
+    let fields = fields.get_array("fields").expect("an array").iter();
+    let path = |field: &Bson| Some(field.as_document()?.get_str("path").ok()?.to_owned());
+    fields.filter_map(path).collect()
+}
+
+/// A function writes a card with other names.
+mod renamed {
+    use super::{Card, NamedCard};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(card: &Card, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = NamedCard {
+            no: card.number.clone(),
+            name: card.owner.clone(),
+        };
+        named.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Card, D::Error> {
+        let NamedCard { no, name } = NamedCard::deserialize(deserializer)?;
+        Ok(Card {
+            number: no,
+            owner: name,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct Converted {
+    _id: i64,
+    #[serde(with = "renamed")]
+    #[document(as = NamedCard)]
+    card: Card,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Wallet {
+    card: Card,
+}
+
+/// A function that writes the card of a wallet.
+mod unwrapped {
+    use super::{Card, Wallet};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(wallet: &Wallet, serializer: S) -> Result<S::Ok, S::Error> {
+        wallet.card.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wallet, D::Error> {
+        Card::deserialize(deserializer).map(|card| Wallet { card })
+    }
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct ConvertedAnyhow {
+    _id: i64,
+    #[serde(with = "unwrapped")]
+    #[document(as = BsonDocument)]
+    card: Wallet,
+}
+
+/// The encrypted fields of these types are those of a flattened type, a newtype's content and a field's type.
+#[derive(Serialize, Deserialize, Embedded)]
+struct Flattening {
+    #[serde(flatten)]
+    card: Card,
+    valid: bool,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Around(Card);
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Nesting {
+    wallet: Option<Wallet>,
+}
+
+/// Pointers to values that are stored in the same form.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct Pointer<T>(Box<T>);
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct Forwarded {
+    _id: i64,
+    #[document(as = Flattening)]
+    flattened: Pointer<Card>,
+    #[document(as = Around)]
+    around: Card,
+    #[document(as = Option<Around>)]
+    optional: Option<Pointer<Card>>,
+    #[document(as = Nesting)]
+    nested: NestedCard,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct NestedCard {
+    wallet: Option<Wallet>,
+    note: String,
+}
+
+#[test]
+fn the_encrypted_fields_of_a_stated_type_can_be_those_of_a_type_in_it() {
+    let names = |field: &str| ["number", "owner"].map(|name| format!("{field}.{name}"));
+    let expected = ["flattened", "around", "optional", "nested.wallet.card"].map(names);
+    assert_eq!(paths(Forwarded::encrypted_fields()), expected.concat());
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Closed {
+    wallet: Option<Street>,
+}
+
+#[derive(Serialize, Deserialize, Embedded)]
+struct Street {
+    card: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct Unforwarded {
+    _id: i64,
+    #[document(as = Closed)]
+    card: Card,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct AnotherPlace {
+    _id: i64,
+    #[document(as = Nesting)]
+    card: Card,
+}
+
+/// Written with the names of [`Card`].
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct RenamedBehindPointer {
+    _id: i64,
+    #[document(as = NamedCard)]
+    card: Pointer<Card>,
+}
+
+/// Pointers to two values, in one document.
+#[derive(Serialize, Deserialize)]
+struct Pair<A, B>(#[serde(skip)] PhantomData<fn() -> (A, B)>, Bson);
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "cards")]
+struct OneOfTwo {
+    _id: i64,
+    #[document(as = Card)]
+    card: Pair<Card, Address>,
+}
+
+#[test]
+fn a_stated_type_has_the_paths_of_values_behind_pointers() {
+    assert!(RenamedBehindPointer::encrypted_fields().is_err());
+    assert!(OneOfTwo::encrypted_fields().is_err());
+}
+
+#[test]
+fn a_stated_type_that_only_could_contain_encrypted_fields_is_an_error() {
+    assert!(Unforwarded::encrypted_fields().is_err());
+    assert!(AnotherPlace::encrypted_fields().is_err());
+}
+
+type Nested = Arc<Mutex<Wallet>>;
+type Several = Vec<Arc<Wallet>>;
+type ByNumber = std::collections::BTreeMap<i32, Mutex<Wallet>>;
+type Cached = std::sync::OnceLock<Arc<[Wallet]>>;
+
+/// A map of another crate.
+#[derive(Serialize, Deserialize)]
+struct Entries<K, V>(Vec<(K, V)>);
+
+impl<K, V> IntoIterator for Entries<K, V> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+type Boxed = Box<Wallet>;
+type Optional = Option<Mutex<Wallet>>;
+type InCell = Arc<Mutex<Option<Wallet>>>;
+// Not found: an alias of a box around a cell, and a cell in a collection in another type.
+type BoxedCell = Box<Mutex<Wallet>>;
+type OptionalCell = Arc<Option<Mutex<Wallet>>>;
+type CellsByNumber = std::collections::BTreeMap<i32, Vec<Mutex<Wallet>>>;
+type ByKey = Entries<std::time::Duration, Wallet>;
+
+macro_rules! hiding {
+    ($($name:ident: $t:ty;)*) => { $(
+        #[derive(Serialize, Deserialize, Document)]
+        #[document(collection = "hiding")]
+        struct $name {
+            _id: i64,
+            #[serde(skip_deserializing, serialize_with = "nothing", default = "unread")]
+            #[document(opaque)]
+            value: $t,
+        }
+    )* };
+}
+
+fn nothing<T, S: serde::Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_none()
+}
+
+fn unread<T>() -> T {
+    unreachable!("nothing is read")
+}
+
+hiding! {
+    HidingNested: Nested;
+    HidingSeveral: Several;
+    HidingByNumber: ByNumber;
+    HidingCached: Cached;
+    HidingByKey: ByKey;
+    HidingBoxed: Boxed;
+    HidingOptional: Optional;
+    HidingInCell: InCell;
+    NotFoundBoxed: BoxedCell;
+    NotFoundOptional: OptionalCell;
+    NotFoundByNumber: CellsByNumber;
+}
+
+#[test]
+fn aliases_of_pointers_cells_and_collections_show_their_values() {
+    for (fields, name) in [
+        (HidingNested::encrypted_fields(), "Nested"),
+        (HidingSeveral::encrypted_fields(), "Several"),
+        (HidingByNumber::encrypted_fields(), "ByNumber"),
+        (HidingCached::encrypted_fields(), "Cached"),
+        (HidingByKey::encrypted_fields(), "ByKey"),
+        (HidingBoxed::encrypted_fields(), "Boxed"),
+        (HidingOptional::encrypted_fields(), "Optional"),
+        (HidingInCell::encrypted_fields(), "InCell"),
+    ] {
+        assert!(fields.is_err(), "{name}");
+    }
+    // As documented.
+    for (fields, name) in [
+        (NotFoundBoxed::encrypted_fields(), "BoxedCell"),
+        (NotFoundOptional::encrypted_fields(), "OptionalCell"),
+        (NotFoundByNumber::encrypted_fields(), "CellsByNumber"),
+    ] {
+        assert!(fields.is_ok(), "{name}");
+    }
+}
+
+/// Two types whose names are the same, of which one contains the other.
+trait HasPart {
+    type Part;
+}
+
+struct Inner;
+struct Outer;
+
+const _: () = {
+    #[derive(Serialize, Deserialize, Embedded)]
+    struct Part {
+        #[document(encrypted)]
+        secret: String,
+    }
+    impl HasPart for Inner {
+        type Part = Part;
+    }
+};
+
+const _: () = {
+    #[derive(Serialize, Deserialize, Embedded)]
+    struct Part {
+        name: String,
+        part: <Inner as HasPart>::Part,
+    }
+    impl HasPart for Outer {
+        type Part = Part;
+    }
+};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "wholes")]
+struct Whole {
+    _id: i64,
+    part: <Outer as HasPart>::Part,
+}
+
+#[test]
+fn types_of_the_same_name_are_different_types() {
     assert_eq!(
-        Renamed::encrypted_fields()
-            .unwrap()
-            .get_array("fields")
-            .unwrap()
-            .len(),
-        2
+        std::any::type_name::<<Inner as HasPart>::Part>(),
+        std::any::type_name::<<Outer as HasPart>::Part>()
     );
+    let fields = Whole::encrypted_fields().unwrap();
+    let field = fields.get_array("fields").unwrap()[0].as_document().unwrap();
+    assert_eq!(field.get_str("path").unwrap(), "part.part.secret");
 }

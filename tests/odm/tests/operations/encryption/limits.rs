@@ -3,7 +3,7 @@
 use super::{Address, Hospital, Patient, patient};
 use marula::bson::{Document as BsonDocument, doc};
 use marula::schema::SyncMode;
-use marula::{Collection, Document, Error, Update, prelude::*};
+use marula::{Collection, Document, Error, Filter, Update, prelude::*};
 use serde::{Deserialize, Serialize};
 
 async fn patients(hospital: &Hospital) -> Collection<Patient> {
@@ -332,4 +332,71 @@ async fn the_field_that_the_server_adds_is_not_written_back() {
     assert_eq!(open.count(|o| o.ssn().eq("2")).await.unwrap(), 3);
     let conflict = open.replace(&Open { version: 1, ..found }).await.unwrap_err();
     assert!(matches!(conflict, Error::VersionConflict { .. }), "{conflict}");
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "visits", soft_delete = left_at)]
+struct Visit {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[document(encrypted)]
+    reason: String,
+    left_at: Option<marula::bson::DateTime>,
+}
+
+#[tokio::test]
+async fn documents_are_restored_and_deleted_permanently_by_id() {
+    let Some(hospital) = Hospital::start("8.2.0").await else {
+        return;
+    };
+    let schema = hospital.schema().register::<Visit>();
+    let synced = schema.clone().sync(SyncMode::Additive).await;
+    synced.expect("an encrypted collection");
+    let visits = hospital.encrypted(schema).await.collection::<Visit>();
+    let visit = Visit {
+        id: 1,
+        reason: "a cough".to_owned(),
+        left_at: None,
+    };
+    visits.insert_one(&visit).await.unwrap();
+    assert_eq!(visits.restore_by_id(1).await.unwrap().matched_count, 0);
+    visits.delete_by_id(1).required().await.unwrap();
+    assert_eq!(visits.find_by_id(1).await.unwrap(), None);
+    assert_eq!(visits.delete_permanently_by_id(1).await.unwrap(), 0);
+    visits.restore_by_id(1).required().await.unwrap();
+    assert_eq!(visits.find_by_id(1).await.unwrap(), Some(visit));
+    for (error, call) in [
+        (
+            visits.restore_by_id(2).upsert(true).await.unwrap_err(),
+            "restore_by_id",
+        ),
+        (
+            visits.restore_by_id(1).upsert(true).explain().unwrap_err(),
+            "restore_by_id",
+        ),
+        (
+            visits.restore(|v| v.id().eq(2)).upsert(true).await.unwrap_err(),
+            "restore",
+        ),
+    ] {
+        assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(&format!("`{call}` on hospital.visits")), "{text}");
+    }
+    assert_eq!(
+        visits
+            .with_deleted()
+            .count(|_| Filter::everything())
+            .await
+            .unwrap(),
+        1
+    );
+    for error in [
+        visits.restore(|v| v.id().eq(1)).await.unwrap_err(),
+        visits.delete_permanently(|v| v.id().eq(1)).await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("write to each by its id"), "{error}");
+    }
+    visits.delete_permanently_by_id(1).required().await.unwrap();
+    assert_eq!(visits.with_deleted().find_by_id(1).await.unwrap(), None);
 }

@@ -1,13 +1,18 @@
 //! Encrypted fields: models, schemas, and clients with automatic encryption. Without libmongocrypt the tests that need it
 //! print a message and pass, or fail if `MARULA_REQUIRE_MONGOCRYPT` is set, as in `.ci/run`.
 
+mod comparisons;
+mod conversions;
 mod documents;
 mod hidden;
 mod limits;
+mod literals;
 mod models;
+mod operands;
 mod pipelines;
 mod plain_client;
 mod plans;
+mod ranges;
 mod repaired;
 mod unknown;
 
@@ -140,8 +145,7 @@ impl Hospital {
 
     /// Options of automatic encryption without encrypted fields.
     pub(super) fn options(&self) -> AutoEncryptionOptions {
-        AutoEncryptionOptions::new(VAULT, providers())
-            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true })
+        AutoEncryptionOptions::new(VAULT, providers()).extra_options(self.analysis.extra_options())
     }
 
     pub(super) fn client_with(&self, options: AutoEncryptionOptions) -> Client {
