@@ -1,13 +1,23 @@
 //! Views of bytes that are passed to the library and returned by it.
 
-use std::{marker::PhantomData, ptr, ptr::NonNull, slice};
+use std::{collections::HashSet, marker::PhantomData, ops::RangeFrom, ptr, ptr::NonNull, slice};
 
 use zeroize::Zeroizing;
 
 use crate::{
+    document,
     error::Error,
     functions::{Functions, RawBinary},
 };
+
+/// The most data keys of the values of one document: the library's time is quadratic in their number, and below a second for
+/// this one.
+const MAX_KEYS: usize = 10_000;
+/// Where the id of the data key is in an encrypted value.
+const KEY_ID: RangeFrom<usize> = 1..;
+const KEY_ID_LENGTH: usize = 16;
+/// The first byte of values of inserts and updates, which contain the id elsewhere. The server does not store them.
+const PAYLOADS: [u8; 2] = [4, 11];
 
 /// A `mongocrypt_binary_t`, destroyed when dropped. The bytes that it refers to are not owned by it.
 pub(crate) struct Binary<'a> {
@@ -27,15 +37,34 @@ impl<'a> Binary<'a> {
         Self::new(functions, pointer)
     }
 
-    /// As [`input`](Self::input), for a document. Its length and its end are checked: the library ends the process for
-    /// some malformed documents, e.g. an empty input.
+    /// As [`input`](Self::input), for a document, which is checked.
+    ///
+    /// # Errors
+    /// [`Malformed`](crate::ErrorKind::Malformed)
     pub(crate) fn document(functions: &'static Functions, bytes: &'a [u8]) -> Result<Self, Error> {
-        let stated = bytes.first_chunk().map(|length| i32::from_le_bytes(*length));
-        let is_closed = bytes.len() >= 5 && bytes.last() == Some(&0);
-        if !is_closed || stated.and_then(|length| usize::try_from(length).ok()) != Some(bytes.len()) {
-            return Err(Error::client(
-                "an argument of libmongocrypt is not a BSON document",
-            ));
+        document::check(bytes, &mut |_| {})?;
+        Self::input(functions, bytes)
+    }
+
+    /// As [`document`](Self::document), for one whose values are decrypted.
+    ///
+    /// # Errors
+    /// As above, and [`Client`](crate::ErrorKind::Client) if the values have more than [`MAX_KEYS`] data keys.
+    pub(crate) fn encrypted(functions: &'static Functions, bytes: &'a [u8]) -> Result<Self, Error> {
+        let (mut keys, mut payloads) = (HashSet::new(), 0);
+        document::check(bytes, &mut |value| {
+            if value.first().is_some_and(|kind| PAYLOADS.contains(kind)) {
+                payloads += 1;
+            } else if let Some(key) = value.get(KEY_ID).and_then(<[u8]>::first_chunk::<KEY_ID_LENGTH>)
+                && keys.len() <= MAX_KEYS
+            {
+                keys.insert(*key);
+            }
+        })?;
+        if keys.len() + payloads > MAX_KEYS {
+            return Err(Error::client(format!(
+                "the values have more than {MAX_KEYS} data keys; read fewer documents at a time (batch_size)"
+            )));
         }
         Self::input(functions, bytes)
     }

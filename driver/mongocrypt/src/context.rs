@@ -16,6 +16,7 @@ use crate::{
     functions::{Functions, RawBinary, RawContext},
     kms::KmsContext,
     status::error_of,
+    text::Text,
     wrapper,
 };
 
@@ -147,18 +148,20 @@ impl Crypt {
     /// Begins the encryption of a command on this database. The result is the command to send.
     ///
     /// # Errors
-    /// The command is not supported with automatic encryption, or is invalid.
+    /// The command is not supported with automatic encryption, or is invalid. [`Malformed`](crate::ErrorKind::Malformed) if it is
+    /// not well-formed.
     pub fn encrypt(&self, database: &str, command: &[u8]) -> Result<Context, Error> {
         let context = Context::new(self)?;
         let functions = context.functions();
-        let length = text_length(database)?;
+        let database = Text::new(database)?;
         let command = Binary::document(functions, command)?;
-        // SAFETY: the context is alive and not initialized; the arguments are alive during the call and are copied.
+        // SAFETY: the context is alive and not initialized; the arguments are alive during the call and are copied. A zero byte
+        // follows the name, which the library reads too.
         let done = unsafe {
             (functions.ctx_encrypt_init)(
                 context.as_ptr(),
-                database.as_ptr().cast::<c_char>(),
-                length,
+                database.as_ptr(),
+                database.length(),
                 command.as_ptr(),
             )
         };
@@ -166,13 +169,19 @@ impl Crypt {
         Ok(context)
     }
 
-    /// Begins the decryption of a document. The result is the document with its values decrypted.
+    /// Begins the decryption of a document. The result is the document with its values decrypted. Takes up to a second for 10,000
+    /// data keys.
     ///
     /// # Errors
-    /// The document is invalid.
+    /// The document is invalid, or its values have more than 10,000 data keys. [`Malformed`](crate::ErrorKind::Malformed) if it is
+    /// not well-formed.
     pub fn decrypt(&self, document: &[u8]) -> Result<Context, Error> {
         let mut context = Context::new(self)?;
-        context.set(context.functions().ctx_decrypt_init, document)?;
+        let functions = context.functions();
+        context.call(
+            functions.ctx_decrypt_init,
+            &Binary::encrypted(functions, document)?,
+        )?;
         Ok(context)
     }
 
@@ -265,9 +274,9 @@ impl Context {
     }
 
     fn set_text(&mut self, function: TextSetter, text: &str) -> Result<(), Error> {
-        let length = text_length(text)?;
-        // SAFETY: the context is alive; the text has this length, is alive during the call, and is copied.
-        let done = unsafe { function(self.as_ptr(), text.as_ptr().cast::<c_char>(), length) };
+        let text = Text::new(text)?;
+        // SAFETY: the context is alive; the text has this length and a zero byte after it, is alive during the call, and is copied.
+        let done = unsafe { function(self.as_ptr(), text.as_ptr(), text.length()) };
         self.check(done)
     }
 
@@ -419,8 +428,4 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").finish_non_exhaustive()
     }
-}
-
-fn text_length(text: &str) -> Result<c_int, Error> {
-    c_int::try_from(text.len()).map_err(|_| Error::client("a text is longer than 2 GiB"))
 }

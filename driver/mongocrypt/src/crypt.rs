@@ -176,7 +176,10 @@ impl Handle {
         let done = unsafe { (functions.retry_kms)(crypt, true) };
         self.check(done)?;
         if let Some(time) = options.key_expiration {
-            let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            // Zero disables the expiry, and the library takes no more than this.
+            let least = u128::from(!time.is_zero());
+            let milliseconds = time.as_millis().clamp(least, i64::MAX.unsigned_abs().into());
+            let milliseconds = u64::try_from(milliseconds).unwrap_or(i64::MAX.unsigned_abs());
             // SAFETY: as above.
             let done = unsafe { (functions.key_expiration)(crypt, milliseconds) };
             self.check(done)?;

@@ -2,7 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::library::{MINIMUM_VERSION, PATH_VARIABLE, Version};
+use crate::{
+    document::Malformed,
+    library::{MINIMUM_VERSION, PATH_VARIABLE, Version},
+};
 
 /// Why libmongocrypt cannot be used. The text says how to get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,13 @@ pub enum LoadError {
     },
     /// The library is older than [`MINIMUM_VERSION`](crate::MINIMUM_VERSION).
     TooOld {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: Version,
+    },
+    /// The library has another major version, whose functions are not known.
+    TooNew {
         /// The file.
         path: PathBuf,
         /// Its version.
@@ -55,6 +65,12 @@ impl fmt::Display for LoadError {
             Self::TooOld { path, found } => {
                 write!(f, "{} is libmongocrypt {found}, which is too old", path.display())?;
             }
+            Self::TooNew { path, found } => write!(
+                f,
+                "{} is libmongocrypt {found}, whose major version is newer than {}",
+                path.display(),
+                MINIMUM_VERSION.major
+            )?,
             Self::UnknownVersion { path, found } => write!(
                 f,
                 "{} reports the version {found:?}, which cannot be compared",
@@ -68,7 +84,7 @@ impl fmt::Display for LoadError {
         }
         write!(
             f,
-            ". Install libmongocrypt {MINIMUM_VERSION} or later: the package libmongocrypt of MongoDB's \
+            ". Install libmongocrypt {MINIMUM_VERSION} or later, of this major version: the package libmongocrypt of MongoDB's \
              package repositories or of Homebrew, or the file pymongocrypt/libmongocrypt.so in the Python \
              package pymongocrypt 1.20.0; then set the path in the options or in the environment variable \
              {PATH_VARIABLE}, if it is not where the system's loader looks"
@@ -84,6 +100,8 @@ impl std::error::Error for LoadError {}
 pub enum ErrorKind {
     /// An option, a document or a key is invalid, or decryption failed.
     Client,
+    /// An argument is not well-formed BSON, or is nested too deeply. The library was not called.
+    Malformed,
     /// A key management service replied with an error, or with an invalid message.
     Kms,
     /// The library `crypt_shared` rejected a command.
@@ -109,6 +127,16 @@ impl Error {
             kind: ErrorKind::Client,
             code: 0,
             message: message.into(),
+        }
+    }
+}
+
+impl From<Malformed> for Error {
+    fn from(malformed: Malformed) -> Self {
+        Self {
+            kind: ErrorKind::Malformed,
+            code: 0,
+            message: malformed.to_string(),
         }
     }
 }

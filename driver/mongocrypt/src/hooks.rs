@@ -4,7 +4,7 @@
 //! functions, which is never freed. They have no other state, so they may be called from any thread.
 
 use std::{
-    ffi::{c_char, c_void},
+    ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
 };
@@ -16,6 +16,7 @@ use crate::{
     crypto::{self, Failure},
     functions::{Functions, RawBinary, RawCrypt, RawStatus},
     status::{HOOK_FAILED, HOOK_PANICKED, STATUS_CLIENT},
+    text::Text,
 };
 
 /// Makes the library use this package's cryptography. `false` if it refuses.
@@ -92,15 +93,17 @@ impl Call {
         let Err(message) = result else {
             return true;
         };
-        let length = i32::try_from(message.len()).unwrap_or_default();
-        // SAFETY: the status is alive during the call. The library copies this number of bytes.
+        let Ok(message) = Text::new(message) else {
+            return false;
+        };
+        // SAFETY: the status is alive during the call. The library copies this number of bytes, the last of which is zero.
         unsafe {
             (self.functions.status_set)(
                 self.status,
                 STATUS_CLIENT,
                 code,
-                message.as_ptr().cast::<c_char>(),
-                length + 1,
+                message.as_ptr(),
+                message.length() + 1,
             );
         }
         false

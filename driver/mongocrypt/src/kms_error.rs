@@ -34,8 +34,9 @@ const STARTS: [&str; 25] = [
     "Error getting data from KMIP Decrypt response",
     "KMIP IV response has unexpected length",
 ];
-/// What the library found in a response, each a complete text.
-const DETAILS: [&str; 33] = [
+/// What the library found in a response, each a complete text, or what precedes a part of the response.
+const DETAILS: [&str; 34] = [
+    "Got parse error",
     "Empty body",
     "Could not parse HTTP-Version",
     "Could not parse Status-Code",

@@ -13,6 +13,7 @@ mod binary;
 mod context;
 mod crypt;
 mod crypto;
+mod document;
 mod error;
 mod functions;
 mod hooks;
@@ -22,6 +23,7 @@ mod library;
 mod log;
 mod redact;
 mod status;
+mod text;
 mod wrapper;
 
 pub use context::{Context, DataKeyOptions, ExplicitOptions, KeyReference, State};

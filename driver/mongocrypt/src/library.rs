@@ -160,6 +160,12 @@ impl Loaded {
                 found: version,
             });
         }
+        if version.major > MINIMUM_VERSION.major {
+            return Err(LoadError::TooNew {
+                path: path.to_owned(),
+                found: version,
+            });
+        }
         // SAFETY: it is libmongocrypt of the version checked above, and it is never unloaded.
         let functions = unsafe { Functions::load(&library) };
         let functions = functions.map_err(|function| LoadError::MissingFunction {

@@ -398,6 +398,25 @@ fn a_context_moves_to_another_thread() {
     assert_eq!(raw(&result).get_i32("v").unwrap(), 42);
 }
 
+/// Texts in allocations of their length. `.ci/run` runs these tests with Valgrind, which reports bytes that are read after them.
+fn texts_are_read_up_to_their_end() {
+    let owned = |text: &str| -> Box<str> { text.into() };
+    let crypt = crypt();
+    let (algorithm, query_type) = (owned("Indexed"), owned("equality"));
+    let query = ExplicitOptions {
+        contention_factor: Some(4),
+        query_type: Some(&query_type),
+        ..options(&algorithm)
+    };
+    assert_eq!(hex::encode(encrypt(&crypt, "secret text", &query)), FIND_PAYLOAD);
+    let command = document(doc! { "insert": "people", "documents": [{ "a": 1 }] });
+    let mut context = crypt.encrypt(&owned("database"), &command).unwrap();
+    assert_eq!(context.state().unwrap(), State::NeedCollectionInfo);
+    context.done().unwrap();
+    let command = Document::from_reader(context.operation().unwrap().as_slice()).unwrap();
+    assert_eq!(command.get_str("insert").unwrap(), "people");
+}
+
 fn main() {
     support::run(&[
         (
@@ -451,5 +470,6 @@ fn main() {
             "a_context_moves_to_another_thread",
             a_context_moves_to_another_thread,
         ),
+        ("texts_are_read_up_to_their_end", texts_are_read_up_to_their_end),
     ]);
 }

@@ -66,6 +66,8 @@ use std::{
     time::Duration,
 };
 
+use zeroize::Zeroize;
+
 use crate::{
     Error, Result, ServerAddress,
     error::NetworkPhase,
@@ -136,7 +138,8 @@ pub struct Connection {
     last_request: i32,
     /// The number of the last request that is part of a transaction.
     transactional_request: Option<i32>,
-    /// Kept while the reply to that request is outstanding and the connection is not broken.
+    /// Of an explicit session. Kept while the reply to the last request is outstanding and the connection is not
+    /// broken.
     outstanding: Option<OutstandingReply>,
     /// The last reply announced another one: that one answers the reply, not our request.
     exhaust: bool,
@@ -259,8 +262,10 @@ impl Connection {
         )
     }
 
-    /// Gives up a request that was begun and cannot be sent. Nothing is outstanding.
+    /// Gives up a request that was begun and cannot be sent. Nothing is outstanding. Its bytes are erased: it may be one that is
+    /// sent after its encryption.
     pub fn discard_request(&mut self) {
+        self.write.as_mut_slice().zeroize();
         self.write.clear();
         if self.write.capacity() > KEPT_WRITE_CAPACITY {
             self.write = Vec::new();
@@ -272,6 +277,12 @@ impl Connection {
     /// its reply was read, or the connection is broken.
     pub(crate) fn mark_transactional(&mut self, reply: OutstandingReply) {
         self.transactional_request = Some(self.last_request);
+        self.keep_for_session(reply);
+    }
+
+    /// Keeps `reply`, for an explicit session, until the reply to the request that was begun was read, or the
+    /// connection is broken.
+    pub(crate) fn keep_for_session(&mut self, reply: OutstandingReply) {
         self.outstanding = Some(reply);
     }
 

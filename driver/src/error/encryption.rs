@@ -172,7 +172,7 @@ impl fmt::Display for EncryptionError {
                 "{required_by} requires that the client encrypts `{}` of {namespace}, and neither the client's `encryptedFields` nor \
                  those of the collection contain this; create the collection with these encrypted fields before it is used, or add it \
                  to `encrypted_fields` of the client (what a client has read of a collection, also that it does not exist, is \
-                 read again after at most one minute)",
+                 read again after at most one minute). Until then the client rejects all commands on the collection",
                 fields.join("`, `")
             ),
             Self::KeyVault(_) => f.write_str("the keys could not be read from the key vault"),

@@ -3,6 +3,8 @@
 //! [`Error`] holds an [`ErrorKind`], the address of the server, the error labels and the reply of
 //! the server. It is cheap to clone.
 
+#[cfg(feature = "encryption")]
+pub(crate) mod analysis_message;
 mod authentication;
 mod client_bulk_write;
 pub(crate) mod code;

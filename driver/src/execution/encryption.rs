@@ -6,6 +6,8 @@
 
 use std::{borrow::Cow, fmt, ops::Range, pin::Pin};
 
+use zeroize::Zeroizing;
+
 use super::{Executor, attempt::Attempt, monitoring::CommandMonitor};
 use crate::{
     Error, Namespace, Result,
@@ -115,7 +117,9 @@ pub(super) async fn encrypt_request(
     let command = whole_command(connection.request())
         .ok_or_else(|| Error::invalid_argument("the command cannot be encrypted: it is malformed"))?;
     connection.discard_request();
-    let (plain, generic) = split(&command)?;
+    let command = Zeroizing::new(command.into_bytes());
+    let (plain, generic) = split(RawDocument::from_bytes(&command).map_err(malformed)?)?;
+    let plain = Zeroizing::new(plain);
     let command = encryption
         .encrypt(
             database,
@@ -144,8 +148,8 @@ impl EncryptedRequest {
     }
 }
 
-/// Whether the document has an encrypted value (Binary subtype 6) at any depth. A malformed one counts as such, so that
-/// libmongocrypt rejects it.
+/// Whether the document has an encrypted value (Binary subtype 6) at any depth. A malformed one counts as such: documents are
+/// checked before they are decrypted.
 pub(super) fn has_encrypted_value(document: &[u8]) -> bool {
     fn is_in(document: &[u8], levels: usize) -> bool {
         let Ok(elements) = RawElements::new(document) else {

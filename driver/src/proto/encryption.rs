@@ -4,7 +4,9 @@
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
 
-use marula_mongocrypt::{Context, KmsContext, State, Zeroizing};
+use marula_mongocrypt::{
+    Context, Error as CryptError, ErrorKind as CryptErrorKind, KmsContext, State, Zeroizing,
+};
 
 use crate::{
     Error, ErrorKind, Result,
@@ -94,10 +96,16 @@ impl EncryptionMachine {
     /// Adds a document of the reply that the step asks for.
     ///
     /// # Errors
-    /// The document is invalid.
-    pub(crate) fn feed(&mut self, document: &RawDocument) -> Result<()> {
-        let fed = self.context.feed(document.as_bytes());
-        self.explained(fed.map_err(Error::from))
+    /// The document is invalid. `malformed` is the error of a reply that is not well-formed.
+    pub(crate) fn feed(
+        &mut self,
+        document: &RawDocument,
+        malformed: impl FnOnce(Error) -> EncryptionError,
+    ) -> Result<()> {
+        match self.context.feed(document.as_bytes()) {
+            Err(error) if error.kind == CryptErrorKind::Malformed => Err(malformed(of_reply(error)).into()),
+            fed => self.explained(fed.map_err(Error::from)),
+        }
     }
 
     /// Ends the reply.
@@ -139,6 +147,14 @@ impl EncryptionMachine {
     pub(crate) fn result(&mut self) -> Result<Zeroizing<Vec<u8>>> {
         let result = self.context.finalize();
         self.explained(result.map_err(Error::from))
+    }
+}
+
+/// The error of a reply.
+pub(crate) fn of_reply(error: CryptError) -> Error {
+    match error.kind {
+        CryptErrorKind::Malformed => Error::invalid_reply(error.message),
+        _ => error.into(),
     }
 }
 

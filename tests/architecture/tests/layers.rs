@@ -190,7 +190,7 @@ fn only_the_api_uses_client_options() {
 }
 
 /// Only the benchmarks and the interoperability tests depend on the crate `mongodb`, and the test
-/// server on no driver.
+/// server and the analysis on no driver.
 #[test]
 fn packages_have_no_forbidden_dependencies() {
     let manifest = |package: &str| {
@@ -211,6 +211,7 @@ fn packages_have_no_forbidden_dependencies() {
         "odm",
         "examples",
         "tests/server",
+        "tests/analysis",
         "tests/driver",
         "tests/odm",
     ] {
@@ -219,10 +220,12 @@ fn packages_have_no_forbidden_dependencies() {
             "{package} must not depend on the crate mongodb"
         );
     }
-    assert!(
-        !names(&manifest("tests/server")).contains("marula-driver"),
-        "the test server must not depend on the driver"
-    );
+    for package in ["tests/server", "tests/analysis"] {
+        assert!(
+            !names(&manifest(package)).contains("marula-driver"),
+            "{package} must not depend on the driver"
+        );
+    }
     assert!(
         !names(&manifest("driver")).contains("marula"),
         "the driver must not depend on the ODM"

@@ -3,6 +3,8 @@
 
 mod answering;
 mod byte_recorder;
+mod connect_proxy;
+pub mod crypt_shared;
 mod deployment;
 pub mod dns;
 mod encrypted;
@@ -34,6 +36,7 @@ mod wire;
 
 pub use answering::AnsweringServer;
 pub use byte_recorder::ByteRecorder;
+pub use connect_proxy::ConnectProxy;
 pub use deployment::{Deployment, replica_set, standalone};
 pub use encrypted::Encrypted;
 pub use messages::{Message, Messages};

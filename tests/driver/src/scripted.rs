@@ -17,7 +17,10 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-use crate::{reply_to, wire::read_whole_request};
+use crate::{
+    reply_to,
+    wire::{frame, read_whole_request},
+};
 
 /// A received command.
 #[derive(Clone, Debug)]
@@ -57,6 +60,8 @@ pub enum Answer {
     Success,
     /// Sends this reply.
     Reply(Document),
+    /// Sends a reply of these bytes, which need not be a well-formed document.
+    Bytes(Vec<u8>),
     /// Closes the connection.
     Close,
     /// Sends no reply until the client closes the connection.
@@ -215,9 +220,10 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
         lock(&shared.requests).push(request);
         shared.changes.send_replace(());
         let reply = match answer {
-            Answer::Success if is_hello => shared.hello.clone(),
-            Answer::Success => doc! { "ok": 1 },
-            Answer::Reply(reply) => reply,
+            Answer::Success if is_hello => reply_to(id, &shared.hello),
+            Answer::Success => reply_to(id, &doc! { "ok": 1 }),
+            Answer::Reply(reply) => reply_to(id, &reply),
+            Answer::Bytes(body) => frame(id, &body),
             Answer::Close => break,
             Answer::Silence => {
                 let mut sink = [0; 1024];
@@ -225,7 +231,7 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
                 break;
             }
         };
-        if stream.write_all(&reply_to(id, &reply)).await.is_err() {
+        if stream.write_all(&reply).await.is_err() {
             break;
         }
     }

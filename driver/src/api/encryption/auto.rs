@@ -1,10 +1,10 @@
 //! Automatic encryption of commands and decryption of replies ([`Client::with_auto_encryption`]).
 
-use marula_mongocrypt::{CryptOptions, CryptShared};
+use marula_mongocrypt::{CryptOptions, CryptShared, Zeroizing};
 
 use super::{
     auto_options::{AutoEncryptionOptions, ExtraOptions, Map, document_of},
-    engine::{Engine, Work, compute, time_left},
+    engine::{Engine, Work, compute, perform_work, time_left},
     mongocryptd::Mongocryptd,
     required::{CHECKED, RequiredFields},
     unexpected,
@@ -17,12 +17,15 @@ use crate::{
     error::EncryptionError,
     execution::{CommandEncryption, Computing, Decrypting, Executor},
     options::ClientOptions,
-    proto::encryption::{EncryptionMachine, Step},
+    proto::encryption::{EncryptionMachine, Step, of_reply},
     types::timeout::Timeout,
 };
 
 /// The length of an empty document.
 const EMPTY_DOCUMENT: usize = 5;
+
+/// What the error of an expired time limit says.
+const ANALYSIS: &str = "while the command was analyzed for encryption";
 
 /// The encryption of a client.
 #[derive(Debug)]
@@ -119,7 +122,7 @@ impl Client {
     /// sent as they are to a collection that is not known to be encrypted, such as one that does not exist.
     ///
     /// `required_by` is part of the error, e.g. "model `Patient`". The call sends nothing, adds to the fields of earlier calls,
-    /// and has no effect for fields that a [schema](AutoEncryptionOptions::schema) in the options encrypts, or if
+    /// which no call removes, and has no effect for fields that a [schema](AutoEncryptionOptions::schema) in the options encrypts, or if
     /// [`encrypts_commands`](Self::encrypts_commands) is `false`. Commands are checked with values of documents: inserts,
     /// updates, deletes and queries, but not `create` or `collMod`; for an aggregation also the collections of its `$lookup`,
     /// `$graphLookup` and `$unionWith`.
@@ -218,13 +221,28 @@ impl AutoEncryption {
         command: &RawDocument,
         timeout: Timeout,
     ) -> Result<Vec<u8>> {
-        let context = self.engine.crypt().encrypt(database, command.as_bytes())?;
+        let size = Work::of_size(command.as_bytes().len());
+        // `crypt_shared` analyzes the command as soon as it knows the schema.
+        let analysis = if self.is_analyzed && self.mongocryptd.is_none() {
+            size
+        } else {
+            Work::Small
+        };
+        let crypt = self.engine.crypt();
+        let context = if analysis == Work::Large {
+            let (crypt, database) = (crypt.clone(), database.to_owned());
+            let command = Zeroizing::new(command.as_bytes().to_vec());
+            let begin = move || Ok(crypt.encrypt(&database, &command)?);
+            perform_work(analysis, timeout, ANALYSIS, begin).await?
+        } else {
+            crypt.encrypt(database, command.as_bytes())?
+        };
         let mut machine = EncryptionMachine::from(context);
         // `crypt_shared` does not report whether there are values to encrypt.
         let mut work = if self.mongocryptd.is_none() {
             Work::Large
         } else {
-            Work::of_size(command.as_bytes().len())
+            size
         };
         loop {
             match machine.step()? {
@@ -235,22 +253,35 @@ impl AutoEncryption {
                     let other = other.as_deref().unwrap_or(database);
                     let infos = self.collection_infos(other, &filter, timeout).await;
                     let infos = infos.map_err(EncryptionError::CollectionInfo)?;
-                    for info in &infos {
-                        machine.feed(info)?;
-                    }
-                    machine.fed()?;
+                    // First, because libmongocrypt keeps what it is fed, also if this command fails.
                     self.required.note(other, &filter, &infos);
+                    for info in &infos {
+                        machine.feed(info, EncryptionError::CollectionInfo)?;
+                    }
+                    let analyze = move || {
+                        machine.fed()?;
+                        Ok(machine)
+                    };
+                    machine = perform_work(analysis, timeout, ANALYSIS, analyze).await?;
                 }
                 Step::Markings(marked) => {
                     let reply = self.mongocryptd()?.mark(database, &marked, timeout).await?;
                     if reply.get_bool("hasEncryptionPlaceholders").unwrap_or(false) {
                         work = Work::Large;
                     }
-                    machine.feed(&reply)?;
-                    machine.fed()?;
+                    let size = Work::of_size(reply.as_bytes().len());
+                    let mark = move || {
+                        machine.feed(&reply, |cause| EncryptionError::QueryAnalysis {
+                            message: format!("mongocryptd: {cause}"),
+                            cause: Some(cause),
+                        })?;
+                        machine.fed()?;
+                        Ok(machine)
+                    };
+                    machine = perform_work(size, timeout, ANALYSIS, mark).await?;
                 }
                 Step::Result => {
-                    let mut result = compute(machine, work).await?;
+                    let mut result = compute(machine, timeout, work).await?;
                     self.required.check(database, document_in(&result)?)?;
                     return Ok(std::mem::take(&mut *result));
                 }
@@ -338,11 +369,25 @@ impl CommandEncryption for AutoEncryption {
     }
 
     fn decrypt<'a>(&'a self, reply: &[u8], timeout: Timeout) -> Decrypting<'a> {
-        // libmongocrypt copies the reply.
-        let context = self.engine.crypt().decrypt(reply);
         let work = Work::of_size(reply.len());
+        // libmongocrypt copies the reply.
+        let begun = (work == Work::Small).then(|| self.engine.crypt().decrypt(reply));
+        let reply = if begun.is_some() {
+            Vec::new()
+        } else {
+            reply.to_vec()
+        };
         Box::pin(async move {
-            let mut result = self.engine.run(context?.into(), timeout, work).await?;
+            let context = match begun {
+                Some(context) => context.map_err(of_reply)?,
+                // The time is quadratic in the number of the data keys.
+                None => {
+                    let crypt = self.engine.crypt().clone();
+                    let begin = move || crypt.decrypt(&reply).map_err(of_reply);
+                    perform_work(work, timeout, "while the reply was decrypted", begin).await?
+                }
+            };
+            let mut result = self.engine.run(context.into(), timeout, work).await?;
             // There is no result if the reply has no value that can be decrypted.
             Ok((result.len() > EMPTY_DOCUMENT).then(|| std::mem::take(&mut *result)))
         })

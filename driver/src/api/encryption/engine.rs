@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use marula_mongocrypt::{Crypt, CryptOptions, Library, Zeroizing};
-use tokio::{runtime::Handle, task::spawn_blocking};
+use tokio::{
+    runtime::Handle,
+    task::{spawn_blocking, yield_now},
+};
 
 use super::credentials::OnDemandCredentials;
 use crate::{
@@ -23,6 +26,8 @@ use crate::{
 
 /// Results of this size or more are computed on a thread for blocking work, in bytes.
 const LARGE: usize = 16 * 1024;
+/// After this number of keys, other tasks run.
+const KEYS_AT_ONCE: usize = 32;
 
 /// libmongocrypt with its caches, and what it needs of the outside.
 pub(crate) struct Engine {
@@ -137,7 +142,7 @@ impl Engine {
     ) -> Result<Zeroizing<Vec<u8>>> {
         loop {
             match machine.step()? {
-                Step::Result => return compute(machine, work).await,
+                Step::Result => return compute(machine, timeout, work).await,
                 Step::End => return Ok(Zeroizing::new(vec![5, 0, 0, 0, 0])),
                 step => self.perform(&mut machine, step, timeout).await?,
             }
@@ -165,10 +170,7 @@ impl Engine {
     ) -> Result<()> {
         match step {
             Step::Keys(filter) => {
-                let keys = self.find_keys(filter, timeout).await;
-                for key in keys.map_err(EncryptionError::KeyVault)? {
-                    machine.feed(&key)?;
-                }
+                self.feed_keys(machine, filter, timeout).await?;
                 machine.fed().map_err(|error| self.with_key_vault(error))
             }
             Step::Requests => {
@@ -211,21 +213,61 @@ impl Engine {
         }
     }
 
-    async fn find_keys(&self, filter: RawDocumentBuf, timeout: Timeout) -> Result<Vec<RawDocumentBuf>> {
+    /// Reads the keys, each of which libmongocrypt checks before the next is read.
+    async fn feed_keys(
+        &self,
+        machine: &mut EncryptionMachine,
+        filter: RawDocumentBuf,
+        timeout: Timeout,
+    ) -> Result<()> {
+        let time_left = |step| time_left(timeout, step).map_err(EncryptionError::KeyVault);
         let mut find = self.key_vault.find(filter);
-        if let Some(left) = time_left(timeout, "before the keys were read from the key vault")? {
+        if let Some(left) = time_left("before the keys were read from the key vault")? {
             find = find.timeout(left);
         }
-        find.await?.try_collect().await
+        let mut keys = find.await.map_err(EncryptionError::KeyVault)?;
+        let mut fed = 0;
+        while let Some(key) = keys.try_next().await.map_err(EncryptionError::KeyVault)? {
+            machine.feed(&key, EncryptionError::KeyVault)?;
+            fed += 1;
+            // libmongocrypt compares each key with all that it needs.
+            if fed % KEYS_AT_ONCE == 0 {
+                time_left("while the keys were read from the key vault")?;
+                yield_now().await;
+            }
+        }
+        Ok(())
     }
 }
 
 /// Computes the result, on a thread for blocking work if it takes long.
-pub(super) async fn compute(mut machine: EncryptionMachine, work: Work) -> Result<Zeroizing<Vec<u8>>> {
-    if work == Work::Large && Handle::try_current().is_ok() {
-        return on_blocking_thread(move || machine.result()).await;
+pub(super) async fn compute(
+    mut machine: EncryptionMachine,
+    timeout: Timeout,
+    work: Work,
+) -> Result<Zeroizing<Vec<u8>>> {
+    const STEP: &str = "while values were encrypted or decrypted";
+    perform_work(work, timeout, STEP, move || machine.result()).await
+}
+
+/// Performs a computation, on a thread for blocking work if it takes long. One that has begun there ends also if the future is
+/// dropped or the time limit expires. `step` is what the error of the time limit says.
+///
+/// # Errors
+/// Those of the computation; the time limit has expired.
+pub(super) async fn perform_work<T: Send + 'static>(
+    work: Work,
+    timeout: Timeout,
+    step: &'static str,
+    computation: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    if work == Work::Small || Handle::try_current().is_err() {
+        return computation();
     }
-    machine.result()
+    let computing = timeout.deadline(None).run(on_blocking_thread(computation));
+    computing
+        .await
+        .unwrap_or_else(|_| Err(Error::timed_out_by(timeout.source(), step)))
 }
 
 /// Runs a computation on a thread for blocking work.

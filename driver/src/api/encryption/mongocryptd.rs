@@ -12,7 +12,11 @@ use std::{
 
 use super::{auto_options::ExtraOptions, engine::time_left};
 use crate::{
-    Client, Error, ErrorKind, Result, bson::RawDocumentBuf, error::EncryptionError, options::ClientOptions,
+    Client, Error, ErrorKind, Result,
+    api::command::NOT_MONGOCRYPTD,
+    bson::RawDocumentBuf,
+    error::{EncryptionError, analysis_message},
+    options::ClientOptions,
     types::timeout::Timeout,
 };
 
@@ -86,7 +90,15 @@ impl Mongocryptd {
         {
             result = match program.start(began) {
                 Ok(()) => self.run(database, command, timeout).await,
-                Err(why) => Err(unreachable(&program.path, &why, error)),
+                Err(why) => {
+                    let unreachable = unreachable(&program.path, &why, error);
+                    // Client Side Operations Timeout, "Errors".
+                    Err(if timeout.has_expired() {
+                        unreachable.into_timeout()
+                    } else {
+                        unreachable
+                    })
+                }
             };
         }
         result.map_err(|error| {
@@ -96,6 +108,12 @@ impl Mongocryptd {
                     "mongocryptd was not found; start it, or set mongocryptdURI, mongocryptdSpawnPath or \
                      cryptSharedLibPath in extraOptions"
                         .to_owned()
+                }
+                ErrorKind::Unsupported(what) if what == NOT_MONGOCRYPTD => {
+                    format!(
+                        "{error}, so that the command was not sent to it; set mongocryptdURI in extraOptions (default: \
+                         {DEFAULT_URI})"
+                    )
                 }
                 ErrorKind::Unsupported(_) => {
                     "mongocryptd was not found and could not be started; install mongocryptd or crypt_shared of \
@@ -120,7 +138,7 @@ impl Mongocryptd {
         timeout: Timeout,
     ) -> Result<RawDocumentBuf> {
         let database = self.client.database(database);
-        let mut run = database.run_command(command).with_type();
+        let mut run = database.run_command(command).for_mongocryptd().with_type();
         // Without a limit, that of the client applies.
         if let Some(left) =
             time_left(timeout, "before the command was analyzed")?.filter(|left| !left.is_zero())
@@ -146,64 +164,14 @@ fn client_options(uri: &str) -> Result<ClientOptions> {
     Ok(options)
 }
 
-/// The most characters of a message of mongocryptd.
-const LONGEST_MESSAGE: usize = 400;
-
-/// An error of mongocryptd whose message repeats no value of the command: neither documents, nor strings in double quotes, nor
-/// numbers.
+/// An error of mongocryptd whose message repeats no value of the command.
 fn without_values(error: Error) -> Error {
     let ErrorKind::Command(command) = error.kind() else {
         return error;
     };
     let mut command = command.clone();
-    command.message = shortened(&command.message);
+    command.message = analysis_message::without_values(&command.message);
     error.with_kind(ErrorKind::Command(command)).without_response()
-}
-
-fn shortened(message: &str) -> String {
-    const HIDDEN: &str = "(not shown)";
-    let mut shown = String::new();
-    let mut rest = message;
-    while let Some(first) = rest.chars().next() {
-        let is_start = !shown.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '$');
-        if shown.chars().count() >= LONGEST_MESSAGE {
-            shown.push('…');
-            break;
-        }
-        if matches!(first, '{' | '[') {
-            shown.push_str(HIDDEN);
-            break;
-        }
-        let is_zero = |rest: &str| {
-            let next = rest.chars().nth(1);
-            first == '0' && !next.is_some_and(|c| c.is_alphanumeric() || c == '.')
-        };
-        let hidden = if first == '"' {
-            Some(
-                rest.get(1..)
-                    .and_then(|text| text.find('"'))
-                    .map_or(rest.len(), |end| end + 2),
-            )
-        } else if is_start && first.is_ascii_digit() && !is_zero(rest) {
-            Some(
-                rest.find(|c: char| !c.is_alphanumeric() && c != '.')
-                    .unwrap_or(rest.len()),
-            )
-        } else {
-            None
-        };
-        match hidden {
-            Some(length) => {
-                shown.push_str(HIDDEN);
-                rest = rest.get(length..).unwrap_or_default();
-            }
-            None => {
-                shown.push(first);
-                rest = rest.get(first.len_utf8()..).unwrap_or_default();
-            }
-        }
-    }
-    shown
 }
 
 /// mongocryptd was not reached and cannot be started.
@@ -233,10 +201,11 @@ impl Program {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        // It ends when it is idle; the operating system keeps its entry until it is awaited.
-        thread::Builder::new()
+        // It ends when it is idle; the operating system keeps its entry until it is awaited. Without a thread for that it runs as
+        // well.
+        let _ = thread::Builder::new()
             .name("mongocryptd".to_owned())
-            .spawn(move || child.wait())?;
+            .spawn(move || child.wait());
         Ok(())
     }
 }
@@ -267,35 +236,6 @@ mod tests {
             (options.timeout, options.socket_timeout),
             (Some(Duration::from_millis(7)), None)
         );
-    }
-
-    #[test]
-    fn messages_have_no_values() {
-        for (message, expected) in [
-            (
-                "Invalid match expression operator on encrypted field 'ssn': $gt",
-                "Invalid match expression operator on encrypted field 'ssn': $gt",
-            ),
-            (
-                "unknown operator: { ssn: \"457\" }",
-                "unknown operator: (not shown)",
-            ),
-            (
-                "Value 7182.5 must be less than the range maximum",
-                "Value (not shown) must be less than the range maximum",
-            ),
-            (
-                "expected \"7182\" in address.0.street",
-                "expected (not shown) in address.0.street",
-            ),
-            ("cannot supply Timestamp(0, 0)", "cannot supply Timestamp(0, 0)"),
-            ("0.5 of 07", "(not shown) of (not shown)"),
-            ("unfinished \"7182", "unfinished (not shown)"),
-            ("ärger mit \"ä7182\" 5é", "ärger mit (not shown) (not shown)"),
-        ] {
-            assert_eq!(shortened(message), expected);
-        }
-        assert_eq!(shortened(&"x".repeat(1000)).chars().count(), LONGEST_MESSAGE + 1);
     }
 
     #[test]

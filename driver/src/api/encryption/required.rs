@@ -1,7 +1,7 @@
 //! Fields that a client must encrypt: a check of encrypted commands before they are sent.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::BTreeMap,
     sync::{PoisonError, RwLock},
 };
 
@@ -44,9 +44,13 @@ pub(super) struct RequiredFields {
     listed: RwLock<Paths>,
 }
 
+/// The required fields of a collection.
+#[derive(Debug, Default)]
+struct Required(Vec<RequiredField>);
+
 #[derive(Debug)]
-struct Required {
-    paths: Vec<String>,
+struct RequiredField {
+    path: String,
     required_by: String,
 }
 
@@ -99,7 +103,7 @@ impl RequiredFields {
     /// Adds fields to those of the collection. Those that the schema in the options of the client encrypts need no check.
     pub(super) fn add(&self, namespace: &Namespace, paths: &[String], required_by: &str, schemas: &Map) {
         let name = namespace.to_string();
-        let is_known = |required: &Required| paths.iter().all(|path| required.paths.contains(path));
+        let is_known = |required: &Required| paths.iter().all(|path| required.contains(path));
         let known = self.required.read().unwrap_or_else(PoisonError::into_inner);
         if known.get(&name).is_some_and(is_known) {
             return;
@@ -107,20 +111,12 @@ impl RequiredFields {
         drop(known);
         let schema = schemas.iter().find(|(other, _)| *other == name);
         let is_encrypted = |path: &str| schema.is_some_and(|(_, schema)| encrypts(schema, path));
-        let paths = paths.iter().filter(|path| !is_encrypted(path));
         let mut all = self.required.write().unwrap_or_else(PoisonError::into_inner);
-        match all.entry(name) {
-            Entry::Occupied(mut entry) => {
-                let known = &mut entry.get_mut().paths;
-                for path in paths {
-                    if !known.contains(path) {
-                        known.push(path.clone());
-                    }
-                }
-            }
-            Entry::Vacant(entry) => {
-                entry.insert(Required {
-                    paths: paths.cloned().collect(),
+        let required = all.entry(name).or_default();
+        for path in paths.iter().filter(|path| !is_encrypted(path)) {
+            if !required.contains(path) {
+                required.0.push(RequiredField {
+                    path: path.clone(),
                     required_by: required_by.to_owned(),
                 });
             }
@@ -220,17 +216,21 @@ fn add_joined<'a>(pipeline: Option<&'a RawArray>, out: &mut Vec<&'a str>) {
 }
 
 impl Required {
-    /// `encrypted` are the paths that the client encrypts.
+    fn contains(&self, path: &String) -> bool {
+        self.0.iter().any(|field| field.path == *path)
+    }
+
+    /// `encrypted` are the paths that the client encrypts. The error is that of the first call that requires another one.
     fn check(&self, namespace: &str, encrypted: &[String]) -> Result<()> {
-        let missing = self.paths.iter().filter(|path| !encrypted.contains(path));
-        let fields: Vec<String> = missing.cloned().collect();
-        if fields.is_empty() {
+        let missing = || self.0.iter().filter(|field| !encrypted.contains(&field.path));
+        let Some(RequiredField { required_by, .. }) = missing().next() else {
             return Ok(());
-        }
+        };
+        let fields = missing().filter(|field| field.required_by == *required_by);
         Err(EncryptionError::NotEncrypted {
             namespace: namespace.to_owned(),
-            fields,
-            required_by: self.required_by.clone(),
+            fields: fields.map(|field| field.path.clone()).collect(),
+            required_by: required_by.clone(),
         }
         .into())
     }

@@ -221,8 +221,14 @@ fn take_one(counter: &AtomicUsize) -> bool {
 }
 
 async fn serve(socket: TcpStream, acceptor: TlsAcceptor, state: &State) {
-    let Ok(mut stream) = acceptor.accept(socket).await else {
-        return;
+    let mut stream = match acceptor.accept(socket).into_fallible().await {
+        Ok(stream) => stream,
+        Err((_, mut socket)) => {
+            // A socket that is closed with unread bytes is reset, and the client may not receive the alert.
+            let _ = socket.shutdown().await;
+            let _ = tokio::io::copy(&mut socket, &mut tokio::io::sink()).await;
+            return;
+        }
     };
     if take_one(&state.network_failures) {
         return;

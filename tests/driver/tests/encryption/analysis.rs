@@ -49,9 +49,13 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
     }
     assert_eq!(std::fs::read_to_string(&started).expect("a text"), "");
     // A program that does not exist. With a time limit, the error of server selection is the cause of a timeout.
-    for options in ["", "timeoutMS=20000"] {
+    for (options, selection, is_timeout) in [
+        ("", "50", false),
+        ("timeoutMS=20000", "50", false),
+        ("timeoutMS=300", "10000", true),
+    ] {
         let encryption = automatic.encryption().extra_options(doc! {
-            "mongocryptdURI": "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50",
+            "mongocryptdURI": format!("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS={selection}"),
             "mongocryptdSpawnPath": "/nonexistent",
         });
         let (client, _sent) = automatic.client_with(options, encryption);
@@ -60,6 +64,7 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
             .await
             .expect_err("no program");
         assert!(format!("{error:#}").contains("cannot be started"), "{error:#}");
+        assert_eq!(error.is_timeout(), is_timeout, "{error:?}");
     }
 }
 

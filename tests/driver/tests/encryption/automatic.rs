@@ -61,8 +61,7 @@ impl Automatic {
 
     /// The same without a schema, so that schemas are those of the collections.
     pub(crate) fn encryption_by_server(&self) -> AutoEncryptionOptions {
-        AutoEncryptionOptions::new(NAMESPACE, local())
-            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true })
+        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(self.analysis.extra_options())
     }
 
     pub(crate) fn options(&self, options: &str) -> ClientOptions {

@@ -66,7 +66,7 @@ impl Corpus {
             .setup
             .kms
             .configure_automatic(AutoEncryptionOptions::new(NAMESPACE, spec_providers()));
-        let analysis = doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true };
+        let analysis = self.analysis.extra_options();
         let uri = self.setup.deployment.server.uri();
         let client = marula_driver::options::ClientOptions::parse(&uri).expect("a connection string");
         Client::with_auto_encryption(client, configure(options.extra_options(analysis))).expect("a client")

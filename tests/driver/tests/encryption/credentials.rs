@@ -1,19 +1,25 @@
 //! Credentials that are obtained when they are needed.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use marula_driver::{
-    EncryptionError, ErrorKind, Result,
+    Client, EncryptionError, ErrorKind, Result,
     bson::doc,
-    encryption::{AwsCredentialProvider, AwsCredentials, ClientEncryption, KmsProviders},
+    encryption::{
+        AutoEncryptionOptions, AwsCredentialProvider, AwsCredentials, ClientEncryption, KmsProviders,
+    },
     internals::MetadataServices,
+    options::ClientOptions,
 };
-use marula_driver_tests::MetadataService;
+use marula_driver_tests::{HttpAnswer, MetadataService};
 
-use super::support::{Setup, master_key};
+use super::support::{NAMESPACE, Setup, master_key};
 
 /// Maps the first line of a request to a status and a body.
 type Answer = fn(&str) -> (u16, &'static str);
@@ -222,6 +228,13 @@ pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_an
         assert!(message.contains(part), "{part}: {message}");
         assert!(!message.contains("magic-cookie"), "{message}");
     }
+    // A service that does not answer.
+    let slow = MetadataService::start(|_| HttpAnswer::Silence).await;
+    let limited = options.clone().timeout(Duration::from_millis(300));
+    let encryption = setup.encryption_in(&limited, [], slow.services());
+    let error = create(&encryption, "azure").await.expect_err("no answer");
+    assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
+    assert_eq!(slow.requests().len(), 1);
     // A token that is valid for less than a minute is not used again.
     let metadata =
         MetadataService::start(|_| (200, r#"{"access_token":"magic-cookie","expires_in":"59"}"#)).await;
@@ -320,7 +333,13 @@ pub(crate) async fn client_side_encryption_prose_26_the_application_provides_aws
     let options = setup.options(explicit).aws_credentials(provider.clone());
     let error = ClientEncryption::new(setup.client(), options).expect_err("two sources");
     assert!(error.to_string().contains("one source"), "{error}");
-    // Cases 3 and 4: it is called also if the environment has credentials.
+    // Case 3: the same for automatic encryption.
+    let explicit = KmsProviders::new().with("aws", doc! { "accessKeyId": "a", "secretAccessKey": "b" });
+    let automatic = AutoEncryptionOptions::new(NAMESPACE, explicit).aws_credentials(provider.clone());
+    let options = ClientOptions::parse(&setup.deployment.server.uri()).expect("a connection string");
+    let error = Client::with_auto_encryption(options, automatic).expect_err("two sources");
+    assert!(error.to_string().contains("one source"), "{error}");
+    // Cases 2 and 4: it is called also if the environment has credentials.
     let options = setup.options(on_demand("aws")).aws_credentials(provider);
     let variables = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
     let encryption = setup.encryption_in(&options, variables, MetadataServices::default());

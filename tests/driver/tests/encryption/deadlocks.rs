@@ -97,9 +97,7 @@ pub(crate) async fn client_side_encryption_prose_9_a_pool_of_one_connection_suff
         }));
         let mut encryption = AutoEncryptionOptions::new(NAMESPACE, local())
             .bypass_auto_encryption(case.bypasses)
-            .extra_options(
-                doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true },
-            );
+            .extra_options(automatic.analysis.extra_options());
         if case.has_key_vault_client {
             encryption =
                 encryption.key_vault_client(Client::with_options(key_vault_options).expect("a client"));

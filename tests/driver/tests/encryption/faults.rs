@@ -311,6 +311,10 @@ pub(crate) async fn unusable_libraries_are_errors() {
         (library_of(&files, "1.7.2"), ["libmongocrypt 1.7.2", "too old"]),
         (library_of(&files, "unknown"), ["unknown", "cannot be compared"]),
         (
+            library_of(&files, "10.20.30"),
+            ["libmongocrypt 10.20.30", "newer than 1"],
+        ),
+        (
             library_of(&files, "1.20.5"),
             ["does not have the function", "incomplete"],
         ),

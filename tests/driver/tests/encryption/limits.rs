@@ -44,8 +44,8 @@ pub(crate) async fn client_side_encryption_prose_4_limits_apply_before_and_after
         .validator(doc! { "$jsonSchema": schema })
         .await
         .expect("a collection");
-    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
-        .extra_options(doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true });
+    let encryption =
+        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(automatic.analysis.extra_options());
     let (client, sent) = automatic.client_with("", encryption);
     let coll = client.database("db").collection::<Document>("coll");
     let inserts = || {

@@ -57,8 +57,7 @@ impl Queryable {
 
     /// Options of a client that makes the payloads itself.
     pub(crate) fn automatic_options(&self) -> AutoEncryptionOptions {
-        AutoEncryptionOptions::new(NAMESPACE, local())
-            .extra_options(doc! { "mongocryptdURI": self.analysis.uri(), "mongocryptdBypassSpawn": true })
+        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(self.analysis.extra_options())
     }
 
     pub(crate) fn automatic(&self) -> Client {

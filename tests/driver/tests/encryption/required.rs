@@ -25,19 +25,24 @@ use super::{
     support::Setup,
 };
 
-async fn automatic() -> Automatic {
+pub(crate) async fn automatic() -> Automatic {
     let server = TestServer::builder().replica_set().version("8.2.0").start();
     let deployment = Deployment::of(server.await.expect("the set starts"), "").await;
     Automatic::on(Setup::on(deployment).await).await
 }
 
-fn encrypted_fields(key: Uuid) -> Document {
+pub(crate) fn encrypted_fields(key: Uuid) -> Document {
     doc! { "fields": [
         { "path": "name", "bsonType": "string", "keyId": key, "queries": { "queryType": "equality" } },
     ] }
 }
 
 fn missing(error: &Error) -> Vec<String> {
+    missing_by(error, "the test")
+}
+
+/// The fields that this requires and the client does not encrypt.
+fn missing_by(error: &Error, requiring: &str) -> Vec<String> {
     match error.kind() {
         ErrorKind::Encryption(EncryptionError::NotEncrypted {
             namespace,
@@ -46,11 +51,11 @@ fn missing(error: &Error) -> Vec<String> {
         }) => {
             assert_eq!(
                 (namespace.as_str(), required_by.as_str()),
-                ("db.accounts", "the test")
+                ("db.accounts", requiring)
             );
             let text = error.to_string();
             assert!(
-                text.starts_with("the test requires that the client encrypts `"),
+                text.starts_with(&format!("{requiring} requires that the client encrypts `")),
                 "{text}"
             );
             fields.clone()
@@ -159,7 +164,7 @@ pub(crate) async fn fields_are_required_to_be_encrypted() {
             .expect("a bulk write");
         client.require_encrypted_fields(&accounts, &required, "another");
         let error = collection.insert_one(&document).await.expect_err("an insert");
-        assert_eq!(missing(&error), ["iban"]);
+        assert_eq!(missing_by(&error, "another"), ["iban"]);
     }
     // Without encryption the call has no effect.
     let plain: &Client = automatic.setup.client();

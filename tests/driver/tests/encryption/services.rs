@@ -13,7 +13,7 @@ use std::{
 
 use marula_driver::{
     EncryptionError, ErrorKind,
-    encryption::{ClientEncryptionOptions, KmsConnect},
+    encryption::{ClientEncryptionOptions, EncryptionAlgorithm, KmsConnect},
     options::TlsOptions,
 };
 use marula_driver_tests::{
@@ -87,10 +87,16 @@ pub(crate) async fn client_side_encryption_prose_24_transient_failures_are_retri
                 .master_key(master_key(provider).expect("a key"))
         };
         create().await.expect("a token, which is cached");
-        setup.kms.fail_connections(1);
-        create().await.expect(provider);
-        setup.kms.fail_requests(1);
-        create().await.expect(provider);
+        for fail in [KmsDouble::fail_connections, KmsDouble::fail_requests] {
+            fail(&setup.kms, 1);
+            let key = create().await.expect(provider);
+            // The service decrypts the key.
+            let asked = setup.kms.requests().len();
+            fail(&setup.kms, 1);
+            let encrypt = encryption.encrypt(&123_i32, key, EncryptionAlgorithm::Deterministic);
+            encrypt.await.expect(provider);
+            assert!(setup.kms.requests().len() > asked, "{provider}");
+        }
         setup.kms.fail_connections(4);
         let error = create().await.expect_err(provider);
         let ErrorKind::Encryption(EncryptionError::KmsConnection { endpoint, cause, .. }) = error.kind()

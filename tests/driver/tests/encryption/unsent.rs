@@ -57,6 +57,40 @@ pub(crate) fn with(mongocryptd: &ScriptedServer, options: &str) -> AutoEncryptio
         .extra_options(doc! { "mongocryptdURI": mongocryptd.uri(options), "mongocryptdBypassSpawn": true })
 }
 
+/// A server that is not mongocryptd would receive the plain values, and execute the command.
+pub(crate) async fn nothing_is_sent_to_a_server_that_is_not_mongocryptd() {
+    let automatic = Automatic::new().await;
+    let other = TestServer::builder()
+        .replica_set()
+        .start()
+        .await
+        .expect("a server");
+    let observer = Client::connect(other.uri()).await.expect("a client");
+    let encryption = automatic.encryption().extra_options(doc! {
+        "mongocryptdURI": other.uri(), "mongocryptdBypassSpawn": true,
+    });
+    let (client, _sent) = automatic.client_with("", encryption);
+    let patients = patients(&client);
+    let document = doc! { "ssn": "x" };
+    let mut inserts =
+        futures_util::future::join_all((0..5).map(|_| patients.insert_one(&document).into_future())).await;
+    inserts.push(patients.insert_one(&document).await);
+    for inserted in inserts {
+        let error = inserted.expect_err("not mongocryptd");
+        let ErrorKind::Encryption(EncryptionError::QueryAnalysis { message, .. }) = error.kind() else {
+            panic!("{error:?}");
+        };
+        assert!(message.contains("is not mongocryptd"), "{message}");
+        assert!(message.contains("mongocryptdURI"), "{message}");
+    }
+    let collections = observer
+        .database("hospital")
+        .list_collection_names()
+        .await
+        .expect("names");
+    assert!(collections.is_empty(), "{collections:?}");
+}
+
 /// The command is not sent before it is encrypted, so the transaction is as before.
 pub(crate) async fn a_dropped_encryption_leaves_the_transaction_in_progress() {
     let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
@@ -178,8 +212,8 @@ pub(crate) async fn a_silent_mongocryptd_is_an_error() {
 /// The schema of a collection is read by a retryable operation.
 pub(crate) async fn reads_of_schemas_are_retried() {
     let automatic = Automatic::on(Setup::on(replica_set().await).await).await;
-    let encryption = AutoEncryptionOptions::new(NAMESPACE, local())
-        .extra_options(doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true });
+    let encryption =
+        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(automatic.analysis.extra_options());
     let (options, sent) = listening(automatic.options(""));
     let client = marula_driver::Client::with_auto_encryption(options, encryption).expect("a client");
     let fail = async |times: i32| {

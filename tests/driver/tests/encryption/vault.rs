@@ -7,8 +7,10 @@ use marula_driver::{
     encryption::{
         AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, EncryptionAlgorithm, KmsProviders,
     },
+    internals::{Environment, MetadataServices, encryption::client_encryption},
     options::{ClientOptions, WriteConcern},
 };
+use marula_driver_tests::{dns::DnsServer, kms::Tamper};
 
 use super::{
     automatic::{Automatic, local, patients, recorded, take},
@@ -57,7 +59,7 @@ pub(crate) async fn client_side_encryption_prose_2_values_are_not_encrypted_twic
         doc! { "bsonType": "object", "properties": { "encrypted_placeholder": { "encrypt": encrypt } } };
     let options = AutoEncryptionOptions::new(NAMESPACE, providers())
         .schema("db.coll", schema)
-        .extra_options(doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true });
+        .extra_options(automatic.analysis.extra_options());
     let (client, sent) = recorded(automatic.options(""), setup.kms.configure_automatic(options));
     let coll = client.database("db").collection::<Document>("coll");
     let encryption = ClientEncryption::new(&client, setup.options(providers())).expect("options");
@@ -140,6 +142,17 @@ pub(crate) async fn client_side_encryption_prose_3_an_external_key_vault_has_its
         .insert_one(&doc! { "name": "test" })
         .await
         .expect("an insert");
+    // Without it, the key vault is on the deployment of the client.
+    let (client, _sent) = automatic.client("");
+    patients(&client)
+        .insert_one(&doc! { "ssn": "test" })
+        .await
+        .expect("an insert");
+    let encryption = automatic.setup.encryption();
+    encryption
+        .encrypt("test", automatic.key, EncryptionAlgorithm::Deterministic)
+        .await
+        .expect("a value");
 }
 
 /// Prose test 5.
@@ -153,9 +166,7 @@ pub(crate) async fn client_side_encryption_prose_5_views_cannot_be_encrypted() {
         .expect("a view");
     let client = automatic.client_with(
         "",
-        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(
-            doc! { "mongocryptdURI": automatic.analysis.uri(), "mongocryptdBypassSpawn": true },
-        ),
+        AutoEncryptionOptions::new(NAMESPACE, local()).extra_options(automatic.analysis.extra_options()),
     );
     let view = client.0.database("hospital").collection::<Document>("view");
     let error = view.insert_one(&doc! { "ssn": "x" }).await.expect_err("a view");
@@ -180,6 +191,47 @@ fn with_endpoints(azure: &str, gcp: &str, kmip: &str) -> KmsProviders {
         )
         .with("gcp", doc! { "email": "someone@example.com", "privateKey": private_key, "endpoint": gcp })
         .with("kmip", doc! { "endpoint": kmip })
+}
+
+/// Prose test 7, cases 6 to 8, 10 and 12, with connections of the driver: the name cannot be resolved.
+pub(crate) async fn client_side_encryption_prose_7_endpoints_are_resolved() {
+    const UNKNOWN: &str = "doesnotexist.invalid";
+    let setup = Setup::new().await;
+    let dns = DnsServer::start().await;
+    let environment = Environment {
+        dns: dns.resolver(),
+        ..Environment::default()
+    };
+    let (https, kmip) = (format!("{UNKNOWN}:443"), format!("{UNKNOWN}:5698"));
+    let cases = [
+        ("aws", Some(UNKNOWN)),
+        ("azure", None),
+        ("gcp", Some("cloudkms.googleapis.com:443")),
+        ("kmip", None),
+        ("kmip", Some(kmip.as_str())),
+    ];
+    let created = cases.map(async |(provider, endpoint)| {
+        let options = ClientEncryptionOptions::new(NAMESPACE, with_endpoints(&https, &https, &kmip));
+        let services = MetadataServices::default();
+        let encryption =
+            client_encryption(setup.client(), &options, &environment, services).expect("options");
+        let mut key = master_key(provider).expect("a master key");
+        if let Some(endpoint) = endpoint {
+            key.insert("endpoint", endpoint);
+        }
+        encryption.create_data_key(provider).master_key(key).await
+    });
+    // Network errors are retried after a delay.
+    let created = futures_util::future::join_all(created).await;
+    for (created, case) in created.into_iter().zip(cases) {
+        let error = created.expect_err("an unknown host");
+        assert!(error.is_network(), "{case:?}: {error:?}");
+        let text = format!("{error:#}");
+        assert!(
+            text.contains(UNKNOWN) && text.contains("resolve"),
+            "{case:?}: {text}"
+        );
+    }
 }
 
 /// Prose test 7. A name that cannot be resolved is one that the double does not know.
@@ -261,6 +313,13 @@ pub(crate) async fn client_side_encryption_prose_7_endpoints_are_those_of_the_ma
         };
         assert!(endpoint.starts_with(UNKNOWN), "case {number}: {endpoint}");
     }
+    // Case 9: for a service that it does not know, Google's endpoint of tokens returns another kind of token.
+    let body = r#"{"id_token":"token"}"#;
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    setup.kms.tamper([Tamper::Replace(response.into_bytes())]);
+    let key = with(of("gcp"), "endpoint", &format!("{UNKNOWN}:443"));
+    let error = create(valid(), "gcp", &key).await.expect_err("no token");
+    assert!(error.to_string().contains("Invalid KMS response"), "{error}");
     // Case 5: the key is in another region.
     let key = with(of("aws"), "endpoint", "kms.us-east-2.amazonaws.com");
     let error = create(valid(), "aws", &key).await.expect_err("another region");

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use marula_driver::bson::{Bson, Document, doc};
-use marula_test_server::type_name;
+use bson::{Bson, Document, doc};
 
-use super::{
+use crate::{
+    bson_type::type_name,
     error::{Analyzed, reject},
     queryable::{QueryableField, RangeIndex},
     value::Marker,
@@ -13,7 +13,7 @@ use super::{
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
     Greater = 1,
     GreaterOrEqual = 2,
     Less = 3,
@@ -21,7 +21,7 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
-    pub(super) fn of(operator: &str) -> Option<Self> {
+    pub(crate) fn of(operator: &str) -> Option<Self> {
         Some(match operator {
             "$gt" => Self::Greater,
             "$gte" => Self::GreaterOrEqual,
@@ -51,7 +51,7 @@ impl Comparison {
 
 impl Marker<'_> {
     /// The operators on a field for one or two comparisons, the second one of the other side.
-    pub(super) fn mark_range(
+    pub(crate) fn mark_range(
         &mut self,
         field: &QueryableField,
         range: &RangeIndex,
@@ -97,7 +97,7 @@ impl Marker<'_> {
     }
 
     /// The operators for equality.
-    pub(super) fn mark_equal_range(
+    pub(crate) fn mark_equal_range(
         &mut self,
         field: &QueryableField,
         range: &RangeIndex,

@@ -1,9 +1,9 @@
 //! Placeholders: values with the way in which libmongocrypt is to encrypt them.
 
-use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
-use marula_test_server::type_name;
+use bson::{Binary, Bson, Document, doc, serialize_to_vec, spec::BinarySubtype};
 
-use super::{
+use crate::{
+    bson_type::type_name,
     error::{Analyzed, reject},
     schema::{Field, Key, PlainField, Schema, Target},
     schemas::Schemas,
@@ -14,20 +14,20 @@ const RANDOM: i32 = 2;
 
 /// What the marked values of a command have in common.
 #[derive(Debug)]
-pub(super) struct Marker<'s> {
+pub(crate) struct Marker<'s> {
     /// The schema of the collection that a part of the command refers to.
-    pub(super) schema: &'s Schema,
+    pub(crate) schema: &'s Schema,
     /// Those of all collections.
-    pub(super) schemas: &'s Schemas,
-    pub(super) database: &'s str,
+    pub(crate) schemas: &'s Schemas,
+    pub(crate) database: &'s str,
     /// The number of placeholders so far.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// The number of queries for ranges so far.
-    pub(super) range_count: i32,
+    pub(crate) range_count: i32,
 }
 
 /// Whether a value is encrypted explicitly.
-pub(super) fn is_encrypted(value: &Bson) -> bool {
+pub(crate) fn is_encrypted(value: &Bson) -> bool {
     matches!(value, Bson::Binary(binary) if binary.subtype == BinarySubtype::Encrypted)
 }
 
@@ -46,7 +46,7 @@ impl Marker<'_> {
     }
 
     /// The placeholder of a value. `document`: where the alternate name of a key is found.
-    pub(super) fn mark(
+    pub(crate) fn mark(
         &mut self,
         field: &PlainField,
         value: &Bson,
@@ -70,7 +70,7 @@ impl Marker<'_> {
         placeholder.insert("v", value.clone());
         self.count += 1;
         let mut bytes = vec![0];
-        bytes.extend(to_vec(&placeholder).expect("a document"));
+        bytes.extend(serialize_to_vec(&placeholder).expect("a document"));
         Ok(Bson::Binary(Binary {
             subtype: BinarySubtype::Encrypted,
             bytes,
@@ -78,12 +78,12 @@ impl Marker<'_> {
     }
 
     /// Marks the fields of a document that is stored.
-    pub(super) fn mark_document(&mut self, document: &Document) -> Analyzed<Document> {
+    pub(crate) fn mark_document(&mut self, document: &Document) -> Analyzed<Document> {
         self.mark_below(document, "", Some(document))
     }
 
     /// As [`mark_document`](Self::mark_document), for a value at a path. `root`: the whole document, if it is known.
-    pub(super) fn mark_at(&mut self, path: &str, value: &Bson, root: Option<&Document>) -> Analyzed<Bson> {
+    pub(crate) fn mark_at(&mut self, path: &str, value: &Bson, root: Option<&Document>) -> Analyzed<Bson> {
         match (self.schema.target(path), value) {
             (Target::Encrypted(field), value) => {
                 let field = field.clone();

@@ -1,8 +1,8 @@
 //! The commands with values to be encrypted.
 
-use marula_driver::bson::{Bson, Document, doc};
+use bson::{Bson, Document, doc};
 
-use super::{
+use crate::{
     error::{Analyzed, reject, reject_with},
     filter::with_operators,
     schema::{Field, Key, Schema, Target},
@@ -10,14 +10,22 @@ use super::{
     value::Marker,
 };
 
-/// The reply to a command with its schemas.
-pub(super) fn analyze(mut command: Document) -> Analyzed<Document> {
+/// The reply to a command with its schemas, as that of mongocryptd.
+///
+/// # Errors
+/// The command cannot be analyzed, or uses an encrypted field where that is not supported.
+pub fn analyze(mut command: Document) -> Analyzed<Document> {
     let database = command.get_str("$db").unwrap_or_default().to_owned();
-    for added in ["$db", "$readPreference"] {
-        command.remove(added);
-    }
     let namespace = namespace_of(&database, &command);
-    let schemas = Schemas::take(&mut command, &namespace)?;
+    let mut schemas = Schemas::default();
+    schemas.take(&mut command, &namespace)?;
+    // `crypt_shared` receives the schemas within the explained command, mongocryptd beside it.
+    if let Some(Bson::Document(explained)) = command.get_mut("explain") {
+        schemas.take(explained, &namespace)?;
+    }
+    if schemas.are_missing() {
+        return reject("A command requires jsonSchema, csfleEncryptionSchemas or encryptionInformation");
+    }
     let mut marker = Marker {
         schema: schemas.of(&namespace),
         schemas: &schemas,

@@ -2,28 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use marula_driver::bson::{Bson, Document};
+use bson::{Bson, Document};
 
-use super::{
+use crate::{
     error::{Analyzed, reject},
     schema::Schema,
 };
 
 /// The schemas of a command by the namespaces of the collections.
 #[derive(Debug, Default)]
-pub(super) struct Schemas {
+pub(crate) struct Schemas {
     of_collections: BTreeMap<String, Schema>,
     empty: Schema,
 }
 
 impl Schemas {
-    /// Takes the schemas out of a command.
-    pub(super) fn take(command: &mut Document, namespace: &str) -> Analyzed<Self> {
-        let mut schemas = Self::default();
+    /// Takes the schemas out of a command, and what is not part of the analyzed command.
+    pub(crate) fn take(&mut self, command: &mut Document, namespace: &str) -> Analyzed {
+        for added in ["$db", "$readPreference"] {
+            command.remove(added);
+        }
         if let Some(Bson::Document(schema)) = command.remove("jsonSchema") {
             let is_remote = command.remove("isRemoteSchema") == Some(Bson::Boolean(true));
             let schema = Schema::read(&schema, is_remote)?;
-            schemas.of_collections.insert(namespace.to_owned(), schema);
+            self.of_collections.insert(namespace.to_owned(), schema);
         }
         let of_several = command.remove("csfleEncryptionSchemas");
         for (namespace, schema) in of_several
@@ -36,7 +38,7 @@ impl Schemas {
             let json = schema.and_then(|schema| schema.get_document("jsonSchema").ok());
             let is_remote = schema.is_some_and(|schema| schema.get_bool("isRemoteSchema").unwrap_or(false));
             let schema = Schema::read(&json.cloned().unwrap_or_default(), is_remote)?;
-            schemas.of_collections.insert(namespace.clone(), schema);
+            self.of_collections.insert(namespace.clone(), schema);
         }
         let mut information = command.get_document("encryptionInformation").ok();
         if let (None, Ok([Bson::Document(info), ..])) =
@@ -45,9 +47,9 @@ impl Schemas {
             information = info.get_document("encryptionInformation").ok();
         }
         let Some(information) = information else {
-            return Ok(schemas);
+            return Ok(());
         };
-        if schemas.require_encryption() {
+        if self.require_encryption() {
             return reject(
                 "Cannot specify both encryptionInformation and csfleEncryptionSchemas unless csfleEncryptionSchemas \
                  only contains non-encryption JSON schema validators",
@@ -57,20 +59,24 @@ impl Schemas {
             let Bson::Document(fields) = fields else {
                 return reject("encryptionInformation.schema must contain documents");
             };
-            schemas
-                .of_collections
+            self.of_collections
                 .insert(namespace.clone(), Schema::of_fields(fields)?);
         }
-        Ok(schemas)
+        Ok(())
+    }
+
+    /// Whether the command says nothing about its collections. It says so of a collection that has no encrypted fields.
+    pub(crate) fn are_missing(&self) -> bool {
+        self.of_collections.is_empty()
     }
 
     /// Whether a collection has encrypted fields.
-    pub(super) fn require_encryption(&self) -> bool {
+    pub(crate) fn require_encryption(&self) -> bool {
         self.of_collections.values().any(|schema| !schema.is_empty())
     }
 
     /// The schema of a collection, which is empty if it has none.
-    pub(super) fn of(&self, namespace: &str) -> &Schema {
+    pub(crate) fn of(&self, namespace: &str) -> &Schema {
         self.of_collections.get(namespace).unwrap_or(&self.empty)
     }
 }

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use marula_driver::bson::{Binary, Bson, Document};
+use bson::{Binary, Bson, Document};
 
-use super::{
+use crate::{
     error::{Analyzed, reject},
     queryable::QueryableField,
 };
 
 /// The encrypted fields by their paths.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     fields: BTreeMap<String, Field>,
     is_queryable: bool,
 }
 
 /// How a field is encrypted.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Field {
+pub(crate) enum Field {
     /// Client-side field level encryption.
     Plain(PlainField),
     /// Queryable Encryption.
@@ -27,16 +27,16 @@ pub(super) enum Field {
 
 /// A field with the keyword `encrypt`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct PlainField {
-    pub(super) is_random: bool,
-    pub(super) key: Key,
+pub(crate) struct PlainField {
+    pub(crate) is_random: bool,
+    pub(crate) key: Key,
     /// `bsonType`. Empty: any type.
-    pub(super) types: Vec<String>,
+    pub(crate) types: Vec<String>,
 }
 
 /// The data key of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Id(Binary),
     /// The field of the document with the alternate name of the key, as a JSON pointer.
     Pointer(String),
@@ -51,7 +51,7 @@ struct Inherited {
 
 /// Where a path leads to.
 #[derive(Debug)]
-pub(super) enum Target<'s> {
+pub(crate) enum Target<'s> {
     Plain,
     Encrypted(&'s Field),
     /// Below an encrypted field, with the rest of the path.
@@ -74,7 +74,7 @@ const REMOTE_ONLY: [&str; 10] = [
 
 impl Schema {
     /// Reads the schema of a command.
-    pub(super) fn read(schema: &Document, is_remote: bool) -> Analyzed<Self> {
+    pub(crate) fn read(schema: &Document, is_remote: bool) -> Analyzed<Self> {
         let mut fields = BTreeMap::new();
         read_object(schema, "", is_remote, &Inherited::default(), &mut fields)?;
         if fields.contains_key("_id") {
@@ -87,7 +87,7 @@ impl Schema {
     }
 
     /// Reads the schema of a collection in `encryptionInformation`.
-    pub(super) fn of_fields(encrypted_fields: &Document) -> Analyzed<Self> {
+    pub(crate) fn of_fields(encrypted_fields: &Document) -> Analyzed<Self> {
         let fields = encrypted_fields.get_array("fields").into_iter().flatten();
         let fields = fields.filter_map(Bson::as_document).map(|field| {
             let (path, field) = QueryableField::read(field)?;
@@ -99,17 +99,17 @@ impl Schema {
         })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
     /// Whether the collection has fields of Queryable Encryption.
-    pub(super) fn is_queryable(&self) -> bool {
+    pub(crate) fn is_queryable(&self) -> bool {
         self.is_queryable && !self.is_empty()
     }
 
     /// Where a path leads to.
-    pub(super) fn target(&self, path: &str) -> Target<'_> {
+    pub(crate) fn target(&self, path: &str) -> Target<'_> {
         if let Some(field) = self.fields.get(path) {
             return Target::Encrypted(field);
         }

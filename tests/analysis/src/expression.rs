@@ -1,8 +1,8 @@
 //! Expressions on fields of Queryable Encryption.
 
-use marula_driver::bson::{Bson, Document, bson};
+use bson::{Bson, Document, bson};
 
-use super::{
+use crate::{
     error::{Analyzed, reject},
     queryable::{Part, QueryableField},
     range::Comparison,
@@ -12,7 +12,7 @@ use super::{
 
 impl Marker<'_> {
     /// Marks the operands that are compared with encrypted fields.
-    pub(super) fn mark_expression(&mut self, expression: &Bson) -> Analyzed<Bson> {
+    pub(crate) fn mark_expression(&mut self, expression: &Bson) -> Analyzed<Bson> {
         match expression {
             Bson::Array(items) => {
                 let marked: Analyzed<Vec<Bson>> =

@@ -1,30 +1,16 @@
-//! A stand-in for mongocryptd: analyzes commands with the schemas of collections and marks the values to be encrypted.
-//!
-//! It is written from the specification's tests and the documents that libmongocrypt exchanges with mongocryptd. It implements
-//! client-side field level encryption and Queryable Encryption.
-
-mod command;
-mod error;
-mod expression;
-mod filter;
-mod queryable;
-mod range;
-mod schema;
-mod schemas;
-mod update;
-mod value;
+//! A stand-in for mongocryptd: a server whose replies are those of `marula-query-analysis`.
 
 use std::net::SocketAddr;
 
 use marula_driver::bson::{Document, doc};
+use marula_query_analysis::{Rejection, analyze};
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
 
-use crate::{reply_to, wire::read_whole_request};
-use error::Rejection;
+use crate::{crypt_shared, reply_to, wire::read_whole_request};
 
 /// Listens on a loopback port until it is dropped.
 #[derive(Debug)]
@@ -55,6 +41,20 @@ impl QueryAnalysis {
             }
         });
         Self { address, task }
+    }
+
+    /// `extraOptions` of a client whose commands are analyzed here; by the library `crypt_shared`, which alone is then allowed, if
+    /// the environment variable [`crypt_shared::VARIABLE`] is set.
+    ///
+    /// # Panics
+    /// If the library is wanted and not built.
+    #[must_use]
+    pub fn extra_options(&self) -> Document {
+        if crypt_shared::is_used() {
+            crypt_shared::extra_options()
+        } else {
+            doc! { "mongocryptdURI": self.uri(), "mongocryptdBypassSpawn": true }
+        }
     }
 
     /// The connection string, for `mongocryptdURI`.
@@ -91,6 +91,6 @@ fn reply(command: Document, version: i32) -> Document {
             "minWireVersion": 0, "maxWireVersion": version, "maxBsonObjectSize": 16 << 20,
             "maxMessageSizeBytes": 48_000_000, "maxWriteBatchSize": 100_000,
         },
-        _ => command::analyze(command).unwrap_or_else(Rejection::reply),
+        _ => analyze(command).unwrap_or_else(Rejection::reply),
     }
 }

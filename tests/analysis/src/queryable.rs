@@ -1,9 +1,11 @@
 //! Queryable Encryption: the fields of `encryptedFields`, and placeholders for their values.
 
-use marula_driver::bson::{Binary, BinarySubtype, Bson, Document, doc, to_vec};
-use marula_test_server::type_name;
+use bson::{Binary, Bson, Document, doc, serialize_to_vec, spec::BinarySubtype};
 
-use super::error::{Analyzed, reject};
+use crate::{
+    bson_type::type_name,
+    error::{Analyzed, reject},
+};
 
 /// The first byte of a placeholder.
 const PLACEHOLDER: u8 = 3;
@@ -13,16 +15,16 @@ const SPARSITY: i64 = 2;
 
 /// An encrypted field.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct QueryableField {
-    pub(super) bson_type: String,
+pub(crate) struct QueryableField {
+    pub(crate) bson_type: String,
     key_id: Binary,
     contention: i64,
-    pub(super) queries: Vec<Query>,
+    pub(crate) queries: Vec<Query>,
 }
 
 /// The queries that a field is indexed for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Query {
+pub(crate) enum Query {
     Equality,
     Range(Box<RangeIndex>),
     Text(TextIndex),
@@ -30,19 +32,19 @@ pub(super) enum Query {
 
 /// The options of a range index.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RangeIndex {
-    pub(super) min: Bson,
-    pub(super) max: Bson,
+pub(crate) struct RangeIndex {
+    pub(crate) min: Bson,
+    pub(crate) max: Bson,
     /// Integers of 32 bits, also where the field has them with 64 bits.
-    pub(super) precision: Option<i32>,
-    pub(super) trim_factor: Option<i32>,
+    pub(crate) precision: Option<i32>,
+    pub(crate) trim_factor: Option<i32>,
     sparsity: i64,
 }
 
 /// The options of an index of parts of strings.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TextIndex {
-    pub(super) part: Part,
+pub(crate) struct TextIndex {
+    pub(crate) part: Part,
     is_case_sensitive: bool,
     is_diacritic_sensitive: bool,
     /// `{ub, lb}`, and `mlen` for substrings.
@@ -51,7 +53,7 @@ pub(super) struct TextIndex {
 
 /// A part of a string. Its name is the one in placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Prefix,
     Suffix,
     Substring,
@@ -59,7 +61,7 @@ pub(super) enum Part {
 
 /// What a placeholder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(crate) enum Use {
     Insert = 1,
     Find = 2,
 }
@@ -104,7 +106,7 @@ fn option(query: &Document, name: &str) -> Analyzed<Option<i32>> {
 
 impl QueryableField {
     /// Reads an entry of `fields`. The first value is the path.
-    pub(super) fn read(field: &Document) -> Analyzed<(String, Self)> {
+    pub(crate) fn read(field: &Document) -> Analyzed<(String, Self)> {
         let (Ok(path), Some(Bson::Binary(key_id))) = (field.get_str("path"), field.get("keyId")) else {
             return reject("a field requires path and keyId");
         };
@@ -128,14 +130,14 @@ impl QueryableField {
         Ok((path.to_owned(), field))
     }
 
-    pub(super) fn range(&self) -> Option<&RangeIndex> {
+    pub(crate) fn range(&self) -> Option<&RangeIndex> {
         self.queries.iter().find_map(|query| match query {
             Query::Range(range) => Some(range.as_ref()),
             _ => None,
         })
     }
 
-    pub(super) fn text(&self, part: Part) -> Option<&TextIndex> {
+    pub(crate) fn text(&self, part: Part) -> Option<&TextIndex> {
         self.texts().find(|text| text.part == part)
     }
 
@@ -147,12 +149,12 @@ impl QueryableField {
     }
 
     /// Whether the value has the type of the field.
-    pub(super) fn has_type(&self, value: &Bson) -> bool {
+    pub(crate) fn has_type(&self, value: &Bson) -> bool {
         type_name(value) == self.bson_type
     }
 
     /// The placeholder of a value to store.
-    pub(super) fn stored(&self, value: &Bson) -> Analyzed<Bson> {
+    pub(crate) fn stored(&self, value: &Bson) -> Analyzed<Bson> {
         self.check_type(value)?;
         let (kind, value) = match self.queries.first() {
             None => (Kind::Unindexed, value.clone()),
@@ -173,7 +175,7 @@ impl QueryableField {
     }
 
     /// The placeholder of an operand of a query for equality.
-    pub(super) fn equal_to(&self, value: &Bson) -> Analyzed<Bson> {
+    pub(crate) fn equal_to(&self, value: &Bson) -> Analyzed<Bson> {
         self.check_type(value)?;
         if self.queries.contains(&Query::Equality) {
             return Ok(self.placeholder(Use::Find, Kind::Equality, value.clone()));
@@ -182,12 +184,12 @@ impl QueryableField {
     }
 
     /// The placeholder of an operand of a query for ranges.
-    pub(super) fn in_range(&self, operand: Document) -> Bson {
+    pub(crate) fn in_range(&self, operand: Document) -> Bson {
         self.placeholder(Use::Find, Kind::Range, Bson::Document(operand))
     }
 
     /// The placeholder of a query for a part of strings.
-    pub(super) fn containing(&self, part: Part, value: &Bson) -> Analyzed<Bson> {
+    pub(crate) fn containing(&self, part: Part, value: &Bson) -> Analyzed<Bson> {
         self.check_type(value)?;
         match self.text(part) {
             Some(text) => Ok(self.placeholder(Use::Find, Kind::Text, text_operand(value, &[text]))),
@@ -222,7 +224,7 @@ impl QueryableField {
             placeholder.insert("s", range.sparsity);
         }
         let mut bytes = vec![PLACEHOLDER];
-        bytes.extend(to_vec(&placeholder).expect("a document"));
+        bytes.extend(serialize_to_vec(&placeholder).expect("a document"));
         Bson::Binary(Binary {
             subtype: BinarySubtype::Encrypted,
             bytes,
@@ -251,8 +253,8 @@ impl RangeIndex {
             "int" => (Bson::Int32(i32::MIN), Bson::Int32(i32::MAX)),
             "long" => (Bson::Int64(i64::MIN), Bson::Int64(i64::MAX)),
             "date" => (
-                Bson::DateTime(marula_driver::bson::DateTime::from_millis(i64::MIN)),
-                Bson::DateTime(marula_driver::bson::DateTime::from_millis(i64::MAX)),
+                Bson::DateTime(bson::DateTime::from_millis(i64::MIN)),
+                Bson::DateTime(bson::DateTime::from_millis(i64::MAX)),
             ),
             "double" => (Bson::Double(f64::MIN), Bson::Double(f64::MAX)),
             "decimal" => (
@@ -271,7 +273,7 @@ impl RangeIndex {
     }
 
     /// Appends an option that the field has.
-    pub(super) fn append(&self, operand: &mut Document, name: &str, value: Option<i32>) {
+    pub(crate) fn append(&self, operand: &mut Document, name: &str, value: Option<i32>) {
         if let Some(value) = value {
             operand.insert(name, value);
         }

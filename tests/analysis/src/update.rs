@@ -1,8 +1,8 @@
 //! Updates: operators and replacements.
 
-use marula_driver::bson::{Bson, Document};
+use bson::{Bson, Document};
 
-use super::{
+use crate::{
     error::{Analyzed, reject, reject_with},
     schema::Target,
     value::Marker,
@@ -10,7 +10,7 @@ use super::{
 
 impl Marker<'_> {
     /// Marks the values of an update. A pipeline cannot change encrypted fields.
-    pub(super) fn mark_update(&mut self, update: &Bson) -> Analyzed<Bson> {
+    pub(crate) fn mark_update(&mut self, update: &Bson) -> Analyzed<Bson> {
         let Bson::Document(update) = update else {
             self.check_pipeline(update)?;
             return Ok(update.clone());

@@ -1,8 +1,8 @@
 //! Filters.
 
-use marula_driver::bson::{Bson, Document, doc};
+use bson::{Bson, Document, doc};
 
-use super::{
+use crate::{
     error::{Analyzed, reject},
     queryable::{Query, QueryableField},
     range::Comparison,
@@ -14,7 +14,7 @@ const INVALID: &str = "Invalid match expression operator on encrypted field";
 
 impl Marker<'_> {
     /// Marks the operands of a filter.
-    pub(super) fn mark_filter(&mut self, filter: &Document) -> Analyzed<Document> {
+    pub(crate) fn mark_filter(&mut self, filter: &Document) -> Analyzed<Document> {
         let mut marked = Document::new();
         let mut conditions = Vec::new();
         for (key, value) in filter {
@@ -205,7 +205,7 @@ fn equality_operands<'v>(operator: &str, value: &'v Bson) -> Analyzed<(&'v [Bson
 }
 
 /// The filter with `$eq` in place of values.
-pub(super) fn with_operators(filter: &Document) -> Document {
+pub(crate) fn with_operators(filter: &Document) -> Document {
     let operand = |value: &Bson| match value {
         Bson::Document(operators) if operators.keys().any(|key| key.starts_with('$')) => value.clone(),
         Bson::RegularExpression(_) => value.clone(),
