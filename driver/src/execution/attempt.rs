@@ -309,7 +309,7 @@ impl<'a> Attempt<'a> {
         } = operation.properties();
         // The reads of a transaction have read preference primary.
         if self.transaction.is_none() {
-            self.write_read_preference(criteria, &mut command);
+            self.write_read_preference(criteria, hello, &mut command);
         }
         let expects_reply = expects_reply || self.transaction.is_some();
         if let Some(api) = self.executor.settings.server_api {
@@ -394,12 +394,21 @@ impl<'a> Attempt<'a> {
     /// `$readPreference`, by the rules of the Server Selection specification: a command to a server
     /// that was selected by its address alone has `primaryPreferred`, so that a secondary accepts
     /// it. Standalone servers receive no read preference.
-    fn write_read_preference(&self, criteria: Criteria<'_>, command: &mut CommandBuilder<'_>) {
+    fn write_read_preference(
+        &self,
+        criteria: Criteria<'_>,
+        hello: &HelloReply,
+        command: &mut CommandBuilder<'_>,
+    ) {
         let preference = match criteria {
             Criteria::Read(preference) => preference,
-            // The preference that selected the server (CRUD, "Read preferences and server selection"). Writes have
-            // none.
-            Criteria::AggregateWithWrite(preference) if !self.server.is_primary_required() => preference,
+            // The preference that selected the server (CRUD, "Read preferences and server selection"), which an older
+            // server, also behind a load balancer, takes for that of a write. Writes have none.
+            Criteria::AggregateWithWrite(preference)
+                if hello.is_5_0() && !self.server.is_primary_required() =>
+            {
+                preference
+            }
             _ => return,
         };
         match self.kind {
