@@ -50,8 +50,19 @@ pub(super) fn run() -> Result<bool, Failure> {
     // Both share their dependencies.
     let target = paths.out.join("compile/target");
     let lock = paths.root.join("Cargo.lock");
-    let serde_only = serde_only.measure(&lock, &target)?;
-    let typed = typed.measure(&lock, &target)?;
+    let samples = [serde_only, typed];
+    for sample in &samples {
+        sample.create(&lock)?;
+        sample.check(&target)?;
+    }
+    // In turn, because the speed of a machine changes within minutes.
+    let mut rounds = [Vec::new(), Vec::new()];
+    for round in 0..ROUNDS {
+        for (sample, seconds) in samples.iter().zip(&mut rounds) {
+            seconds.push(sample.measure(round, &target)?);
+        }
+    }
+    let [serde_only, typed] = rounds.map(|rounds| medians(&rounds));
     let text = table(&serde_only, &typed)?;
     fs::write(paths.out.join("compile.md"), &text)?;
     println!("{text}\nwritten to {}", paths.out.join("compile.md").display());
@@ -101,7 +112,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn measure(&self, lock: &Path, target: &Path) -> Result<Seconds, Failure> {
+    fn create(&self, lock: &Path) -> Result<(), Failure> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder)?;
         }
@@ -120,26 +131,37 @@ impl Sample {
         for n in 0..MODELS {
             self.write(n, Change::None)?;
         }
-        self.check(target)?;
-        let mut whole = Vec::new();
-        let mut body = Vec::new();
-        let mut field = Vec::new();
-        for round in 0..ROUNDS {
-            let changed = round % MODELS;
-            self.write(changed, Change::Body(round))?;
-            body.push(self.check(target)?);
-            self.write(changed, Change::Field(round))?;
-            field.push(self.check(target)?);
-            // Without its incremental state, the crate is checked as a whole.
-            remove_incremental(target)?;
-            self.write(changed, Change::None)?;
-            whole.push(self.check(target)?);
+        Ok(())
+    }
+
+    /// Each change once. At the end the crate has been checked as it was created.
+    fn measure(&self, round: usize, target: &Path) -> Result<Seconds, Failure> {
+        let changed = round % MODELS;
+        self.write(changed, Change::Body(round))?;
+        let body = self.check(target)?;
+        self.write(changed, Change::Field(round))?;
+        let field = self.check(target)?;
+        // Without its incremental state, the crate is checked as a whole.
+        self.remove_incremental(target)?;
+        self.write(changed, Change::None)?;
+        let whole = self.check(target)?;
+        Ok(Seconds { whole, body, field })
+    }
+
+    /// Removes the state of this crate, and not that of the other one.
+    fn remove_incremental(&self, target: &Path) -> Result<(), Failure> {
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        for folder in fs::read_dir(target.join("debug/incremental"))? {
+            let folder = folder?;
+            if folder
+                .file_name()
+                .to_string_lossy()
+                .starts_with(&format!("models_{name}-"))
+            {
+                fs::remove_dir_all(folder.path())?;
+            }
         }
-        Ok(Seconds {
-            whole: median(whole),
-            body: median(body),
-            field: median(field),
-        })
+        Ok(())
     }
 
     fn write(&self, number: usize, change: Change) -> Result<(), Failure> {
@@ -164,12 +186,13 @@ impl Sample {
     }
 }
 
-fn remove_incremental(target: &Path) -> Result<(), Failure> {
-    let folder = target.join("debug/incremental");
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
+fn medians(rounds: &[Seconds]) -> Seconds {
+    let of = |part: fn(&Seconds) -> f64| median(rounds.iter().map(part).collect());
+    Seconds {
+        whole: of(|seconds| seconds.whole),
+        body: of(|seconds| seconds.body),
+        field: of(|seconds| seconds.field),
     }
-    Ok(())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
