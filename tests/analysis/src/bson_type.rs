@@ -2,7 +2,8 @@
 
 use bson::Bson;
 
-/// The alias of a BSON type, as in `bsonType`.
+/// The alias of a BSON type, as in `bsonType`. As `marula_test_server::type_name`, without the server: this package is linked into
+/// the stand-in for `crypt_shared`.
 pub(crate) fn type_name(value: &Bson) -> &'static str {
     match value {
         Bson::Double(_) => "double",

@@ -93,6 +93,13 @@ impl Narrow {
         command.get_document("lsid").expect("a session").clone()
     }
 
+    /// A cursor with further batches, and the id of its session.
+    async fn open(&self) -> (Cursor<Document>, Document) {
+        let things = self.things().await;
+        let cursor = things.find(doc! {}).batch_size(2).await.expect("a cursor");
+        (cursor, self.session_of("find"))
+    }
+
     /// Whether the session pool has the session. Takes both sessions that it can have.
     async fn has_session(&self, id: &Document) -> bool {
         wait_until_idle(&self.client).await;
@@ -101,6 +108,13 @@ impl Narrow {
             self.client.start_session().await.expect("a session"),
         ];
         taken.iter().any(|session| session.id().as_ref() == Some(id))
+    }
+}
+
+/// Reads the first batch, and no further one.
+async fn read_batch(cursor: &mut Cursor<Document>) {
+    for _ in 0..2 {
+        assert!(cursor.advance().await.expect("a document"));
     }
 }
 
@@ -117,17 +131,8 @@ async fn read(cursor: &mut Cursor<Document>, way: usize) {
 async fn a_cursor_whose_get_more_was_not_sent_continues() {
     let narrow = Narrow::start().await;
     for way in 0..3 {
-        let mut cursor = narrow
-            .things()
-            .await
-            .find(doc! {})
-            .batch_size(2)
-            .await
-            .expect("a cursor");
-        let id = narrow.session_of("find");
-        for _ in 0..2 {
-            assert!(cursor.advance().await.expect("a document"));
-        }
+        let (mut cursor, id) = narrow.open().await;
+        read_batch(&mut cursor).await;
         let ping = narrow.occupy().await;
         narrow.drop_in_wait_queue(read(&mut cursor, way)).await;
         narrow.release(ping).await;
@@ -145,17 +150,8 @@ async fn a_cursor_whose_get_more_was_not_sent_continues() {
 async fn a_cursor_whose_get_more_was_not_sent_is_closed_in_its_session() {
     let narrow = Narrow::start().await;
     for (way, closes) in [(0, false), (1, true), (2, false), (2, true)] {
-        let mut cursor = narrow
-            .things()
-            .await
-            .find(doc! {})
-            .batch_size(2)
-            .await
-            .expect("a cursor");
-        let id = narrow.session_of("find");
-        for _ in 0..2 {
-            assert!(cursor.advance().await.expect("a document"));
-        }
+        let (mut cursor, id) = narrow.open().await;
+        read_batch(&mut cursor).await;
         let ping = narrow.occupy().await;
         narrow.drop_in_wait_queue(read(&mut cursor, way)).await;
         let killed = narrow.deployment.server.commands_seen("killCursors");
@@ -180,14 +176,7 @@ async fn a_cursor_whose_get_more_was_not_sent_is_closed_in_its_session() {
 #[tokio::test]
 async fn the_session_of_a_close_that_was_not_sent_is_used_again() {
     let narrow = Narrow::start().await;
-    let cursor = narrow
-        .things()
-        .await
-        .find(doc! {})
-        .batch_size(2)
-        .await
-        .expect("a cursor");
-    let id = narrow.session_of("find");
+    let (cursor, id) = narrow.open().await;
     let ping = narrow.occupy().await;
     narrow.drop_in_wait_queue(cursor.close()).await;
     narrow.release(ping).await;

@@ -1,27 +1,14 @@
 //! Comparisons of documents that contain encrypted fields, in pipelines of a client with automatic encryption.
 
-use super::{Address, Hospital, Patient, Plain, patient};
+use super::{Address, Hospital, OldFacets, Patient, Plain, WithPatients, patient};
 use marula::bson::doc;
 use marula::expr::expr;
-use marula::schema::SyncMode;
 use marula::{Collection, Error, Filter, Shape, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize, Shape)]
 struct Moved {
     home: Option<Address>,
-}
-
-#[derive(Debug, Shape)]
-struct WithPatients {
-    #[document(flatten)]
-    plain: Plain,
-    patients: Vec<Patient>,
-}
-
-#[derive(Debug, Serialize, Deserialize, Shape)]
-struct Old {
-    old: Vec<Patient>,
 }
 
 fn address() -> Address {
@@ -40,10 +27,7 @@ fn is_rejected<T: std::fmt::Debug>(result: Result<T, Error>, field: &str) {
 }
 
 async fn collections(hospital: &Hospital) -> (Collection<Patient>, Collection<Plain>) {
-    let schema = hospital.schema().register::<Patient>();
-    let synced = schema.clone().sync(SyncMode::Additive).await;
-    synced.expect("an encrypted collection");
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Patient>().await;
     let patients = db.collection::<Patient>();
     let inserted = patients.insert_many((1..=3).map(patient)).await;
     inserted.expect("inserts");

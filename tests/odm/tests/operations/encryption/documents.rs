@@ -168,9 +168,7 @@ async fn a_projection_reads_encrypted_fields() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Patient>().await;
     let patients = db.collection::<Patient>();
     patients.insert_one(&patient(2)).await.unwrap();
     let contact = Contact {
@@ -254,9 +252,7 @@ async fn maintained_fields_of_encrypted_documents_are_kept() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Visit>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Visit>().await;
     let visits = db.collection::<Visit>();
     let mut visit = Visit {
         _id: 1,

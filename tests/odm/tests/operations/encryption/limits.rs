@@ -2,15 +2,11 @@
 
 use super::{Address, Hospital, Patient, patient};
 use marula::bson::{Document as BsonDocument, doc};
-use marula::schema::SyncMode;
 use marula::{Collection, Document, Error, Filter, Update, prelude::*};
 use serde::{Deserialize, Serialize};
 
 async fn patients(hospital: &Hospital) -> Collection<Patient> {
-    let schema = hospital.schema().register::<Patient>();
-    let synced = schema.clone().sync(SyncMode::Additive).await;
-    synced.expect("an encrypted collection");
-    let patients = hospital.encrypted(schema).await.collection::<Patient>();
+    let patients = hospital.with::<Patient>().await.collection::<Patient>();
     let inserted = patients.insert_many((1..=3).map(patient)).await;
     inserted.expect("inserts");
     patients
@@ -287,9 +283,7 @@ async fn the_field_that_the_server_adds_is_not_written_back() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Open>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let open = hospital.encrypted(schema).await.collection::<Open>();
+    let open = hospital.with::<Open>().await.collection::<Open>();
     let mut first = Open {
         _id: 1,
         ssn: "1".to_owned(),
@@ -349,10 +343,7 @@ async fn documents_are_restored_and_deleted_permanently_by_id() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Visit>();
-    let synced = schema.clone().sync(SyncMode::Additive).await;
-    synced.expect("an encrypted collection");
-    let visits = hospital.encrypted(schema).await.collection::<Visit>();
+    let visits = hospital.with::<Visit>().await.collection::<Visit>();
     let visit = Visit {
         id: 1,
         reason: "a cough".to_owned(),

@@ -257,9 +257,7 @@ async fn the_fields_of_a_projection_are_those_of_its_model() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let patients = hospital.encrypted(schema).await.collection::<Patient>();
+    let patients = hospital.with::<Patient>().await.collection::<Patient>();
     patients.insert_one(&patient(1)).await.unwrap();
     let patients = hospital.db().collection::<Patient>();
     // A field of the same name without a value of the model.

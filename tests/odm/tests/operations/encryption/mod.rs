@@ -21,8 +21,8 @@ use marula::driver::encryption::{
     AutoEncryptionOptions, ClientEncryption, ClientEncryptionOptions, KmsProviders,
 };
 use marula::driver::options::ClientOptions;
-use marula::schema::{DataKeys, Schema};
-use marula::{Client, Database, Document, Embedded};
+use marula::schema::{DataKeys, Schema, SyncMode};
+use marula::{Client, Database, Document, Embedded, Model, Shape};
 use marula_driver_tests::QueryAnalysis;
 use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,14 @@ impl Hospital {
         self.client_with(options).database("hospital")
     }
 
+    /// The same for a model, whose collection is created.
+    pub(super) async fn with<D: Model>(&self) -> Database {
+        let schema = self.schema().register::<D>();
+        let synced = schema.clone().sync(SyncMode::Additive).await;
+        synced.expect("an encrypted collection");
+        self.encrypted(schema).await
+    }
+
     /// Options of automatic encryption without encrypted fields.
     pub(super) fn options(&self) -> AutoEncryptionOptions {
         AutoEncryptionOptions::new(VAULT, providers()).extra_options(self.analysis.extra_options())
@@ -187,4 +195,17 @@ pub(super) fn is_encrypted(value: Option<&Bson>) -> bool {
 #[document(collection = "plain")]
 pub(super) struct Plain {
     pub(super) _id: i64,
+}
+
+/// Documents of [`Plain`] with joined patients.
+#[derive(Debug, Shape)]
+pub(super) struct WithPatients {
+    #[document(flatten)]
+    pub(super) plain: Plain,
+    pub(super) patients: Vec<Patient>,
+}
+
+#[derive(Debug, Serialize, Deserialize, Shape)]
+pub(super) struct Old {
+    pub(super) old: Vec<Patient>,
 }

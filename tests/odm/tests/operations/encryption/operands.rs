@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Address, Hospital, Patient, Plain, patient};
+use super::{Address, Hospital, Old, OldFacets, Patient, Plain, WithPatients, patient};
 use marula::aggregate::{GeoNear, VectorSearch};
 use marula::bson::{Document as BsonDocument, doc};
 use marula::geo::Point;
-use marula::schema::SyncMode;
 use marula::{Document, Embedded, Error, Field, Filter, Path, Pipeline, Shape, prelude::*};
 use serde::{Deserialize, Serialize};
 
@@ -47,9 +46,7 @@ async fn every_condition_of_a_filter_is_on_a_known_field() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Patient>().await;
     let patients = db.collection::<Patient>();
     patients.insert_many((1..=2).map(patient)).await.unwrap();
     let both = || {
@@ -154,18 +151,6 @@ async fn every_condition_of_a_filter_is_on_a_known_field() {
     all.all().await.unwrap();
 }
 
-#[derive(Debug, Serialize, Deserialize, Shape)]
-struct Old {
-    old: Vec<Patient>,
-}
-
-#[derive(Debug, Shape)]
-struct WithPatients {
-    #[document(flatten)]
-    plain: Plain,
-    patients: Vec<Patient>,
-}
-
 #[derive(Debug, Shape)]
 struct Near {
     #[document(flatten)]
@@ -179,9 +164,7 @@ async fn the_filters_of_all_stages_are_checked() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Patient>().await;
     let (patients, plain) = (db.collection::<Patient>(), db.collection::<Plain>());
     let members = || patients.aggregate().assume::<Member>();
 
@@ -243,9 +226,7 @@ async fn only_documents_are_compared_with_the_values_of_a_flattened_map() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let plain = hospital.encrypted(schema).await.collection::<Plain>();
+    let plain = hospital.with::<Patient>().await.collection::<Plain>();
     let all = || plain.aggregate().assume::<Addresses>();
     assert!(
         all()

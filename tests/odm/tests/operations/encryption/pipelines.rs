@@ -1,7 +1,7 @@
 //! Pipelines over encrypted fields: filters after stages that change the documents, and collections that they join.
 
 use super::unknown::not_encrypted;
-use super::{Address, Hospital, Patient, Plain, patient};
+use super::{Address, Hospital, OldFacets, Patient, Plain, WithPatients, patient};
 use marula::aggregate::Merge;
 use marula::bson::doc;
 use marula::expr::expr;
@@ -25,18 +25,6 @@ struct Lodger {
 #[derive(Debug, Serialize, Deserialize, Shape)]
 struct Moved {
     home: Address,
-}
-
-#[derive(Debug, Shape)]
-struct WithPatients {
-    #[document(flatten)]
-    plain: Plain,
-    patients: Vec<Patient>,
-}
-
-#[derive(Debug, Serialize, Deserialize, Shape)]
-struct Old {
-    old: Vec<Patient>,
 }
 
 fn is_unencrypted<T: std::fmt::Debug>(result: Result<T, Error>, field: &str) {
@@ -149,9 +137,7 @@ async fn the_collections_that_a_pipeline_joins_are_known_as_encrypted() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let db = hospital.encrypted(schema).await;
+    let db = hospital.with::<Patient>().await;
     let (plain, patients) = (db.collection::<Plain>(), db.collection::<Patient>());
     plain.insert_one(&Plain { _id: 1 }).await.unwrap();
     patients.insert_many((1..=2).map(patient)).await.unwrap();
@@ -212,9 +198,7 @@ async fn values_outside_of_the_range_of_a_field_are_errors_that_name_it() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let patients = hospital.encrypted(schema).await.collection::<Patient>();
+    let patients = hospital.with::<Patient>().await.collection::<Patient>();
     let first = patient(1);
     patients.insert_one(&first).await.unwrap();
     let old = Patient {

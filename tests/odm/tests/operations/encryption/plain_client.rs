@@ -1,7 +1,6 @@
 //! A client without automatic encryption sends no value of an encrypted field.
 
 use super::{Hospital, Patient, Plain, patient};
-use marula::schema::SyncMode;
 use marula::{Document, Error, Model, Pipeline, prelude::*};
 use serde::{Deserialize, Serialize};
 
@@ -106,9 +105,7 @@ async fn an_upsert_by_a_part_of_an_encrypted_string_is_rejected() {
     let Some(hospital) = Hospital::start("9.0.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Named>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let names = hospital.encrypted(schema).await.collection::<Named>();
+    let names = hospital.with::<Named>().await.collection::<Named>();
     let upsert = names.update_one(|n| n.name().starts_with("Lov"), |n| n.name().set("Lovelace"));
     let error = upsert.upsert(true).await.unwrap_err();
     assert!(
@@ -122,9 +119,7 @@ async fn change_events_are_not_filtered_by_encrypted_values() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let encrypted = hospital.encrypted(schema).await;
+    let encrypted = hospital.with::<Patient>().await;
     for db in [hospital.db(), encrypted] {
         let patients = db.collection::<Patient>();
         let watch = patients.watch().filter(|p| p.ssn().eq("457-55-5462"));
@@ -144,9 +139,7 @@ async fn a_bulk_write_does_not_take_collections_of_other_clients() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let encrypted = hospital.encrypted(schema).await;
+    let encrypted = hospital.with::<Patient>().await;
     let patients = encrypted.collection::<Patient>();
     let document = patient(1);
     let error = hospital

@@ -2,7 +2,6 @@
 
 use super::Hospital;
 use marula::bson::{Decimal128, doc};
-use marula::schema::SyncMode;
 use marula::{Document, Error, Model};
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +37,7 @@ async fn decimals_outside_of_the_range_of_a_field_are_errors_that_name_it() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Bill>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let bills = hospital.encrypted(schema).await.collection::<Bill>();
+    let bills = hospital.with::<Bill>().await.collection::<Bill>();
     let reason = "model `Bill` declares the values of this encrypted field from 1 to 1000";
     for amount in [
         "0.99",

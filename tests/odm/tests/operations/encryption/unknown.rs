@@ -39,9 +39,7 @@ async fn nothing_is_sent_to_a_collection_that_is_not_known_as_encrypted() {
     let Some(hospital) = Hospital::start("8.2.0").await else {
         return;
     };
-    let schema = hospital.schema().register::<Patient>();
-    schema.clone().sync(SyncMode::Additive).await.unwrap();
-    let client = hospital.encrypted(schema).await.client();
+    let client = hospital.with::<Patient>().await.client();
     let acme = client.database("acme");
     let patients = acme.collection::<Patient>();
     let (document, mut saved) = (patient(1), patient(2));
