@@ -78,6 +78,7 @@ mod member;
 mod net;
 mod operations;
 mod query;
+mod record;
 mod replica_set;
 mod runtime;
 mod search;

@@ -21,6 +21,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
+    types::server_requirement::ServerRequirement,
 };
 
 /// The options of `distinct`. See `api/command/declare.rs`.
@@ -145,6 +146,10 @@ impl Operation for DistinctOperation<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -29,6 +29,7 @@ mod schema_interrupted;
 mod schema_partial;
 mod schema_versions;
 mod search_indexes;
+mod server_versions;
 mod sessions;
 mod soft_delete;
 mod soft_delete_joins;

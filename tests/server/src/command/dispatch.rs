@@ -76,6 +76,7 @@ async fn run_command(
     // use.
     let _session_use = deployment.violations.enter(body, client.id);
     deployment.events.command_seen(key);
+    crate::record::note(body);
     if hello::is_hello(key) {
         hello::store_client(deployment, client, body);
     }
