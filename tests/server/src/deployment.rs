@@ -6,6 +6,7 @@ use crate::auth::scram::Hash;
 use crate::command::system;
 use crate::command::users::iterations;
 use crate::events::Events;
+use crate::refusal::ServerProfile;
 use crate::replica_set::Topology;
 use crate::session::Sessions;
 use crate::settings::{self, Kind, Settings};
@@ -263,6 +264,14 @@ impl Deployment {
     /// Whether clients connect to mongos.
     pub(crate) fn is_mongos(&self) -> bool {
         self.kind.is_mongos()
+    }
+
+    /// The version and the deployment that requests are checked against.
+    pub(crate) fn profile(&self) -> ServerProfile {
+        ServerProfile {
+            version: self.version,
+            kind: self.kind,
+        }
     }
 
     /// Whether the data is on a replica set or shard, which retryable writes, transactions and

@@ -109,6 +109,7 @@ impl<'c> Call<'c> {
         });
         env.set_text_index(collection);
         env.search = self.deployment.search;
+        env.profile = self.deployment.profile();
         if self.deployment.is_replicated() {
             let now = self.deployment.operation_time();
             env.variables.insert("CLUSTER_TIME".to_owned(), now.into());

@@ -1,0 +1,5 @@
+//! What MongoDB refuses of `insert`, `update`, `delete`, `findAndModify` and `bulkWrite`.
+
+use super::rows;
+
+rows! {}
