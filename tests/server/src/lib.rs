@@ -74,6 +74,7 @@ mod expression;
 mod fail_point;
 mod features;
 mod geo;
+mod index_build;
 mod member;
 mod net;
 mod operations;
@@ -102,6 +103,7 @@ pub use auth::oidc::OidcIdentityProvider;
 /// The values of [`TestServerBuilder::parameter`].
 pub use bson::Bson;
 pub use builder::TestServerBuilder;
+pub use index_build::HeldIndexBuilds;
 pub use net::certificates::{CertificateFiles, TestCertificates};
 pub use net::tls::TlsIdentity;
 pub use refusal::{Deployments, Refusal, Versions, refusals};

@@ -4,13 +4,15 @@
 //! that the table, the errors and the tests can't differ.
 
 mod aggregation;
-mod collections;
-mod indexes;
+pub(crate) mod collections;
+pub(crate) mod index_builds;
+pub(crate) mod indexes;
 mod queries;
 mod sharding;
 mod stable_api;
+pub(crate) mod timeseries;
 mod transactions;
-mod writes;
+pub(crate) mod writes;
 
 use crate::error::{Error, Result};
 use crate::settings::Kind;
@@ -232,9 +234,11 @@ macro_rules! rows {
 }
 use rows;
 
-const TABLES: [(&str, &[Refusal]); 8] = [
+const TABLES: [(&str, &[Refusal]); 10] = [
     ("Collections", collections::ROWS),
     ("Indexes", indexes::ROWS),
+    ("Index builds", index_builds::ROWS),
+    ("Time series", timeseries::ROWS),
     ("Writes", writes::ROWS),
     ("Queries", queries::ROWS),
     ("Aggregation", aggregation::ROWS),

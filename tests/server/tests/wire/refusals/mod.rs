@@ -3,10 +3,12 @@
 
 mod aggregation;
 mod collections;
+mod index_builds;
 mod indexes;
 mod queries;
 mod sharding;
 mod stable_api;
+mod timeseries;
 mod transactions;
 mod writes;
 
@@ -78,6 +80,21 @@ impl Server {
     }
 }
 
+async fn start(version: (u32, u32), deployment: &'static str) -> Server {
+    let builder = TestServer::builder().version(format!("{}.{}", version.0, version.1));
+    let builder = match deployment {
+        "standalone" => builder.standalone(),
+        "replica set" => builder.replica_set(),
+        "sharded" => builder.sharded(),
+        _ => builder.load_balanced(),
+    };
+    Server {
+        server: builder.start().await.unwrap(),
+        version,
+        deployment,
+    }
+}
+
 /// One server of each version and deployment, for all tests of this binary.
 async fn servers() -> &'static [Server] {
     static SERVERS: OnceCell<Vec<Server>> = OnceCell::const_new();
@@ -86,18 +103,7 @@ async fn servers() -> &'static [Server] {
             let mut servers = Vec::new();
             for version in VERSIONS {
                 for deployment in ["standalone", "replica set", "sharded", "load balanced"] {
-                    let builder = TestServer::builder().version(format!("{}.{}", version.0, version.1));
-                    let builder = match deployment {
-                        "standalone" => builder.standalone(),
-                        "replica set" => builder.replica_set(),
-                        "sharded" => builder.sharded(),
-                        _ => builder.load_balanced(),
-                    };
-                    servers.push(Server {
-                        server: builder.start().await.unwrap(),
-                        version,
-                        deployment,
-                    });
+                    servers.push(start(version, deployment).await);
                 }
             }
             servers
