@@ -6,6 +6,8 @@ use crate::auth::scram::Hash;
 use crate::command::system;
 use crate::command::users::iterations;
 use crate::events::Events;
+use crate::index_build::IndexBuilds;
+use crate::refusal::ServerProfile;
 use crate::replica_set::Topology;
 use crate::session::Sessions;
 use crate::settings::{self, Kind, Settings};
@@ -107,6 +109,7 @@ pub(crate) struct Deployment {
     pub(crate) events: Arc<Events>,
     pub(crate) sessions: Sessions,
     pub(crate) violations: Violations,
+    pub(crate) index_builds: IndexBuilds,
     /// `None` for connections without TLS.
     pub(crate) tls: Option<Arc<ServerConfig>>,
     pub(crate) users: Users,
@@ -146,6 +149,7 @@ impl Deployment {
             events: Events::new(),
             sessions: Sessions::default(),
             violations: Violations::new(settings.print_violations),
+            index_builds: IndexBuilds::default(),
             tls: settings.tls,
             users: Users::new(settings.access, iterations),
             search: settings.search,
@@ -263,6 +267,14 @@ impl Deployment {
     /// Whether clients connect to mongos.
     pub(crate) fn is_mongos(&self) -> bool {
         self.kind.is_mongos()
+    }
+
+    /// The version and the deployment that requests are checked against.
+    pub(crate) fn profile(&self) -> ServerProfile {
+        ServerProfile {
+            version: self.version,
+            kind: self.kind,
+        }
     }
 
     /// Whether the data is on a replica set or shard, which retryable writes, transactions and

@@ -77,8 +77,6 @@ codes! {
     INVALID_OPTIONS = 72 "InvalidOptions";
     INVALID_NAMESPACE = 73 "InvalidNamespace";
     NO_REPLICATION_ENABLED = 76 "NoReplicationEnabled";
-    INDEX_OPTIONS_CONFLICT = 85 "IndexOptionsConflict";
-    INDEX_KEY_SPECS_CONFLICT = 86 "IndexKeySpecsConflict";
     NOT_SECONDARY = 95 "NotSecondary";
     UNSATISFIABLE_WRITE_CONCERN = 100 "UnsatisfiableWriteConcern";
     DOCUMENT_VALIDATION_FAILURE = 121 "DocumentValidationFailure";
@@ -88,7 +86,6 @@ codes! {
     VIEW_DEPTH_LIMIT_EXCEEDED = 165 "ViewDepthLimitExceeded";
     INVALID_PIPELINE_OPERATOR = 168 "InvalidPipelineOperator";
     CANNOT_INDEX_PARALLEL_ARRAYS = 171 "CannotIndexParallelArrays";
-    INVALID_INDEX_SPECIFICATION_OPTION = 197 "InvalidIndexSpecificationOption";
     ILLEGAL_OP_MSG_FLAG = 223 "IllegalOpMsgFlag";
     WRITE_CONFLICT = 112 "WriteConflict";
     CONFLICTING_OPERATION_IN_PROGRESS = 117 "ConflictingOperationInProgress";
@@ -120,7 +117,6 @@ codes! {
     INVALID_UUID = 207 "InvalidUUID";
     MECHANISM_UNAVAILABLE = 334 "MechanismUnavailable";
     LOAD_BALANCER_SUPPORT_MISMATCH = 354 "LoadBalancerSupportMismatch";
-    CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
     NOT_WRITABLE_PRIMARY = 10107 "NotWritablePrimary";
     BSON_OBJECT_TOO_LARGE = 10334 "BSONObjectTooLarge";
     DUPLICATE_KEY = 11000 "DuplicateKey";
@@ -141,6 +137,8 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (133, "FailedToSatisfyReadPreference"),
     (136, "CappedPositionLost"),
     (462, "IngressRequestRateLimitExceeded"),
+    (85, "IndexOptionsConflict"),
+    (86, "IndexKeySpecsConflict"),
     (89, "NetworkTimeout"),
     (91, "ShutdownInProgress"),
     (115, "CommandNotSupported"),
@@ -148,12 +146,19 @@ const OTHER_NAMES: &[(i32, &str)] = &[
     (146, "ExceededMemoryLimit"),
     (181, "AmbiguousIndexKeyPattern"),
     (189, "PrimarySteppedDown"),
+    (197, "InvalidIndexSpecificationOption"),
     (216, "ElectionInProgress"),
+    (224, "QueryFeatureNotAllowed"),
     (267, "PreparedTransactionInProgress"),
+    (276, "IndexBuildAborted"),
     (291, "NoQueryExecutionPlans"),
+    (359, "CannotConvertIndexToUnique"),
     (9001, "SocketException"),
+    (10003, "CannotGrowDocumentInCappedNamespace"),
     (11600, "InterruptedAtShutdown"),
     (11602, "InterruptedDueToReplStateChange"),
+    (12586, "BackgroundOperationInProgressForDatabase"),
+    (12587, "BackgroundOperationInProgressForNamespace"),
     (13436, "NotPrimaryOrSecondary"),
 ];
 

@@ -4,6 +4,7 @@
 use crate::balancer::Balancer;
 use crate::builder::{Started, TestServerBuilder};
 use crate::deployment::Deployment;
+use crate::index_build::HeldIndexBuilds;
 use crate::member::Member;
 use crate::runtime::ServerRuntime;
 use crate::session_info::shown;
@@ -237,6 +238,26 @@ impl TestServer {
     /// deleted documents.
     pub fn run_ttl_monitor(&self) -> usize {
         self.deployment.run_ttl_monitor()
+    }
+
+    /// Keeps index builds open until the returned value is dropped: a `createIndexes` command that
+    /// builds an index on a collection with documents does not reply meanwhile, and other commands
+    /// on the collection fail as MongoDB's do, such as `collMod` with 12587
+    /// `BackgroundOperationInProgressForNamespace`. Since 4.4, dropping the index or the collection
+    /// ends the build with 276 `IndexBuildAborted`. Commands in transactions, on empty collections
+    /// and of existing indexes are not affected.
+    ///
+    /// ```
+    /// # async fn example(server: marula_test_server::TestServer) {
+    /// let builds = server.hold_index_builds();
+    /// // The client sends `createIndexes` here, without waiting for the reply.
+    /// builds.wait_for_builds(1).await;
+    /// // Now `collMod` on the collection fails.
+    /// drop(builds);
+    /// # }
+    /// ```
+    pub fn hold_index_builds(&self) -> HeldIndexBuilds {
+        HeldIndexBuilds::new(Arc::clone(&self.deployment))
     }
 
     /// Returns the number of connections accepted since the start, on all processes.

@@ -13,6 +13,13 @@ pub(crate) struct Version {
 }
 
 impl Version {
+    /// The newest version that MongoDB has released.
+    pub(crate) const NEWEST: Version = Version {
+        major: 8,
+        minor: 2,
+        patch: 0,
+    };
+
     /// The `maxWireVersion` of a server of this version.
     pub(crate) fn max_wire_version(self) -> i32 {
         let minor = self.minor.min(9) as i32;

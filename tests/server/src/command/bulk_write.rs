@@ -229,9 +229,9 @@ fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) ->
             let document = statement.get_document("document").unwrap_or(&empty);
             let document = prepare(document, true, || call.deployment.tick())?;
             super::view::writable(call, catalog, namespace)?;
-            catalog
-                .get_or_create(namespace)?
-                .insert(document, &namespace.to_string(), bypass)?;
+            let collection = catalog.get_or_create(namespace)?;
+            super::timeseries::check_insert(call, collection, namespace)?;
+            collection.insert(document, &namespace.to_string(), bypass)?;
             call.advance_clock();
             Ok(doc! { "n": 1 })
         }

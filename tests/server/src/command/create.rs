@@ -1,17 +1,27 @@
 //! `create`, `drop`, `dropDatabase`.
 
-use super::{Call, encrypted_fields};
+use super::args::Args;
+use super::{Call, encrypted_fields, timeseries};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::refusal::ServerProfile;
+use crate::refusal::collections as rows;
 use crate::storage::collection::{Capped, Collection, Validator, View};
 use crate::storage::{Namespace, namespace};
 use crate::value::collation::Collation;
-use bson::{Bson, Document, doc};
+use crate::value::number::Number;
+use crate::value::{format, truthy};
+use bson::{Bson, DateTime, Document, doc};
+
+/// The maximum size of a capped collection, in bytes.
+pub(super) const MAX_CAPPED_SIZE: i64 = 1 << 50;
+/// The number of documents that the limit of a capped collection must be less than.
+pub(super) const MAX_CAPPED_DOCUMENTS: i64 = 1 << 31;
 
 pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     namespace.check_creatable()?;
-    let collection = with_options(call)?;
+    let collection = with_options(call, &namespace)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         // Creating an identical collection again succeeds outside of a transaction.
@@ -37,78 +47,45 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Returns a new collection with the options of a `create` command.
-fn with_options(call: &Call<'_>) -> Result<Collection> {
+fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     let args = call.args();
+    let profile = call.deployment.profile();
+    check_version(call.body, profile)?;
     if args.get("temp").is_some() {
-        return Err(Error::not_served("create with temp"));
+        return Err(rows::TEMP.error(&[]));
     }
     let collation = Collation::parse_field(call.body)?;
     let mut collection = Collection::new(collation);
     let mut options = Document::new();
-    let capped = args.flag("capped", false)?;
-    match (capped, args.integer("size")?) {
-        (true, None) => {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "the 'size' field is required when 'capped' is true",
-            ));
+    match args.get("clusteredIndex") {
+        Some(clustered) if !matches!(clustered, Bson::Boolean(false)) => {
+            set_clustered(call, namespace, &mut collection, &mut options)?;
         }
-        (true, Some(size)) if size <= 0 => {
-            return Err(Error::new(
-                51024,
-                format!("BSON field 'size' value must be >= 1, actual value '{size}'"),
-            ));
-        }
-        (true, Some(size)) => {
-            let max = args
-                .integer("max")?
-                .and_then(|max| usize::try_from(max).ok())
-                .filter(|max| *max > 0);
-            // MongoDB rounds sizes up to a multiple of 256.
-            let size = (size as u64).div_ceil(256) * 256;
-            options.insert("capped", true);
-            options.insert("size", size as i64);
-            if let Some(max) = max {
-                options.insert("max", max as i64);
-            }
-            collection.capped = Some(Capped {
-                size: size as usize,
-                max,
-            });
-        }
-        (false, Some(_)) => {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "the 'capped' field needs to be true when either the 'size' or 'max' fields are present",
-            ));
-        }
-        (false, None) => {}
+        _ => set_capped(&args, profile, &mut collection, &mut options)?,
     }
-    let timeseries = args.document("timeseries")?;
-    if let Some(spec) = timeseries {
-        collection.time_field = Some(check_timeseries(spec)?);
-        options.insert("timeseries", spec.clone());
+    if let Some(fields) = args.document("encryptedFields")? {
+        let checked = encrypted_fields::checked(&namespace.collection, fields)?;
+        options.insert("encryptedFields", checked);
+        let mut all = call.body.clone();
+        all.remove("create");
+        encrypted_fields::check_options(&all)?;
+        rows::ENCRYPTED_STANDALONE.check(profile, true, &[])?;
+    }
+    if let Some(spec) = args.document("timeseries")? {
+        let spec = timeseries::options(call, spec, namespace)?;
+        collection.time_field = spec.get_str("timeField").ok().map(str::to_owned);
+        collection.meta_field = spec.get_str("metaField").ok().map(str::to_owned);
+        options.insert("timeseries", spec);
         // Measurements need not have unique `_id`s.
         if let Some(index) = collection.indexes.first_mut() {
             index.unique = false;
         }
     }
-    if let Some(clustered) = args.get("clusteredIndex") {
-        let clustered = check_clustered(clustered)?;
-        if let Some(index) = collection.indexes.first_mut() {
-            index.spec = clustered.clone();
-            index.spec.insert("clustered", true);
-            index.name = clustered.get_str("name").unwrap_or("_id_").to_owned();
-        }
-        options.insert("clusteredIndex", clustered);
-    }
     if let Some(seconds) = args.get("expireAfterSeconds") {
-        if timeseries.is_none() && !options.contains_key("clusteredIndex") {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified",
-            ));
-        }
+        let plain = collection.time_field.is_none() && !options.contains_key("clusteredIndex");
+        rows::EXPIRE_5.check(profile, plain, &[])?;
+        rows::EXPIRE.check(profile, plain, &[])?;
+        check_expiry(&args, profile)?;
         options.insert("expireAfterSeconds", seconds.clone());
     }
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
@@ -118,14 +95,12 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
                 "BSON field 'changeStreamPreAndPostImages.enabled' is missing but a required field",
             ));
         }
+        let on_view = call.body.contains_key("viewOn") && images.get_bool("enabled").unwrap_or(false);
+        rows::VIEW_IMAGES.check(profile, on_view, &[])?;
         options.insert("changeStreamPreAndPostImages", images.clone());
     }
-    if let Some(fields) = args.document("encryptedFields")? {
-        let name = call.body.get_str("create").unwrap_or_default();
-        options.insert("encryptedFields", encrypted_fields::checked(name, fields)?);
-    }
     set_view(call, &mut collection, &mut options)?;
-    set_validator(&mut collection, &mut options, call.body)?;
+    set_validator(&mut collection, &mut options, call.body, ("create", profile))?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
@@ -134,16 +109,121 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
     Ok(collection)
 }
 
+/// Fails on the options that the version does not have.
+fn check_version(body: &Document, profile: ServerProfile) -> Result<()> {
+    let later = [
+        ("timeseries", &rows::CREATE_TIMESERIES_VERSION),
+        ("expireAfterSeconds", &rows::CREATE_TIMESERIES_VERSION),
+        ("clusteredIndex", &rows::CREATE_CLUSTERED_VERSION),
+        ("changeStreamPreAndPostImages", &rows::CREATE_IMAGES_VERSION),
+        ("encryptedFields", &rows::CREATE_ENCRYPTED_VERSION),
+    ];
+    for (name, row) in later {
+        if body.contains_key(name) {
+            rows::CREATE_OPTION_4_2.check(profile, true, &[&name, &format::document(body)])?;
+            row.check(profile, true, &[&name])?;
+        }
+    }
+    let clustered = body.get("clusteredIndex");
+    let is_document = clustered.and_then(Bson::as_document).is_some();
+    rows::CREATE_CLUSTERED_TYPE.check(profile, is_document, &[])
+}
+
+/// Rounds the size of a capped collection up to a multiple of 256.
+pub(super) fn rounded(size: i64) -> i64 {
+    (size as u64).div_ceil(256) as i64 * 256
+}
+
+/// `capped`, `size` and `max`.
+fn set_capped(
+    args: &Args<'_>,
+    profile: ServerProfile,
+    collection: &mut Collection,
+    options: &mut Document,
+) -> Result<()> {
+    let (size, max) = (args.integer("size")?, args.integer("max")?);
+    let capped = args.flag("capped", false)?;
+    if let Some(size) = size {
+        rows::CAPPED_SIZE_4_2.check(profile, size < 0, &[])?;
+        rows::CAPPED_SIZE.check(profile, size < 1, &[&size])?;
+        rows::CAPPED_SIZE_MAXIMUM.check(profile, size > MAX_CAPPED_SIZE, &[&size])?;
+    }
+    if let Some(max) = max {
+        let too_large = max >= MAX_CAPPED_DOCUMENTS;
+        rows::CAPPED_MAX_4_2.check(profile, too_large, &[])?;
+        rows::CAPPED_MAX.check(profile, too_large, &[&max])?;
+    }
+    match (capped, size) {
+        (true, None) => return Err(rows::CAPPED_SIZE_MISSING.error(&[])),
+        (false, Some(_)) => return Err(rows::CAPPED_MISSING.error(&[])),
+        (false, None) if max.is_some() => return Err(rows::CAPPED_MISSING.error(&[])),
+        (false, None) => return Ok(()),
+        (true, Some(size)) => {
+            let max = max.filter(|max| *max > 0);
+            let size = rounded(size);
+            options.insert("capped", true);
+            options.insert("size", size);
+            if let Some(max) = max {
+                options.insert("max", max);
+            }
+            collection.capped = Some(Capped {
+                size: size as usize,
+                max: max.and_then(|max| usize::try_from(max).ok()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// `clusteredIndex`.
+fn set_clustered(
+    call: &Call<'_>,
+    namespace: &Namespace,
+    collection: &mut Collection,
+    options: &mut Document,
+) -> Result<()> {
+    let args = call.args();
+    let profile = call.deployment.profile();
+    let clustered = args.get("clusteredIndex").unwrap_or(&Bson::Null);
+    if args.get("size").is_some() {
+        return Err(rows::CLUSTERED_SIZE.error(&[]));
+    }
+    if args.get("max").is_some() {
+        return Err(rows::CLUSTERED_MAX.error(&[]));
+    }
+    if args.flag("capped", false)? {
+        return Err(rows::CLUSTERED_CAPPED.error(&[]));
+    }
+    let clustered = check_clustered(clustered, namespace, profile)?;
+    if let Some(index) = collection.indexes.first_mut() {
+        index.spec = clustered.clone();
+        index.spec.insert("clustered", true);
+        index.name = clustered.get_str("name").unwrap_or("_id_").to_owned();
+    }
+    options.insert("clusteredIndex", clustered);
+    Ok(())
+}
+
+/// Checks `expireAfterSeconds` of a time series or clustered collection.
+pub(super) fn check_expiry(args: &Args<'_>, profile: ServerProfile) -> Result<()> {
+    let seconds = args.integer("expireAfterSeconds")?.unwrap_or(0);
+    rows::EXPIRE_NEGATIVE.check(profile, seconds < 0, &[])?;
+    let now = DateTime::now().timestamp_millis() / 1000;
+    rows::EXPIRE_RANGE_BEFORE_8.check(profile, seconds > now, &[])?;
+    let shown = format!("{now}) found {seconds}");
+    rows::EXPIRE_RANGE.check(profile, seconds > now, &[&shown])
+}
+
 /// Makes the collection a view if the command has `viewOn`.
 fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document) -> Result<()> {
     let args = call.args();
     let pipeline = args.array("pipeline")?;
     let Some(on) = args.string("viewOn")? else {
         return match pipeline {
-            Some(_) => Err(Error::new(
-                code::INVALID_OPTIONS,
-                "'pipeline' requires 'viewOn' to also be specified",
-            )),
+            Some(_) => {
+                rows::PIPELINE_4_2.check(call.deployment.profile(), true, &[])?;
+                Err(rows::PIPELINE.error(&[]))
+            }
             None => Ok(()),
         };
     };
@@ -169,17 +249,22 @@ pub(crate) fn set_validator(
     collection: &mut Collection,
     options: &mut Document,
     body: &Document,
+    (command, profile): (&str, ServerProfile),
 ) -> Result<()> {
     let text = |name: &str, allowed: &[&str]| match body.get(name) {
         None => Ok(None),
         Some(Bson::String(text)) if allowed.contains(&text.as_str()) => Ok(Some(text.clone())),
         Some(other) => Err(Error::bad_value(format!(
-            "Enumeration value '{}' for field '{name}' is not a valid value.",
+            "Enumeration value '{}' for field '{command}.{name}' is not a valid value.",
             other.as_str().unwrap_or("?")
         ))),
     };
     let level = text("validationLevel", &["off", "strict", "moderate"])?;
     let action = text("validationAction", &["error", "warn", "errorAndLog"])?;
+    if action.as_deref() == Some("errorAndLog") {
+        rows::VALIDATION_ACTION_4.check(profile, true, &[&"errorAndLog"])?;
+        rows::VALIDATION_ACTION.check(profile, true, &[&"errorAndLog", &command])?;
+    }
     match body.get("validator") {
         None => {}
         Some(Bson::Document(spec)) => {
@@ -224,51 +309,45 @@ pub(crate) fn set_validator(
     Ok(())
 }
 
-fn check_timeseries(spec: &Document) -> Result<String> {
-    if let Some(field) = spec.keys().find(|field| {
-        !matches!(
-            field.as_str(),
-            "timeField" | "metaField" | "granularity" | "bucketMaxSpanSeconds" | "bucketRoundingSeconds"
-        )
-    }) {
-        return Err(Error::new(
-            code::UNKNOWN_FIELD,
-            format!("BSON field 'timeseries.{field}' is an unknown field."),
-        ));
-    }
-    match spec.get("timeField") {
-        Some(Bson::String(field)) if !field.is_empty() && !field.contains('.') && field != "_id" => {
-            Ok(field.clone())
+fn check_clustered(spec: &Bson, namespace: &Namespace, profile: ServerProfile) -> Result<Document> {
+    let spec = match spec {
+        Bson::Document(spec) => spec,
+        Bson::Boolean(_) => {
+            rows::CLUSTERED_LEGACY_5.check(profile, true, &[namespace])?;
+            return Err(rows::CLUSTERED_LEGACY.error(&[]));
         }
-        Some(_) => Err(Error::new(
-            code::INVALID_OPTIONS,
-            "'timeField' must be a field name other than '_id', without dots",
-        )),
-        None => Err(Error::new(
-            code::MISSING_FIELD,
-            "BSON field 'timeseries.timeField' is missing but a required field",
-        )),
-    }
-}
-
-fn check_clustered(spec: &Bson) -> Result<Document> {
-    let Bson::Document(spec) = spec else {
-        return Err(Error::type_mismatch(
-            "BSON field 'clusteredIndex' is the wrong type, expected type 'object'",
-        ));
+        _ => {
+            return Err(Error::new(
+                5_979_702,
+                "'clusteredIndex' has to be a boolean or object.",
+            ));
+        }
     };
+    for name in spec.keys() {
+        if !matches!(name.as_str(), "v" | "key" | "name" | "unique") {
+            return Err(Error::new(
+                code::UNKNOWN_FIELD,
+                format!("BSON field 'create.clusteredIndex.{name}' is an unknown field."),
+            ));
+        }
+    }
+    for name in ["key", "unique"] {
+        if !spec.contains_key(name) {
+            return Err(Error::new(
+                code::MISSING_FIELD,
+                format!("BSON field 'create.clusteredIndex.{name}' is missing but a required field"),
+            ));
+        }
+    }
+    if !spec.get("unique").is_some_and(truthy) {
+        return Err(rows::CLUSTERED_UNIQUE.error(&[]));
+    }
     let on_id = spec.get_document("key").is_ok_and(|key| {
-        key.len() == 1
-            && key
-                .get("_id")
-                .and_then(crate::value::number::Number::from_bson)
-                .is_some_and(|n| n.to_f64() == 1.0)
+        let direction = key.get("_id").and_then(Number::from_bson);
+        key.len() == 1 && direction.is_some_and(|direction| direction.to_f64() == 1.0)
     });
-    if !on_id || !spec.get_bool("unique").unwrap_or(false) {
-        return Err(Error::new(
-            197,
-            "The field 'clusteredIndex' requires {key: {_id: 1}, unique: true}",
-        ));
+    if !on_id {
+        return Err(rows::CLUSTERED_KEY.error(&[]));
     }
     let name = spec.get_str("name").unwrap_or("_id_").to_owned();
     Ok(doc! { "v": 2, "key": { "_id": 1 }, "name": name, "unique": true })
@@ -276,6 +355,8 @@ fn check_clustered(spec: &Bson) -> Result<Document> {
 
 pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
+    let builds = &call.deployment.index_builds;
+    builds.check_drop(call.deployment.profile(), &namespace)?;
     let dropped = call.catalog().drop_collection(&namespace);
     match dropped {
         Some(collection) => {
@@ -299,6 +380,8 @@ pub(crate) fn drop_database(call: &Call<'_>) -> Result<Document> {
             format!("Dropping the '{}' database is prohibited.", call.db),
         ));
     }
+    let builds = &call.deployment.index_builds;
+    builds.check_drop_database(call.deployment.profile(), call.db)?;
     if call.catalog().drop_database(call.db) {
         call.advance_clock();
         return Ok(doc! { "dropped": call.db });

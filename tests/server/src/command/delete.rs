@@ -7,7 +7,8 @@ use super::plan::{Scan, select};
 use super::update::statement_env;
 use crate::error::{Error, Result, code};
 use crate::query::Filter;
-use crate::storage::{Catalog, Namespace};
+use crate::refusal::writes as rows;
+use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::number::Number;
 use bson::{Bson, Document, doc};
 
@@ -94,6 +95,10 @@ pub(super) fn run_statement(
     statement: &Document,
 ) -> Result<i32> {
     super::view::writable(call, catalog, namespace)?;
+    if let Some(collection) = catalog.get(namespace) {
+        check_capped(call, collection, namespace)?;
+        super::timeseries::check_delete(call, collection, statement)?;
+    }
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;
@@ -116,4 +121,10 @@ pub(super) fn run_statement(
         }
     }
     Ok(deleted)
+}
+
+/// Fails if the collection is capped, before 5.0.
+pub(super) fn check_capped(call: &Call<'_>, collection: &Collection, namespace: &Namespace) -> Result<()> {
+    let capped = collection.capped.is_some();
+    rows::CAPPED_DELETE.check(call.deployment.profile(), capped, &[namespace])
 }

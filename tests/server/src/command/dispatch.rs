@@ -10,6 +10,7 @@ use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
 use crate::features;
+use crate::index_build::OpenBuild;
 use crate::member::Member;
 use crate::session_info::Owner;
 use crate::storage::{Catalog, Namespace};
@@ -153,6 +154,9 @@ async fn run_command(
                     None
                 };
                 let run = async |body: &Document| {
+                    if let Some(build) = target.begin_index_build(key, db, body) {
+                        build.wait().await?;
+                    }
                     waiting::run(body, |body| target.run(key, db, body), deployment, member).await
                 };
                 match failure {
@@ -263,6 +267,35 @@ impl Target<'_> {
         };
         let body = structured_encryption::without_payloads(&call)?;
         (self.command.run)(&Call { body: &body, ..call })
+    }
+
+    /// Begins the index build of a `createIndexes` command, if a test holds index builds and the
+    /// command builds an index on a collection with documents.
+    fn begin_index_build(&self, key: &str, db: &str, body: &Document) -> Option<OpenBuild<'_>> {
+        let builds = &self.deployment.index_builds;
+        if self.command.name != "createIndexes" || body.contains_key("autocommit") || !builds.are_held() {
+            return None;
+        }
+        let namespace = Namespace::of_command(db, key, body).ok()?;
+        let shared = self.deployment.catalog().clone();
+        let before = shared.get(&namespace).filter(|collection| collection.len() > 0)?;
+        let (id, count) = (before.uuid, before.indexes.len());
+        let trial = Mutex::new(shared);
+        let made = self.call(key, db, body, Some(&trial));
+        let specs: Vec<Document> = match made {
+            Ok(_) => {
+                let catalog = lock(&trial);
+                let indexes = &catalog.get(&namespace)?.indexes[count..];
+                indexes.iter().map(|index| index.spec.clone()).collect()
+            }
+            // Duplicates are found at the end of the build.
+            Err(error) if error.code == code::DUPLICATE_KEY => {
+                let specs = body.get_array("indexes").into_iter().flatten();
+                specs.filter_map(Bson::as_document).cloned().collect()
+            }
+            Err(_) => return None,
+        };
+        (!specs.is_empty()).then(|| builds.begin(&namespace, id, specs))
     }
 
     /// Runs a write outside of transactions while transactions are open, or returns

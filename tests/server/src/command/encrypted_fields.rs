@@ -1,14 +1,12 @@
 //! `encryptedFields` of `create`: the fields and the state collections of Queryable Encryption.
 
 use crate::error::{Error, Result, code};
+use crate::refusal::collections as rows;
 use crate::storage::encrypted_paths;
-use crate::value::type_name;
+use crate::value::{truthy, type_name};
 use bson::spec::BinarySubtype;
 use bson::{Bson, Document};
 
-const NO_CAPPED_COLLECTION: i32 = 6_367_301;
-/// Views and time series.
-const NO_VIEW: i32 = 6_346_401;
 const NO_TTL_INDEX: i32 = 6_346_501;
 /// On encrypted fields.
 const NO_INDEX: i32 = 6_346_502;
@@ -46,17 +44,11 @@ pub(super) fn check_options(options: &Document) -> Result<()> {
     if !options.contains_key("encryptedFields") {
         return Ok(());
     }
-    if options.contains_key("capped") {
-        return Err(Error::new(
-            NO_CAPPED_COLLECTION,
-            "Encrypted fields cannot be used with capped collections",
-        ));
+    if options.get("capped").is_some_and(truthy) {
+        return Err(rows::ENCRYPTED_CAPPED.error(&[]));
     }
     if options.contains_key("viewOn") || options.contains_key("timeseries") {
-        return Err(Error::new(
-            NO_VIEW,
-            "Encrypted fields cannot be used with views or timeseries collections",
-        ));
+        return Err(rows::ENCRYPTED_VIEW.error(&[]));
     }
     if options
         .get_str("validationLevel")
@@ -161,9 +153,9 @@ mod tests {
             options.insert(name, value);
             check_options(&options).map_err(|error| error.code)
         };
-        assert_eq!(with("capped", true.into()), Err(NO_CAPPED_COLLECTION));
-        assert_eq!(with("timeseries", doc! {}.into()), Err(NO_VIEW));
-        assert_eq!(with("viewOn", "x".into()), Err(NO_VIEW));
+        assert_eq!(with("capped", true.into()), Err(rows::ENCRYPTED_CAPPED.code));
+        assert_eq!(with("timeseries", doc! {}.into()), Err(rows::ENCRYPTED_VIEW.code));
+        assert_eq!(with("viewOn", "x".into()), Err(rows::ENCRYPTED_VIEW.code));
         assert_eq!(with("validationLevel", "moderate".into()), Err(code::BAD_VALUE));
         assert_eq!(with("validationAction", "warn".into()), Err(code::BAD_VALUE));
         assert_eq!(with("validationAction", "error".into()), Ok(()));

@@ -24,6 +24,12 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     }
     let mut catalog = call.catalog();
     super::view::writable(call, &catalog, &namespace)?;
+    if let Some(collection) = catalog.get(&namespace) {
+        super::timeseries::check_find_and_modify(call, collection, &namespace)?;
+        if call.args().flag("remove", false)? {
+            super::delete::check_capped(call, collection, &namespace)?;
+        }
+    }
     let reply = modify(call, &mut catalog, &namespace)?;
     history.record(0, reply.clone());
     Ok(reply)

@@ -1,6 +1,6 @@
 //! `insert`, and the validation of documents before they are stored.
 
-use super::Call;
+use super::{Call, timeseries};
 use crate::error::{Error, Result, code};
 use crate::value::type_name;
 use bson::oid::ObjectId;
@@ -25,6 +25,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let mut catalog = call.catalog();
     super::view::writable(call, &catalog, &namespace)?;
     let collection = catalog.get_or_create(&namespace)?;
+    timeseries::check_insert(call, collection, &namespace)?;
     let name = namespace.to_string();
     let mut batch = Batch::default();
     for (index, document) in documents.into_iter().enumerate() {

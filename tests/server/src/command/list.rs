@@ -148,10 +148,9 @@ pub(crate) fn list_indexes(call: &Call<'_>) -> Result<Document> {
             format!("ns does not exist: {namespace}"),
         )
     })?;
-    let rows = collection
-        .indexes
-        .iter()
-        .map(|index| Arc::new(index.spec.clone()))
-        .collect();
+    let built = collection.indexes.iter().map(|index| index.spec.clone());
+    // The indexes that are being built are listed too.
+    let building = call.deployment.index_builds.specs(&namespace);
+    let rows = built.chain(building).map(Arc::new).collect();
     Ok(doc! { "cursor": listed(call, &namespace.to_string(), rows, batch_size)? })
 }

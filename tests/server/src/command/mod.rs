@@ -6,6 +6,7 @@ pub(crate) mod api_version;
 pub(crate) mod args;
 pub(crate) mod bulk_write;
 pub(crate) mod client_metadata;
+pub(crate) mod coll_mod;
 pub(crate) mod concerns;
 pub(crate) mod count;
 pub(crate) mod create;
@@ -37,6 +38,7 @@ mod structured_encryption;
 pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod table_admin;
+pub(crate) mod timeseries;
 pub(crate) mod transactional_write;
 pub(crate) mod update;
 pub(crate) mod users;
@@ -109,6 +111,7 @@ impl<'c> Call<'c> {
         });
         env.set_text_index(collection);
         env.search = self.deployment.search;
+        env.profile = self.deployment.profile();
         if self.deployment.is_replicated() {
             let now = self.deployment.operation_time();
             env.variables.insert("CLUSTER_TIME".to_owned(), now.into());

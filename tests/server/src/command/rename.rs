@@ -35,6 +35,10 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         return Err(Error::new(code::NAMESPACE_EXISTS, "target namespace exists"));
     }
     catalog.check_creatable(&to)?;
+    for namespace in [&from, &to] {
+        let builds = &call.deployment.index_builds;
+        builds.check(call.deployment.profile(), namespace)?;
+    }
     let dropped = catalog.take(&to).map(|target| target.uuid);
     if let Some(collection) = catalog.take(&from) {
         let renamed = Definition::Rename {

@@ -2,8 +2,8 @@
 //! and replica sets.
 
 use super::{
-    Call, admin, aggregate, count, create, cursors, delete, find, find_and_modify, hello, indexes, insert,
-    list, rename, repl_set, sasl, update,
+    Call, admin, aggregate, coll_mod, count, create, cursors, delete, find, find_and_modify, hello, indexes,
+    insert, list, rename, repl_set, sasl, update,
 };
 use crate::deployment::Deployment;
 use crate::error::Result;
@@ -451,10 +451,13 @@ pub(crate) const COMMANDS: &[Command] = &[
             "dryRun",
             "viewOn",
             "pipeline",
+            "cappedSize",
+            "cappedMax",
+            "timeseries",
         ]),
         access: Access::Write,
         api_v1: true,
-        run: indexes::coll_mod,
+        run: coll_mod::run,
         ..COMMAND
     },
     Command {

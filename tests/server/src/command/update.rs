@@ -11,12 +11,13 @@ use crate::encryption::{has_information, without_removed_tags};
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::refusal::writes as rows;
 use crate::session::History;
 use crate::storage::collection::Replacing;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::update::{Target, Update};
 use crate::value::collation::Collation;
-use crate::value::identical_documents;
+use crate::value::{document_size, identical_documents};
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
 
@@ -167,6 +168,9 @@ pub(super) fn run_statement(
     statement: &Document,
 ) -> Result<Done> {
     super::view::writable(call, catalog, namespace)?;
+    if let Some(collection) = catalog.get(namespace) {
+        super::timeseries::check_update(call, collection, statement)?;
+    }
     let args = Args::new("update.updates", statement);
     let mut env = statement_env(call, statement, catalog.get(namespace))?;
     let constants = args.document("c")?;
@@ -276,6 +280,7 @@ impl Write<'_> {
             bypass: self.bypass,
             whole: self.update.is_replacement(),
         };
+        check_capped_size(self.call, collection, &old, &new)?;
         collection.replace(id, Arc::clone(&new), &self.namespace.to_string(), how)?;
         self.call.advance_clock();
         Ok((old, new, true))
@@ -292,4 +297,14 @@ impl Write<'_> {
         self.call.advance_clock();
         Ok(document)
     }
+}
+
+/// Fails if the size of a document in a capped collection changes, before 5.3.
+fn check_capped_size(call: &Call<'_>, collection: &Collection, old: &Document, new: &Document) -> Result<()> {
+    let profile = call.deployment.profile();
+    if collection.capped.is_none() || !rows::CAPPED_GROW.applies(profile) {
+        return Ok(());
+    }
+    let (old, new) = (document_size(old), document_size(new));
+    rows::CAPPED_GROW.check(profile, old != new, &[&old, &new])
 }

@@ -4,6 +4,8 @@ use super::{Call, system};
 use crate::aggregate::{Pipeline, Source};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
+use crate::refusal::collections::MOD_VIEW_OPTION;
+use crate::refusal::writes::CAPPED_TRANSACTION;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -106,10 +108,7 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
         )
     })?;
     let Some(view) = &old.view else {
-        return Err(Error::new(
-            code::INVALID_OPTIONS,
-            "'viewOn' and 'pipeline' are only supported on a view",
-        ));
+        return Err(MOD_VIEW_OPTION.error(&[&"viewOn"]));
     };
     let view = View {
         on: args.string("viewOn")?.unwrap_or(&view.on).to_owned(),
@@ -190,15 +189,8 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
     let capped = catalog
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
-    if capped && call.body.contains_key("autocommit") {
-        return Err(Error::new(
-            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-            format!(
-                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
-            ),
-        ));
-    }
-    Ok(())
+    let in_transaction = capped && call.body.contains_key("autocommit");
+    CAPPED_TRANSACTION.check(call.deployment.profile(), in_transaction, &[namespace])
 }
 
 /// Fails if the namespace is a view.

@@ -14,6 +14,7 @@ pub(crate) mod sort;
 pub(crate) use filter::Filter;
 
 use crate::error::{Error, Result, code};
+use crate::refusal::ServerProfile;
 use crate::storage::Collection;
 use crate::text::index::TextIndex;
 use crate::value::collation::Collation;
@@ -34,6 +35,8 @@ pub(crate) struct Env {
     pub(crate) text_index: Option<Arc<TextIndex>>,
     /// Whether the stages of Atlas Search are enabled.
     pub(crate) search: bool,
+    /// The version and the deployment that the request is checked against.
+    pub(crate) profile: ServerProfile,
 }
 
 impl Default for Env {
@@ -44,6 +47,7 @@ impl Default for Env {
             now: DateTime::now(),
             text_index: None,
             search: false,
+            profile: ServerProfile::default(),
         }
     }
 }

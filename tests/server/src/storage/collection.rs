@@ -5,6 +5,7 @@ use super::index::{Index, Kind};
 use super::key::Key;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::refusal::timeseries::TIME_MISSING;
 use crate::search::index::SearchIndex;
 use crate::value::collation::Collation;
 use crate::value::document_size;
@@ -52,6 +53,8 @@ pub(crate) struct Collection {
     pub(crate) view: Option<View>,
     /// The `timeField` of a time series collection.
     pub(crate) time_field: Option<String>,
+    /// The `metaField` of a time series collection.
+    pub(crate) meta_field: Option<String>,
     pub(crate) indexes: Vec<Index>,
     pub(crate) search_indexes: Vec<SearchIndex>,
     records: BTreeMap<RecordId, Arc<Document>>,
@@ -94,6 +97,7 @@ impl Collection {
             validator: None,
             view: None,
             time_field: None,
+            meta_field: None,
             indexes: vec![Index::on_id(collation.as_ref())],
             search_indexes: Vec::new(),
             collation,
@@ -166,9 +170,7 @@ impl Collection {
         if let Some(field) = &self.time_field
             && !matches!(document.get(field), Some(Bson::DateTime(_)))
         {
-            return Err(Error::bad_value(format!(
-                "'{field}' must be present and contain a valid BSON UTC datetime value"
-            )));
+            return Err(TIME_MISSING.error(&[field]));
         }
         let keys = self.keys_for(&document, None, namespace)?;
         let id = self.next;

@@ -1,14 +1,17 @@
 //! Index specifications, validated and completed with defaults as by `createIndexes`.
 
 use super::index::{Index, Kind};
+use super::index_key::{self, IndexType};
+use super::{partial_filter, text_spec};
 use crate::error::{Error, Result, code};
-use crate::query::{Env, Filter};
+use crate::refusal::indexes as rows;
+use crate::refusal::{Refusal, ServerProfile};
 use crate::value::collation::Collation;
 use crate::value::number::Number;
 use crate::value::{format, truthy, type_name};
-use bson::{Bson, Document, doc};
+use bson::{Bson, DateTime, Document, doc};
 
-/// The fields of an index specification.
+/// The fields of an index specification in all versions.
 const FIELDS: [&str; 27] = [
     "v",
     "key",
@@ -16,8 +19,6 @@ const FIELDS: [&str; 27] = [
     "unique",
     "sparse",
     "background",
-    "hidden",
-    "prepareUnique",
     "expireAfterSeconds",
     "partialFilterExpression",
     "collation",
@@ -26,447 +27,387 @@ const FIELDS: [&str; 27] = [
     "language_override",
     "textIndexVersion",
     "2dsphereIndexVersion",
+    "coarsestIndexedLevel",
+    "finestIndexedLevel",
     "bits",
     "min",
     "max",
+    "bucketSize",
     "wildcardProjection",
     "ns",
     "storageEngine",
     "dropDups",
-    "clustered",
-    "originalSpec",
-    "bucketSize",
-    "$**",
+    "safe",
+    "force",
+    "_id",
 ];
 
-/// The languages of text index version 3, by name and by code.
-const LANGUAGES: [&str; 31] = [
-    "none",
-    "da",
-    "danish",
-    "de",
-    "german",
-    "en",
-    "english",
-    "es",
-    "spanish",
-    "fi",
-    "finnish",
-    "fr",
-    "french",
-    "hu",
-    "hungarian",
-    "it",
-    "italian",
-    "nb",
-    "norwegian",
-    "nl",
-    "dutch",
-    "pt",
-    "portuguese",
-    "ro",
-    "romanian",
-    "ru",
-    "russian",
-    "sv",
-    "swedish",
-    "tr",
-    "turkish",
+/// The fields that later versions have added, with the row of the versions before.
+const LATER_FIELDS: [(&str, &Refusal); 3] = [
+    ("hidden", &rows::HIDDEN_VERSION),
+    ("prepareUnique", &rows::PREPARE_UNIQUE_VERSION),
+    ("clustered", &rows::CLUSTERED_VERSION),
 ];
-
-/// Whether the name or code is one of a language of text indexes.
-pub(crate) fn is_language(name: &str) -> bool {
-    LANGUAGES.contains(&name)
-}
 
 /// Parses an index specification of a command. The index has no entries yet.
-pub(crate) fn parse(spec: &Document, default_collation: Option<&Collation>) -> Result<Index> {
-    let invalid = |message: String| Error::new(code::INVALID_INDEX_SPECIFICATION_OPTION, message);
-    for field in spec.keys() {
-        if !FIELDS.contains(&field.as_str()) {
-            return Err(invalid(format!(
-                "The field '{field}' is not valid for an index specification. Specification: {}",
-                format::document(spec)
-            )));
+pub(crate) fn parse(
+    spec: &Document,
+    profile: ServerProfile,
+    default_collation: Option<&Collation>,
+) -> Result<Index> {
+    let in_specification = |error: Error| {
+        let context = format!("Error in specification {}", format::document(spec));
+        error.caused(&context)
+    };
+    let key = validate(spec, profile).map_err(in_specification)?;
+    let on_id = check_name(spec, key)?;
+    let expires = check_ttl(spec, key, profile)?;
+    let mut index = build(spec, key, profile, default_collation).map_err(in_specification)?;
+    index_key::check_fields(key, index.unique, profile)?;
+    if on_id && spec.contains_key("collation") && index.collation.as_ref() != default_collation {
+        let shown = |collation: Option<&Collation>| {
+            let collation = collation.map_or_else(|| doc! { "locale": "simple" }, Collation::to_document);
+            format::document(&collation)
+        };
+        return Err(rows::ID_COLLATION.error(&[&shown(index.collation.as_ref()), &shown(default_collation)]));
+    }
+    index.unique |= on_id;
+    index.expire_after_seconds = expires;
+    Ok(index)
+}
+
+/// The specification without the fields that no version has: `ignoreUnknownIndexOptions`.
+pub(crate) fn without_unknown_fields(spec: &Document) -> Document {
+    let known = |name: &str| FIELDS.contains(&name) || LATER_FIELDS.iter().any(|(later, _)| *later == name);
+    spec.iter()
+        .filter(|(name, _)| known(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// Checks the names and types of the fields, and the key pattern, which is returned.
+fn validate(spec: &Document, profile: ServerProfile) -> Result<&Document> {
+    let shown = format::document(spec);
+    check_names(spec, &shown, profile)?;
+    for (name, value) in spec {
+        check_type(spec, name, value, profile)?;
+    }
+    let required = |name: &str| {
+        Error::failed_to_parse(format!(
+            "The '{name}' field is a required property of an index specification"
+        ))
+    };
+    let key = spec.get_document("key").map_err(|_| required("key"))?;
+    if !spec.contains_key("name") {
+        return Err(required("name"));
+    }
+    let on = |name: &str| spec.get(name).is_some_and(truthy);
+    if spec.contains_key("clustered") {
+        if !on("clustered") {
+            return Err(rows::CLUSTERED_FALSE.error(&[]));
+        }
+        if !on("unique") {
+            return Err(rows::CLUSTERED_UNIQUE.error(&[]));
         }
     }
-    let key = match spec.get("key") {
-        Some(Bson::Document(key)) => key,
-        Some(other) => {
-            return Err(Error::type_mismatch(format!(
-                "The field 'key' must be an object, but got {}",
-                type_name(other)
-            )));
+    let text = IndexType::of(key) == IndexType::Text;
+    if spec.contains_key("weights") && !text {
+        return Err(rows::WEIGHTS_TYPE.error(&[&shown]));
+    }
+    rows::UNIQUE_AND_PREPARED.check(profile, on("unique") && on("prepareUnique"), &[&shown])?;
+    Ok(key)
+}
+
+fn check_names(spec: &Document, shown: &str, profile: ServerProfile) -> Result<()> {
+    for (name, row) in LATER_FIELDS {
+        row.check(profile, spec.contains_key(name), &[&name, &shown])?;
+    }
+    if spec.contains_key("clustered") {
+        let allowed = ["v", "key", "name", "unique", "clustered"];
+        if let Some(other) = spec.keys().find(|name| !allowed.contains(&name.as_str())) {
+            return Err(rows::CLUSTERED_OPTION.error(&[other, &shown]));
         }
-        None => {
-            return Err(Error::failed_to_parse(format!(
-                "The 'key' field is a required property of an index specification: {}",
-                format::document(spec)
-            )));
+    }
+    for name in spec.keys() {
+        if name == "originalSpec" {
+            return Err(Error::not_served("index option originalSpec"));
         }
+        if !FIELDS.contains(&name.as_str()) && !LATER_FIELDS.iter().any(|(later, _)| later == name) {
+            return Err(rows::OPTION_UNKNOWN.error(&[name, &shown]));
+        }
+    }
+    Ok(())
+}
+
+fn check_type(spec: &Document, name: &str, value: &Bson, profile: ServerProfile) -> Result<()> {
+    let wrong = |expected: &str| {
+        Err(Error::type_mismatch(format!(
+            "The field '{name}' must be {expected}, but got {}",
+            type_name(value)
+        )))
     };
-    let kind = check_key(key)?;
-    let name = match spec.get("name") {
-        Some(Bson::String(name)) if name == "*" => {
-            return Err(Error::bad_value("The index name '*' is not valid."));
+    let is_number = crate::value::is_number(value);
+    match (name, value) {
+        ("key", Bson::Document(key)) => {
+            index_key::check(key, profile)?;
+            let unprojected = key.len() > 1 && key.contains_key("$**");
+            let unprojected = unprojected
+                && IndexType::of(key) == IndexType::Wildcard
+                && !spec.contains_key("wildcardProjection");
+            rows::WILDCARD_NO_PROJECTION.check(profile, unprojected, &[])
         }
-        Some(Bson::String(name)) if !name.is_empty() => name.clone(),
-        Some(Bson::String(_)) => {
+        ("key" | "collation" | "partialFilterExpression", value) if value.as_document().is_none() => {
+            wrong("an object")
+        }
+        ("collation", Bson::Document(collation)) if collation.is_empty() => Err(Error::bad_value(
+            "The field 'collation' cannot be an empty object.",
+        )),
+        ("partialFilterExpression", value) => partial_filter::check_syntax(value),
+        ("name" | "default_language" | "language_override", value) if value.as_str().is_none() => {
+            wrong("a string")
+        }
+        ("hidden", value) if value.as_bool().is_none() => Err(rows::HIDDEN_TYPE.error(&[&type_name(value)])),
+        ("v", value) => check_version(spec, value),
+        ("wildcardProjection", value) => check_projection(spec, value),
+        ("weights", Bson::Document(_) | Bson::Array(_) | Bson::String(_)) => Ok(()),
+        ("weights", _) => wrong("an object"),
+        ("unique" | "sparse" | "background" | "dropDups" | "prepareUnique" | "clustered", value)
+            if value.as_bool().is_none() && !is_number =>
+        {
+            Err(Error::type_mismatch(format!(
+                "The field '{name} has value {name}: {}, which is not convertible to bool",
+                format::bson(value)
+            )))
+        }
+        (
+            "2dsphereIndexVersion"
+            | "textIndexVersion"
+            | "bits"
+            | "min"
+            | "max"
+            | "bucketSize"
+            | "coarsestIndexedLevel"
+            | "finestIndexedLevel",
+            _,
+        ) if !is_number => wrong("a number"),
+        ("storageEngine", _) => Err(Error::not_served(format!("index option {name}"))),
+        _ => Ok(()),
+    }
+}
+
+fn check_version(spec: &Document, value: &Bson) -> Result<()> {
+    match Number::from_bson(value) {
+        None => Err(Error::type_mismatch(format!(
+            "The field 'v' must be a number, but got {}",
+            type_name(value)
+        ))),
+        Some(version) if matches!(version.to_exact_i64(), Some(1 | 2)) => Ok(()),
+        Some(_) => Err(Error::new(
+            code::CANNOT_CREATE_INDEX,
+            format!(
+                "Invalid index specification {}; cannot create an index with v={}",
+                format::document(spec),
+                format::bson(value)
+            ),
+        )),
+    }
+}
+
+fn check_projection(spec: &Document, value: &Bson) -> Result<()> {
+    let empty = Document::new();
+    let key = spec.get_document("key").unwrap_or(&empty);
+    if IndexType::of(key) != IndexType::Wildcard {
+        return Err(rows::WILDCARD_PROJECTION_TYPE.error(&[]));
+    }
+    let Bson::Document(projection) = value else {
+        return Err(Error::type_mismatch(format!(
+            "The field 'wildcardProjection' must be a non-empty object, but got {}",
+            type_name(value)
+        )));
+    };
+    if !key.contains_key("$**") {
+        return Err(rows::WILDCARD_PROJECTION_PATH.error(&[]));
+    }
+    if projection.is_empty() {
+        return Err(Error::failed_to_parse(
+            "The 'wildcardProjection' field can't be an empty object",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the name of the index and the options of the `_id` index; returns whether it is that.
+fn check_name(spec: &Document, key: &Document) -> Result<bool> {
+    let name = spec.get_str("name").unwrap_or_default();
+    if !index_key::is_on_id(key) {
+        if name == "_id_" {
+            let found = format!("key: {}", format::document(key));
+            return Err(rows::ID_NAME.error(&[&found]));
+        }
+        if name == "*" {
+            return Err(rows::NAME_STAR.error(&[]));
+        }
+        return Ok(false);
+    }
+    if !spec.contains_key("clustered") {
+        let allowed = ["v", "key", "name", "ns", "collation", "_id"];
+        if let Some(other) = spec.keys().find(|name| !allowed.contains(&name.as_str())) {
+            return Err(rows::ID_OPTION.error(&[other, &format::document(spec)]));
+        }
+    }
+    if key
+        .get("_id")
+        .and_then(Number::from_bson)
+        .is_some_and(|direction| direction.to_f64() != 1.0)
+    {
+        return Err(rows::ID_KEY.error(&[&format::document(key)]));
+    }
+    Ok(true)
+}
+
+/// Checks `expireAfterSeconds`, and returns it.
+fn check_ttl(spec: &Document, key: &Document, profile: ServerProfile) -> Result<Option<i64>> {
+    let Some(value) = spec.get("expireAfterSeconds") else {
+        return Ok(None);
+    };
+    let with_spec = |error: Error| Error {
+        message: format!("{}. Index spec: {}", error.message, format::document(spec)),
+        ..error
+    };
+    let Some(number) = Number::from_bson(value) else {
+        return Err(with_spec(rows::TTL_TYPE.error(&[&type_name(value)])));
+    };
+    let seconds = number.to_saturated_i64();
+    if seconds < 0 {
+        return Err(with_spec(rows::TTL_NEGATIVE.error(&[])));
+    }
+    let since_epoch = DateTime::now().timestamp_millis() / 1000;
+    rows::TTL_RANGE_BEFORE_6
+        .check(profile, seconds > since_epoch, &[])
+        .map_err(with_spec)?;
+    rows::TTL_RANGE
+        .check(profile, seconds > i64::from(i32::MAX), &[])
+        .map_err(with_spec)?;
+    if key.len() != 1 && IndexType::of(key) != IndexType::Wildcard {
+        return Err(rows::TTL_COMPOUND.error(&[&format::document(spec)]));
+    }
+    Ok(Some(seconds))
+}
+
+/// The index without its entries, with the specification that `listIndexes` returns.
+fn build(
+    spec: &Document,
+    key: &Document,
+    profile: ServerProfile,
+    default_collation: Option<&Collation>,
+) -> Result<Index> {
+    let kind = IndexType::of(key);
+    let on_id = index_key::is_on_id(key);
+    let name = match spec.get_str("name").unwrap_or_default() {
+        "" => {
             return Err(Error::new(
                 code::CANNOT_CREATE_INDEX,
                 "index name cannot be empty",
             ));
         }
-        Some(other) => {
-            return Err(Error::type_mismatch(format!(
-                "The field 'name' must be a string, but got {}",
-                type_name(other)
-            )));
-        }
-        None => {
-            return Err(Error::failed_to_parse(format!(
-                "The 'name' field is a required property of an index specification: {}",
-                format::document(spec)
-            )));
-        }
+        _ if on_id => "_id_",
+        name => name,
     };
-    if let Some(version) = spec.get("v")
-        && !matches!(
-            Number::from_bson(version).and_then(Number::to_exact_i64),
-            Some(1 | 2)
-        )
+    let listed_key = if on_id {
+        doc! { "_id": 1 }
+    } else {
+        key.clone()
+    };
+    let mut listed = doc! { "v": 2, "key": listed_key, "name": name };
+    let entries = match kind {
+        IndexType::Ordered => Kind::Ordered,
+        _ => Kind::Listed,
+    };
+    let on = |name: &str| spec.get(name).is_some_and(truthy);
+    let collation = match spec.get("collation") {
+        Some(Bson::Document(collation)) => Collation::parse(collation)?,
+        _ => default_collation.cloned(),
+    };
+    if let Some(collation) = &collation
+        && !kind.has_collation()
     {
-        return Err(Error::new(
-            code::CANNOT_CREATE_INDEX,
-            format!("Invalid index version v={}", format::bson(version)),
-        ));
+        let shown = format::document(&collation.to_document());
+        return Err(rows::COLLATION.error(&[&kind.name(), &shown]));
     }
-    let on_id = crate::command::plan::normalized(key) == doc! { "_id": 1.0 };
-    let name = if on_id { "_id_".to_owned() } else { name };
-    let mut listed = doc! { "v": 2, "key": key.clone(), "name": &name };
-    let mut index = Index::new(&name, listed.clone(), kind.0);
-    for (field, value) in spec {
-        match field.as_str() {
-            "unique" => index.unique = flag(field, value)?,
-            "sparse" => index.sparse = flag(field, value)?,
-            "hidden" => index.hidden = flag(field, value)?,
-            "prepareUnique" => index.prepare_unique = flag(field, value)?,
-            "expireAfterSeconds" => index.expire_after_seconds = Some(ttl(key, value)?),
-            "partialFilterExpression" => index.partial = Some(partial(value)?),
-            "collation" => {
-                let Bson::Document(collation) = value else {
-                    return Err(Error::type_mismatch("The field 'collation' must be an object"));
-                };
-                index.collation = Collation::parse(collation)?;
+    if kind == IndexType::Wildcard {
+        rows::WILDCARD_SPARSE.check(profile, on("sparse"), &[])?;
+        rows::WILDCARD_UNIQUE.check(profile, on("unique"), &[])?;
+        rows::WILDCARD_TTL.check(profile, spec.contains_key("expireAfterSeconds"), &[])?;
+    }
+    let partial = spec.get("partialFilterExpression");
+    rows::PARTIAL_SPARSE.check(profile, partial.is_some() && on("sparse"), &[])?;
+    let partial = partial
+        .map(|filter| partial_filter::parse(filter, profile))
+        .transpose()?;
+    if kind == IndexType::Text {
+        text_spec::complete(spec, &mut listed)?;
+    }
+    list_options(spec, profile, &mut listed);
+    if let Some(collation) = &collation {
+        listed.insert("collation", collation.to_document());
+    }
+    if kind == IndexType::Sphere {
+        listed.insert("2dsphereIndexVersion", 3);
+    }
+    let mut index = Index::new(name, listed, entries);
+    index.unique = on("unique");
+    index.sparse = on("sparse");
+    index.hidden = on("hidden");
+    index.prepare_unique = on("prepareUnique");
+    index.partial = partial;
+    index.collation = collation;
+    Ok(index)
+}
+
+/// Adds the options in the form in which they are stored: `unique` and `hidden` only if they are
+/// true, the others as they were sent. Servers since 5.0 return booleans and integers in the types
+/// of the reply.
+fn list_options(spec: &Document, profile: ServerProfile, listed: &mut Document) {
+    let converts = profile.version.at_least(5, 0);
+    for name in ["unique", "sparse", "hidden", "prepareUnique", "background"] {
+        match spec.get(name) {
+            None => {}
+            Some(value) if matches!(name, "unique" | "hidden") || converts => {
+                let on = truthy(value);
+                if on || !matches!(name, "unique" | "hidden") {
+                    listed.insert(name, on);
+                }
             }
-            "weights" | "default_language" | "language_override" | "textIndexVersion" if kind.1 != "text" => {
-                return Err(Error::new(
-                    code::CANNOT_CREATE_INDEX,
-                    format!("the option '{field}' is only for text indexes"),
-                ));
+            Some(value) => {
+                listed.insert(name, value.clone());
             }
-            "wildcardProjection" if kind.1 != "wildcard" => {
-                return Err(Error::bad_value(
-                    "The field 'wildcardProjection' is only allowed in a wildcard index",
-                ));
-            }
-            "storageEngine" | "originalSpec" | "clustered" => {
-                return Err(Error::not_served(format!("index option {field}")));
-            }
-            _ => {}
         }
     }
-    if !spec.contains_key("collation") && kind.1 != "text" {
-        index.collation = default_collation.cloned();
+    if let Some(seconds) = spec.get("expireAfterSeconds") {
+        let integer = Number::from_bson(seconds)
+            .and_then(|seconds| i32::try_from(seconds.to_saturated_i64()).ok())
+            .filter(|_| converts);
+        listed.insert(
+            "expireAfterSeconds",
+            integer.map_or_else(|| seconds.clone(), Bson::Int32),
+        );
     }
-    check_combination(&index, spec, kind.1, on_id)?;
-    if on_id {
-        index.unique = true;
-    }
-    complete_text(spec, kind.1, &mut listed)?;
-    for (field, on) in [
-        ("unique", index.unique && !on_id),
-        ("sparse", index.sparse),
-        ("hidden", index.hidden),
-        ("prepareUnique", index.prepare_unique),
-    ] {
-        if on {
-            listed.insert(field, true);
-        }
-    }
-    for field in [
-        "background",
-        "expireAfterSeconds",
+    for name in [
         "partialFilterExpression",
         "wildcardProjection",
         "bits",
         "min",
         "max",
     ] {
-        if let Some(value) = spec.get(field) {
-            listed.insert(field, value.clone());
+        if let Some(value) = spec.get(name) {
+            listed.insert(name, value.clone());
         }
     }
-    if let Some(collation) = &index.collation {
-        listed.insert("collation", collation.to_document());
-    }
-    if kind.1 == "2dsphere" {
-        listed.insert("2dsphereIndexVersion", 3);
-    }
-    index.spec = listed;
-    Ok(index)
-}
-
-/// Returns the kind of the index and the name of its type.
-fn check_key(key: &Document) -> Result<(Kind, &'static str)> {
-    let cannot = |message: String| Error::new(code::CANNOT_CREATE_INDEX, message);
-    if key.is_empty() {
-        return Err(cannot("Index keys cannot be an empty object".to_owned()));
-    }
-    if key.len() > 32 {
-        return Err(Error::new(
-            13103,
-            "cannot have more than 32 fields in a compound index",
-        ));
-    }
-    let mut kind = (Kind::Ordered, "ordered");
-    for (path, value) in key {
-        if path.is_empty() || path.split('.').any(str::is_empty) {
-            return Err(cannot(format!(
-                "Index keys cannot contain an empty field: {}",
-                format::document(key)
-            )));
-        }
-        if path == "$**" || path.ends_with(".$**") {
-            kind = (Kind::Listed, "wildcard");
-        } else if path
-            .split('.')
-            .any(|part| part.starts_with('$') && !matches!(part, "$ref" | "$id" | "$db"))
-            && path != "_fts"
+    for name in ["default_language", "language_override"] {
+        if let Some(value) = spec.get(name)
+            && !listed.contains_key(name)
         {
-            return Err(cannot(format!(
-                "Index key contains an illegal field name: field name starts with '$': {path}"
-            )));
-        }
-        match value {
-            Bson::String(plugin) => {
-                kind = match plugin.as_str() {
-                    "text" => (Kind::Listed, "text"),
-                    "hashed" => (Kind::Listed, "hashed"),
-                    "2dsphere" => (Kind::Listed, "2dsphere"),
-                    "2d" => (Kind::Listed, "2d"),
-                    other => {
-                        return Err(cannot(format!("Unknown index plugin '{other}'")));
-                    }
-                };
-            }
-            value => match Number::from_bson(value) {
-                Some(number) if number.to_f64() == 0.0 || number.to_f64().is_nan() => {
-                    return Err(cannot(format!(
-                        "Values in the index key pattern cannot be 0 or NaN: {}",
-                        format::document(key)
-                    )));
-                }
-                Some(_) => {}
-                None => {
-                    return Err(cannot(format!(
-                        "Values in v:2 index key pattern cannot be of type {}. Only numbers > 0, numbers < 0, and strings are allowed.",
-                        type_name(value)
-                    )));
-                }
-            },
+            listed.insert(name, value.clone());
         }
     }
-    let two_dimensional = key.values().position(|value| value.as_str() == Some("2d"));
-    if two_dimensional.is_some_and(|position| position > 0) {
-        return Err(Error::new(16801, "2d has to be first in index"));
-    }
-    let hashed = key
-        .values()
-        .filter(|value| value.as_str() == Some("hashed"))
-        .count();
-    if hashed > 1 {
-        return Err(Error::new(
-            31303,
-            "A maximum of one index field is allowed to be hashed",
-        ));
-    }
-    Ok(kind)
-}
-
-fn check_combination(index: &Index, spec: &Document, kind: &str, on_id: bool) -> Result<()> {
-    let cannot = |message: &str| Err(Error::new(code::CANNOT_CREATE_INDEX, message));
-    if index.sparse && index.partial.is_some() {
-        return cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
-    }
-    if on_id {
-        for field in spec.keys() {
-            if !matches!(
-                field.as_str(),
-                "v" | "key" | "name" | "ns" | "collation" | "background" | "unique"
-            ) {
-                return Err(Error::new(
-                    code::INVALID_INDEX_SPECIFICATION_OPTION,
-                    format!("The field '{field}' is not valid for an _id index specification."),
-                ));
-            }
-        }
-    }
-    match kind {
-        "hashed" if index.unique => Err(Error::new(
-            16764,
-            "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.",
-        )),
-        "wildcard" if index.unique || index.expire_after_seconds.is_some() => {
-            cannot("Index type 'wildcard' does not support the unique or TTL options")
-        }
-        "text" if index.collation.is_some() => cannot("Index type 'text' does not support collation"),
-        _ => Ok(()),
-    }
-}
-
-fn flag(field: &str, value: &Bson) -> Result<bool> {
-    match value {
-        Bson::Boolean(value) => Ok(*value),
-        value if crate::value::is_number(value) => Ok(truthy(value)),
-        other => Err(Error::type_mismatch(format!(
-            "The field '{field}' has value {}, which is not convertible to bool",
-            format::bson(other)
-        ))),
-    }
-}
-
-fn ttl(key: &Document, value: &Bson) -> Result<i64> {
-    let cannot = |message: String| Error::new(code::CANNOT_CREATE_INDEX, message);
-    let seconds = Number::from_bson(value)
-        .ok_or_else(|| Error::type_mismatch("The field 'expireAfterSeconds' must be a number"))?
-        .to_saturated_i64();
-    if !(0..=i64::from(i32::MAX)).contains(&seconds) {
-        return Err(cannot(format!(
-            "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different number than {seconds}"
-        )));
-    }
-    if key.len() != 1 {
-        return Err(cannot(format!(
-            "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: {}",
-            format::document(key)
-        )));
-    }
-    if key.contains_key("_id") {
-        return Err(cannot(
-            "The field 'expireAfterSeconds' is not valid for an _id index specification.".to_owned(),
-        ));
-    }
-    Ok(seconds)
-}
-
-fn partial(value: &Bson) -> Result<Filter> {
-    let Bson::Document(filter) = value else {
-        return Err(Error::type_mismatch(
-            "The field 'partialFilterExpression' must be an object",
-        ));
-    };
-    check_partial(filter)?;
-    Filter::parse(filter, &Env::default())
-}
-
-/// Partial filter expressions support fewer operators than filters.
-fn check_partial(filter: &Document) -> Result<()> {
-    let refused = |what: &str| {
-        Err(Error::new(
-            code::CANNOT_CREATE_INDEX,
-            format!("Expression not supported in partial index: {what}"),
-        ))
-    };
-    for (name, value) in filter {
-        match (name.as_str(), value) {
-            ("$and" | "$or", Bson::Array(clauses)) => {
-                for clause in clauses {
-                    if let Bson::Document(clause) = clause {
-                        check_partial(clause)?;
-                    }
-                }
-            }
-            (name, _) if name.starts_with('$') => return refused(name),
-            (_, Bson::Document(operators)) if crate::query::parse::is_operators(operators) => {
-                for (operator, operand) in operators {
-                    match operator.as_str() {
-                        "$eq" | "$lt" | "$lte" | "$gt" | "$gte" | "$type" | "$in" => {}
-                        "$exists" if truthy(operand) => {}
-                        other => return refused(other),
-                    }
-                }
-            }
-            (_, Bson::RegularExpression(_)) => return refused("$regex"),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Completes a text index with the default weights and languages that `listIndexes` shows.
-fn complete_text(spec: &Document, kind: &str, listed: &mut Document) -> Result<()> {
-    if kind != "text" {
-        return Ok(());
-    }
-    let key = spec.get_document("key").cloned().unwrap_or_default();
-    let mut stored = Document::new();
-    let mut weights = match spec.get("weights") {
-        None => Document::new(),
-        Some(Bson::Document(weights)) => weights.clone(),
-        Some(_) => {
-            return Err(Error::new(
-                code::CANNOT_CREATE_INDEX,
-                "text index option 'weights' must be an object",
-            ));
-        }
-    };
-    for (path, value) in &key {
-        if value.as_str() == Some("text") {
-            if !stored.contains_key("_fts") {
-                stored.extend(doc! { "_fts": "text", "_ftsx": 1 });
-            }
-            if path != "_fts" && !weights.contains_key(path) {
-                weights.insert(path, 1);
-            }
-        } else if path != "_ftsx" {
-            stored.insert(path, value.clone());
-        }
-    }
-    let mut sorted: Vec<(String, Bson)> = weights.into_iter().collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    for (path, weight) in &sorted {
-        if !matches!(
-            Number::from_bson(weight).and_then(Number::to_exact_i64),
-            Some(1..=99_999)
-        ) {
-            return Err(Error::new(
-                code::CANNOT_CREATE_INDEX,
-                format!("text index weight must be in the exclusive interval (0,100000) but found: {path}"),
-            ));
-        }
-    }
-    let text = |field: &str, default: &str| match spec.get(field) {
-        Some(Bson::String(text)) => Ok(text.clone()),
-        None => Ok(default.to_owned()),
-        Some(_) => Err(Error::new(
-            code::CANNOT_CREATE_INDEX,
-            format!("text index option '{field}' must be a string"),
-        )),
-    };
-    listed.insert("key", stored);
-    listed.insert("weights", sorted.into_iter().collect::<Document>());
-    let language = text("default_language", "english")?;
-    if !LANGUAGES.contains(&language.to_lowercase().as_str()) {
-        return Err(Error::new(
-            code::CANNOT_CREATE_INDEX,
-            format!(
-                "default_language is not valid: unsupported language: \"{language}\" for text index version 3"
-            ),
-        ));
-    }
-    listed.insert("default_language", language);
-    listed.insert("language_override", text("language_override", "language")?);
-    listed.insert("textIndexVersion", 3);
-    Ok(())
 }

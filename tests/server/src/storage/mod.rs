@@ -5,11 +5,14 @@ pub(crate) mod change;
 pub(crate) mod collection;
 mod encrypted;
 pub(crate) mod index;
+pub(crate) mod index_key;
 pub(crate) mod index_relation;
 pub(crate) mod index_spec;
 pub(crate) mod key;
 pub(crate) mod namespace;
+mod partial_filter;
 mod statistics;
+pub(crate) mod text_spec;
 pub(crate) mod ttl;
 
 pub(crate) use catalog::Catalog;

@@ -83,7 +83,10 @@ mod tests {
         let mut collection = Collection::new(None);
         let spec = doc! { "key": { "at": 1 }, "name": "at_1", "expireAfterSeconds": 10 };
         collection
-            .add_index(index_spec::parse(&spec, None).unwrap(), "db.c")
+            .add_index(
+                index_spec::parse(&spec, crate::refusal::ServerProfile::default(), None).unwrap(),
+                "db.c",
+            )
             .unwrap();
         let date = |millis| Bson::DateTime(DateTime::from_millis(millis));
         for (id, at) in [

@@ -37,7 +37,7 @@ impl Language {
         match name.to_lowercase().as_str() {
             "none" => Ok(Language::None),
             "english" | "en" => Ok(Language::English),
-            other if crate::storage::index_spec::is_language(other) => {
+            other if crate::storage::text_spec::is_language(other) => {
                 Err(Error::not_served(format!("text search in the language {name}")))
             }
             _ => Err(Error::bad_value(format!(

@@ -29,7 +29,9 @@ fn index(options: Document) -> TextIndex {
     let mut spec = doc! { "key": { "subject": "text" }, "name": "t" };
     spec.extend(options);
     let mut collection = Collection::new(None);
-    collection.indexes.push(index_spec::parse(&spec, None).unwrap());
+    collection
+        .indexes
+        .push(index_spec::parse(&spec, crate::refusal::ServerProfile::default(), None).unwrap());
     TextIndex::of(&collection).unwrap()
 }
 

@@ -5,8 +5,9 @@ use bson::{Bson, Document, Uuid, doc};
 use marula_test_server::TestServer;
 
 async fn start(version: &str) -> (TestServer, Client) {
-    let server = TestServer::builder().version(version).start().await.unwrap();
-    let client = Client::connect(server.addresses()[0]).await;
+    let builder = TestServer::builder().version(version).replica_set();
+    let server = builder.start().await.unwrap();
+    let client = Client::connect(server.primary().unwrap()).await;
     (server, client)
 }
 

@@ -12,6 +12,7 @@ mod encryption;
 mod explain;
 mod features;
 mod queries;
+mod refusals;
 mod rules;
 mod scram;
 mod search;

@@ -1,0 +1,5 @@
+//! What MongoDB refuses of pipelines.
+
+use super::rows;
+
+rows! {}

@@ -1,0 +1,5 @@
+//! What MongoDB refuses of filters, projections, sorts and expressions.
+
+use super::rows;
+
+rows! {}

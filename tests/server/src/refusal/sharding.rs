@@ -1,0 +1,5 @@
+//! What MongoDB refuses of sharded collections.
+
+use super::rows;
+
+rows! {}

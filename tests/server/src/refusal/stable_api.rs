@@ -1,0 +1,5 @@
+//! What MongoDB refuses of commands with `apiStrict`.
+
+use super::rows;
+
+rows! {}

@@ -1,0 +1,5 @@
+//! What MongoDB refuses of commands in transactions.
+
+use super::rows;
+
+rows! {}

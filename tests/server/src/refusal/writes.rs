@@ -1,0 +1,20 @@
+//! What MongoDB refuses of writes to capped collections.
+
+use super::{Deployments, Versions, rows};
+
+const ALL: Deployments = Deployments::ALL;
+
+rows! {
+    CAPPED_DELETE: "capped-delete", 20, Versions::before(5, 0), ALL,
+        "a delete in a capped collection",
+        "cannot remove from a capped collection: {}",
+        "delete stage, getExecutorDelete; manual: Capped Collections";
+    CAPPED_GROW: "capped-grow", 10_003, Versions::before(5, 3), ALL,
+        "an update that changes the size of a document in a capped collection",
+        "Cannot change the size of a document in a capped collection: {} != {}",
+        "collection_impl.cpp, updateDocument";
+    CAPPED_TRANSACTION: "capped-transaction", 263, Versions::ALL, Deployments::REPLICATED,
+        "an insert or update in a capped collection in a transaction",
+        "Collection '{}' is a capped collection. Writes in transactions are not allowed on capped collections.",
+        "write_ops_exec.cpp, checkIfTransactionOnCappedColl";
+}
