@@ -24,6 +24,7 @@ use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
 use crate::value::number::Number;
 use crate::value::{format, type_name};
+use crate::version::Version;
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
@@ -67,9 +68,10 @@ pub(crate) const IMPLEMENTED: [&str; 37] = [
     "$merge",
 ];
 
-/// Whether a stage of this name exists in MongoDB.
-pub(super) fn is_known(name: &str) -> bool {
-    IMPLEMENTED.contains(&name) || Feature::Stage.is_missing(name)
+/// Whether the version of MongoDB has a stage of this name.
+pub(super) fn is_known(name: &str, version: Version) -> bool {
+    (IMPLEMENTED.contains(&name) && Feature::Stage.is_in(name, version))
+        || Feature::Stage.is_missing(name, version)
 }
 
 pub(super) fn unknown_stage(name: &str) -> Error {
@@ -106,6 +108,9 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
     };
     for (index, stage) in stages.iter().enumerate() {
         let (name, argument) = single_field(stage)?;
+        if !Feature::Stage.is_in(name, env.profile.version) {
+            return Err(unknown_stage(name));
+        }
         if pipeline.output.is_some() {
             return Err(Error::new(
                 40601,
@@ -253,7 +258,10 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
                 "$changeStreamSplitLargeEvent can only be used in a $changeStream pipeline",
             ));
         }
-        name => return Err(Feature::Stage.refuse(name, || unknown_stage(name))),
+        name => {
+            let version = env.profile.version;
+            return Err(Feature::Stage.refuse(name, version, || unknown_stage(name)));
+        }
     };
     stages.push(stage);
     Ok(())

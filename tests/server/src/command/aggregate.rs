@@ -98,6 +98,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         collection: namespace.as_ref().map(|namespace| namespace.collection.as_str()),
         host: &host,
         lsid: call.body.get("lsid"),
+        profile: call.deployment.profile(),
     };
     let (input, done) = input(call, &catalog, namespace.as_ref(), &pipeline, &env)?;
     let rest = Pipeline {

@@ -36,6 +36,11 @@ const UNSTABLE_FIND: [&str; 8] = [
     "tailable",
 ];
 
+/// Whether the command declares an API version with `apiStrict`.
+pub(super) fn is_strict(body: &Document) -> bool {
+    body.contains_key("apiVersion") && body.get("apiStrict").is_some_and(crate::value::truthy)
+}
+
 /// Fails if the command is not in the declared version, or `requireApiVersion` is set and no
 /// version is declared.
 pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {

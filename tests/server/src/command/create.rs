@@ -2,7 +2,7 @@
 
 use super::{Call, encrypted_fields};
 use crate::error::{Error, Result, code};
-use crate::query::{Env, Filter};
+use crate::query::Filter;
 use crate::storage::collection::{Capped, Collection, Validator, View};
 use crate::storage::{Namespace, namespace};
 use crate::value::collation::Collation;
@@ -125,7 +125,7 @@ fn with_options(call: &Call<'_>) -> Result<Collection> {
         options.insert("encryptedFields", encrypted_fields::checked(name, fields)?);
     }
     set_view(call, &mut collection, &mut options)?;
-    set_validator(&mut collection, &mut options, call.body)?;
+    set_validator(&mut collection, &mut options, call)?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
@@ -157,7 +157,7 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
         on: on.to_owned(),
         pipeline: pipeline.cloned().unwrap_or_default(),
     };
-    super::view::check_definition(call.db, &view, collection.collation.clone())?;
+    super::view::check_definition(call, &view, collection.collation.clone())?;
     options.insert("viewOn", on);
     options.insert("pipeline", view.pipeline.clone());
     collection.view = Some(view);
@@ -168,8 +168,9 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
 pub(crate) fn set_validator(
     collection: &mut Collection,
     options: &mut Document,
-    body: &Document,
+    call: &Call<'_>,
 ) -> Result<()> {
+    let body = call.body;
     let text = |name: &str, allowed: &[&str]| match body.get(name) {
         None => Ok(None),
         Some(Bson::String(text)) if allowed.contains(&text.as_str()) => Ok(Some(text.clone())),
@@ -183,7 +184,7 @@ pub(crate) fn set_validator(
     match body.get("validator") {
         None => {}
         Some(Bson::Document(spec)) => {
-            let filter = Filter::parse(spec, &Env::with_collation(collection.collation.clone()))?;
+            let filter = Filter::parse(spec, &call.definition_env(collection.collation.clone()))?;
             if spec.is_empty() {
                 options.remove("validator");
                 collection.validator = None;

@@ -54,11 +54,12 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
-    let projection = args
-        .document("projection")?
-        .filter(|p| !p.is_empty())
-        .map(|p| Projection::parse_find(p, &env))
-        .transpose()?;
+    filter.check_order(args.document("sort")?, hint, &env)?;
+    let projection = args.document("projection")?.filter(|p| !p.is_empty());
+    if let Some(sort) = args.document("sort")? {
+        Sort::check_metadata(sort, projection, &env)?;
+    }
+    let projection = projection.map(|p| Projection::parse_find(p, &env)).transpose()?;
     if tailable {
         let tail = Tail {
             uuid: bson::Uuid::default(),

@@ -241,7 +241,7 @@ pub(crate) fn coll_mod(call: &Call<'_>) -> Result<Document> {
         wanted.extend(call.body.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     encrypted_fields::check_options(&wanted)?;
-    set_validator(collection, &mut options, call.body)?;
+    set_validator(collection, &mut options, call)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
         if images.get_bool("enabled").unwrap_or(false) {
             options.insert("changeStreamPreAndPostImages", images.clone());

@@ -10,7 +10,7 @@ use crate::aggregate::Pipeline;
 use crate::encryption::{has_information, without_removed_tags};
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
-use crate::query::{Env, Filter};
+use crate::query::{Env, Filter, check_upsert};
 use crate::session::History;
 use crate::storage::collection::Replacing;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
@@ -126,7 +126,7 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
         ));
     }
     if let Some(Bson::Array(stages)) = args.get("u") {
-        Pipeline::check_stages(stages)?;
+        Pipeline::check_stages(stages, call.deployment.version)?;
     }
     if statement.contains_key("sort") && !call.deployment.version.at_least(8, 0) {
         return Err(Error::new(
@@ -178,6 +178,9 @@ pub(super) fn run_statement(
     }
     crate::expression::define_let(constants, &mut env)?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;
+    if args.flag("upsert", false)? {
+        check_upsert(args.required_document("q")?, &env)?;
+    }
     let update = Update::parse(
         args.get("u").unwrap_or(&Bson::Null),
         args.array("arrayFilters")?.map(Vec::as_slice),

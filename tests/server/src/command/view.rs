@@ -115,7 +115,7 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
         on: args.string("viewOn")?.unwrap_or(&view.on).to_owned(),
         pipeline: args.array("pipeline")?.unwrap_or(&view.pipeline).clone(),
     };
-    check_definition(call.db, &view, old.collation.clone())?;
+    check_definition(call, &view, old.collation.clone())?;
     check_graph(&catalog, &namespace, &view)?;
     if let Some(collection) = catalog.get_mut(&namespace) {
         collection.options.insert("viewOn", &view.on);
@@ -127,9 +127,9 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Fails if the definition of a view is invalid.
-pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Collation>) -> Result<()> {
-    Namespace::new(database, &view.on)?;
-    let parsed = Pipeline::parse(&view.pipeline, &Env::with_collation(collation))?;
+pub(crate) fn check_definition(call: &Call<'_>, view: &View, collation: Option<Collation>) -> Result<()> {
+    Namespace::new(call.db, &view.on)?;
+    let parsed = Pipeline::parse(&view.pipeline, &call.definition_env(collation))?;
     if parsed.output.is_some() {
         return Err(Error::new(
             code::OPTION_NOT_SUPPORTED_ON_VIEW,
@@ -225,6 +225,7 @@ pub(crate) fn readable<'c>(
         collection: None,
         host: &call.deployment.hosts[call.member.index],
         lsid: None,
+        profile: call.deployment.profile(),
     };
     rows(source, catalog, namespace, 0)
 }
@@ -268,7 +269,10 @@ fn rows<'c>(
         .flat_map(|collection| collection.records())
         .map(|(_, document)| document.as_ref().clone())
         .collect();
-    let env = Env::with_collation(collection.collation.clone());
+    let env = Env {
+        collation: collection.collation.clone(),
+        ..Env::of(source.profile)
+    };
     let source = Source {
         collection: Some(&view.on),
         lsid: None,

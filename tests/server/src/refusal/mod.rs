@@ -3,13 +3,13 @@
 //! of the files of this folder, and the code that checks the rule returns the error of its row, so
 //! that the table, the errors and the tests can't differ.
 
-mod aggregation;
+pub(crate) mod aggregation;
 mod collections;
 mod indexes;
-mod queries;
-mod sharding;
-mod stable_api;
-mod transactions;
+pub(crate) mod queries;
+pub(crate) mod sharding;
+pub(crate) mod stable_api;
+pub(crate) mod transactions;
 mod writes;
 
 use crate::error::{Error, Result};
