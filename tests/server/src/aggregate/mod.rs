@@ -16,6 +16,7 @@ pub(crate) mod parse;
 pub(crate) mod partition;
 pub(crate) mod quantile;
 pub(crate) mod redact;
+pub(crate) mod rules;
 pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod stage;

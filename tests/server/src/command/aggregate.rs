@@ -5,6 +5,7 @@ use super::find::read_from;
 use super::list::cursor_batch_size;
 use super::plan::{Scan, select};
 use super::view;
+use crate::aggregate::rules;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
 use crate::change_stream::ChangeStream;
@@ -34,7 +35,15 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         _ => Some(call.namespace()?),
     };
     let stages = args.required_array("pipeline")?;
-    if args.flag("explain", false)? {
+    let concern = call.body.get_document("readConcern").ok();
+    let explain = args.flag("explain", false)?;
+    let profile = call.deployment.profile();
+    if call.in_transaction() {
+        rules::check_transaction(profile, stages, explain, concern)?;
+    } else {
+        rules::check_read_concern(profile, stages, concern)?;
+    }
+    if explain {
         return crate::explain::explain_aggregate(call, crate::explain::Verbosity::QueryPlanner);
     }
     if args.document("cursor")?.is_none() {
@@ -70,24 +79,13 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
             return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
         }
         let target = output.namespace(call.db)?;
+        output.check_target(&target, namespace.as_ref(), &env)?;
+        target.check_creatable()?;
         view::refuse(&catalog, &target)?;
         if !call.in_transaction() && super::concerns::snapshot_time(call.body).is_some() {
             return Err(Error::new(
                 code::INVALID_OPTIONS,
                 "$out and $merge cannot be used with a 'snapshot' read concern level",
-            ));
-        }
-        if call.body.contains_key("autocommit") {
-            return Err(Error::new(
-                code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-                "Operation not permitted in transaction :: caused by :: $out and $merge write to a collection",
-            ));
-        }
-        let linearizable = matches!(call.body.get("readConcern"), Some(Bson::Document(concern)) if concern.get_str("level").is_ok_and(|level| level == "linearizable"));
-        if linearizable {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "$out and $merge cannot be used with a 'linearizable' read concern level",
             ));
         }
     }

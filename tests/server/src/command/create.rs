@@ -12,6 +12,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     namespace.check_creatable()?;
     let collection = with_options(call)?;
+    super::transaction_rules::check_create(call, &collection)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         // Creating an identical collection again succeeds outside of a transaction.

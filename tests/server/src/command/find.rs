@@ -9,6 +9,7 @@ use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::refusal::transactions;
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
@@ -31,6 +32,8 @@ fn query(call: &Call<'_>) -> Result<Document> {
             "Cannot set 'awaitData' without also setting 'tailable'",
         ));
     }
+    let in_transaction = tailable && call.in_transaction();
+    transactions::TAILABLE.check(call.deployment.profile(), in_transaction, &[])?;
     let empty = Document::new();
     let filter = args.document("filter")?.unwrap_or(&empty);
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;

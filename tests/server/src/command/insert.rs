@@ -24,6 +24,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         .history(call.body, call.deployment.is_replicated())?;
     let mut catalog = call.catalog();
     super::view::writable(call, &catalog, &namespace)?;
+    super::transaction_rules::check_implicit_create(call, &catalog, &namespace)?;
     let collection = catalog.get_or_create(&namespace)?;
     let name = namespace.to_string();
     let mut batch = Batch::default();

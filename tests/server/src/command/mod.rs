@@ -37,6 +37,7 @@ mod structured_encryption;
 pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod table_admin;
+pub(crate) mod transaction_rules;
 pub(crate) mod transactional_write;
 pub(crate) mod update;
 pub(crate) mod users;

@@ -6,6 +6,7 @@ use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
 use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
+use super::transaction_rules::check_implicit_create;
 use crate::aggregate::Pipeline;
 use crate::encryption::{has_information, without_removed_tags};
 use crate::error::{Error, Result, code};
@@ -290,6 +291,7 @@ impl Write<'_> {
         if self.update.is_replacement() {
             check_replacement(self.call.deployment.version, &document)?;
         }
+        check_implicit_create(self.call, catalog, self.namespace)?;
         let collection = catalog.get_or_create(self.namespace)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
         self.call.advance_clock();

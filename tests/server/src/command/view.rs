@@ -1,9 +1,10 @@
 //! Views: their definitions, reading them, and rejecting writes to them.
 
 use super::{Call, system};
-use crate::aggregate::{Pipeline, Source};
+use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
+use crate::refusal::transactions;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -129,14 +130,12 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
 /// Fails if the definition of a view is invalid.
 pub(crate) fn check_definition(call: &Call<'_>, view: &View, collation: Option<Collation>) -> Result<()> {
     Namespace::new(call.db, &view.on)?;
-    let parsed = Pipeline::parse(&view.pipeline, &call.definition_env(collation))?;
-    if parsed.output.is_some() {
-        return Err(Error::new(
-            code::OPTION_NOT_SUPPORTED_ON_VIEW,
-            "$out and $merge cannot be used in a view definition",
-        ));
-    }
-    Ok(())
+    rules::check_view(
+        call.deployment.profile(),
+        &view.pipeline,
+        &call.namespace_or_any()?,
+    )?;
+    Pipeline::parse(&view.pipeline, &call.definition_env(collation)).map(|_| ())
 }
 
 /// Fails on options of `find` that are not supported on views, which are read by aggregation.
@@ -191,12 +190,7 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
     if capped && call.body.contains_key("autocommit") {
-        return Err(Error::new(
-            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-            format!(
-                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
-            ),
-        ));
+        return Err(transactions::CAPPED.error(&[namespace]));
     }
     Ok(())
 }

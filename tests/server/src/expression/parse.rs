@@ -224,6 +224,12 @@ impl<'e> Parser<'e> {
             };
             arguments.push((*known, self.expression(value)?));
         }
+        let path = fields.get("field").and_then(Bson::as_str).unwrap_or_default();
+        queries::GET_FIELD_PATH.check(
+            self.env.profile,
+            function.name == "$getField" && path.starts_with('$'),
+            &[&path, &path],
+        )?;
         let variable = arguments
             .iter()
             .any(|(name, value)| *name == "field" && !value.is_constant());

@@ -39,10 +39,14 @@ rows! {
         "`limit` of `$filter`",
         "Unrecognized parameter to $filter: limit",
         "`expression.cpp`: `ExpressionFilter::parse`";
-    GET_FIELD_CONSTANT: "get-field-constant", 5_654_600, Versions::between((5, 0), (7, 2)), Deployments::ALL,
+    GET_FIELD_PATH: "get-field-path", 5_654_600, Versions::between((5, 0), (7, 2)), Deployments::ALL,
+        "`field` of `$getField` that is a field path",
+        "'{}' is a field path reference which is not allowed in this context. Did you mean {$literal: '{}'}?",
+        "`expression.cpp`: `ExpressionGetField::parse` of 7.0";
+    GET_FIELD_CONSTANT: "get-field-constant", 5_654_601, Versions::between((5, 0), (7, 2)), Deployments::ALL,
         "`field` of `$getField` that is not a constant",
         "$getField requires 'field' to evaluate to a constant, but got a non-constant argument",
-        "`expression.cpp`: `ExpressionGetField::parse`";
+        "`expression.cpp`: `ExpressionGetField::parse` of 7.0";
     ARRAY_FILTERS_PIPELINE: "array-filters-pipeline", 9, Versions::ALL, Deployments::ALL,
         "`arrayFilters` with an update pipeline",
         "arrayFilters may not be specified for pipeline-syle updates",

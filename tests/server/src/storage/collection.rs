@@ -52,6 +52,8 @@ pub(crate) struct Collection {
     pub(crate) view: Option<View>,
     /// The `timeField` of a time series collection.
     pub(crate) time_field: Option<String>,
+    /// The shard key pattern of a sharded collection.
+    pub(crate) shard_key: Option<Document>,
     pub(crate) indexes: Vec<Index>,
     pub(crate) search_indexes: Vec<SearchIndex>,
     records: BTreeMap<RecordId, Arc<Document>>,
@@ -94,6 +96,7 @@ impl Collection {
             validator: None,
             view: None,
             time_field: None,
+            shard_key: None,
             indexes: vec![Index::on_id(collation.as_ref())],
             search_indexes: Vec::new(),
             collation,
@@ -102,6 +105,14 @@ impl Collection {
             bytes: 0,
             changes: Vec::new(),
         }
+    }
+
+    /// The paths that identify a document in all shards: those of the shard key, and `_id`.
+    pub(crate) fn document_key(&self) -> Vec<String> {
+        let key = self.shard_key.iter().flat_map(Document::keys).cloned();
+        let mut paths: Vec<String> = key.filter(|path| path != "_id").collect();
+        paths.push("_id".to_owned());
+        paths
     }
 
     /// The number of documents.

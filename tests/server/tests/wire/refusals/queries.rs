@@ -93,7 +93,13 @@ fn expressions() -> Vec<Case> {
             vec![],
             project(doc! { "$filter": { "input": "$a", "cond": true, "limit": 1 } }),
         ),
-        case("get-field-constant", vec![], project(doc! { "$getField": "$b" }))
+        case(
+            "get-field-constant",
+            vec![],
+            project(doc! { "$getField": { "$concat": ["$b", "c"] } }),
+        )
+        .otherwise(Otherwise::Either(vec![168])),
+        case("get-field-path", vec![], project(doc! { "$getField": "$b" }))
             .otherwise(Otherwise::Either(vec![168])),
         case(
             "array-filters-pipeline",
