@@ -3,6 +3,7 @@
 use super::arguments::{ArgumentCodes, check_arity};
 use super::{Expression, Function, NamedFunction};
 use crate::aggregate::quantile::Quantile;
+use crate::command::api_version::check_expression;
 use crate::error::{Error, Result, code};
 use crate::features::Feature;
 use crate::query::Env;
@@ -138,6 +139,7 @@ impl<'e> Parser<'e> {
         if !Feature::Expression.is_in(name, version) {
             return Err(unrecognized());
         }
+        check_expression(name, self.env)?;
         match name {
             "$literal" | "$const" => return Ok(Expression::Literal(argument.clone())),
             "$and" => return self.list(argument).map(Expression::And),
