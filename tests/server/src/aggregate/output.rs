@@ -2,6 +2,7 @@
 
 use super::Pipeline;
 use crate::command::insert::prepare;
+use crate::command::shard_key;
 use crate::error::{Error, Result, code};
 use crate::query::path;
 use crate::query::{Env, Filter};
@@ -427,6 +428,9 @@ fn merge_one(
             pipeline.run_on_one(old.clone(), &inner)?
         }
     };
+    if shard_key::is_changed(collection, &old, &new) {
+        return Err(shard_key::merge_change());
+    }
     if new.get("_id") != old.get("_id") {
         return Err(Error::new(
             code::IMMUTABLE_FIELD,

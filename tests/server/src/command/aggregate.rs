@@ -4,7 +4,7 @@ use super::Call;
 use super::find::read_from;
 use super::list::cursor_batch_size;
 use super::plan::{Scan, select};
-use super::view;
+use super::{shard_key, view};
 use crate::aggregate::rules;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
@@ -67,6 +67,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         return change_stream(call, namespace.as_ref(), stages, batch_size);
     }
     let mut catalog = call.catalog();
+    shard_key::check_stages(call, &catalog, stages)?;
     let collection = namespace.as_ref().and_then(|namespace| catalog.get(namespace));
     let env = call.env(collection)?;
     let pipeline = Pipeline::parse(stages, &env)?;

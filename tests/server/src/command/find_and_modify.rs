@@ -75,6 +75,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
         check_upsert(args.document("query")?.unwrap_or(&empty), &env)?;
     }
     filter.check_order(args.document("sort")?, args.get("hint"), &env)?;
+    super::shard_key::check_find_and_modify(call, catalog.get(namespace), &filter, &env)?;
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let fields = args.document("fields")?.filter(|fields| !fields.is_empty());
     let projection = fields
@@ -117,6 +118,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
         env: &env,
         filter: &filter,
         update: &update,
+        multi: false,
         bypass,
     };
     if let Some(id) = id

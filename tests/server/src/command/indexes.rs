@@ -52,6 +52,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         .into_iter()
         .map(|spec| index_spec::parse(spec, default_collation.as_ref()))
         .collect::<Result<Vec<_>>>()?;
+    super::shard_key::check_indexes(call, catalog.get(&namespace), &indexes)?;
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
     let name = namespace.to_string();
@@ -135,6 +136,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
             ));
         }
     }
+    super::shard_key::keep_supporting_index(call, collection, &old)?;
     let kept: Vec<&str> = collection
         .indexes
         .iter()

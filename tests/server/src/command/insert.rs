@@ -37,7 +37,10 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         let inserted = prepare(document, call.deployment.version.at_least(5, 0), || {
             call.deployment.tick()
         })
-        .and_then(|document| collection.insert(document, &name, bypass));
+        .and_then(|document| {
+            super::shard_key::check_insert(call, collection, &document)?;
+            collection.insert(document, &name, bypass)
+        });
         match inserted {
             Ok(_) => {
                 batch.n += 1;

@@ -31,6 +31,7 @@ pub(crate) mod rename;
 pub(crate) mod repl_set;
 pub(crate) mod sasl;
 pub(crate) mod search_index;
+pub(crate) mod shard_key;
 pub(crate) mod sharding;
 pub(crate) mod stats;
 mod structured_encryption;

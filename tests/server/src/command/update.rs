@@ -6,6 +6,7 @@ use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
 use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
+use super::shard_key;
 use super::transaction_rules::check_implicit_create;
 use crate::aggregate::Pipeline;
 use crate::encryption::{has_information, without_removed_tags};
@@ -193,6 +194,14 @@ pub(super) fn run_statement(
             "multi update is not supported for replacement-style update",
         ));
     }
+    let target = shard_key::Statement {
+        filter: &filter,
+        update: &update,
+        multi,
+        upsert: args.flag("upsert", false)?,
+        body: statement,
+    };
+    shard_key::check_update(call, catalog.get(namespace), &target, &env)?;
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let bypass = call.args().flag("bypassDocumentValidation", false)?;
     let change = Write {
@@ -201,6 +210,7 @@ pub(super) fn run_statement(
         env: &env,
         filter: &filter,
         update: &update,
+        multi,
         bypass,
     };
     let mut done = Done::default();
@@ -239,6 +249,8 @@ pub(crate) struct Write<'w> {
     pub(crate) env: &'w Env,
     pub(crate) filter: &'w Filter,
     pub(crate) update: &'w Update,
+    /// Whether the statement updates all matching documents.
+    pub(crate) multi: bool,
     pub(crate) bypass: bool,
 }
 
@@ -275,6 +287,8 @@ impl Write<'_> {
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }
+        let query = (self.filter, self.env);
+        shard_key::check_change(self.call, collection, query, self.multi, (&old, &new))?;
         let new = Arc::new(new);
         let how = Replacing {
             bypass: self.bypass,
@@ -293,6 +307,7 @@ impl Write<'_> {
         }
         check_implicit_create(self.call, catalog, self.namespace)?;
         let collection = catalog.get_or_create(self.namespace)?;
+        shard_key::check_insert(self.call, collection, &document)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
         self.call.advance_clock();
         Ok(document)
