@@ -192,7 +192,7 @@ fn set_options(call: &Call<'_>, collection: &mut Collection, profile: ServerProf
         wanted.extend(call.body.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     encrypted_fields::check_options(&wanted)?;
-    set_validator(collection, &mut options, call.body, ("collMod", profile))?;
+    set_validator(collection, &mut options, call)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
         if images.get_bool("enabled").unwrap_or(false) {
             options.insert("changeStreamPreAndPostImages", images.clone());

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::{Call, encrypted_fields, timeseries};
 use crate::error::{Error, Result, code};
-use crate::query::{Env, Filter};
+use crate::query::Filter;
 use crate::refusal::ServerProfile;
 use crate::refusal::collections as rows;
 use crate::storage::collection::{Capped, Collection, Validator, View};
@@ -22,6 +22,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     namespace.check_creatable()?;
     let collection = with_options(call, &namespace)?;
+    super::transaction_rules::check_create(call, &collection)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         // Creating an identical collection again succeeds outside of a transaction.
@@ -100,7 +101,7 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
         options.insert("changeStreamPreAndPostImages", images.clone());
     }
     set_view(call, &mut collection, &mut options)?;
-    set_validator(&mut collection, &mut options, call.body, ("create", profile))?;
+    set_validator(&mut collection, &mut options, call)?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
@@ -237,7 +238,7 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
         on: on.to_owned(),
         pipeline: pipeline.cloned().unwrap_or_default(),
     };
-    super::view::check_definition(call.db, &view, collection.collation.clone())?;
+    super::view::check_definition(call, &view, collection.collation.clone())?;
     options.insert("viewOn", on);
     options.insert("pipeline", view.pipeline.clone());
     collection.view = Some(view);
@@ -248,9 +249,9 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
 pub(crate) fn set_validator(
     collection: &mut Collection,
     options: &mut Document,
-    body: &Document,
-    (command, profile): (&str, ServerProfile),
+    call: &Call<'_>,
 ) -> Result<()> {
+    let (body, command, profile) = (call.body, call.name, call.deployment.profile());
     let text = |name: &str, allowed: &[&str]| match body.get(name) {
         None => Ok(None),
         Some(Bson::String(text)) if allowed.contains(&text.as_str()) => Ok(Some(text.clone())),
@@ -268,7 +269,7 @@ pub(crate) fn set_validator(
     match body.get("validator") {
         None => {}
         Some(Bson::Document(spec)) => {
-            let filter = Filter::parse(spec, &Env::with_collation(collection.collation.clone()))?;
+            let filter = Filter::parse(spec, &call.definition_env(collection.collation.clone()))?;
             if spec.is_empty() {
                 options.remove("validator");
                 collection.validator = None;

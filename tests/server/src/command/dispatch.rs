@@ -126,7 +126,7 @@ async fn run_command(
     }
     let command = table::find(key, deployment);
     let result = match command {
-        None if features::is_command(key, deployment.is_mongos()) => {
+        None if features::is_command(key, deployment.is_mongos(), deployment.version) => {
             sasl::check_user(deployment, client, key)
                 .and(Err(Error::not_served(format!("the command {key}"))))
         }

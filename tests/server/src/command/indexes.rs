@@ -27,6 +27,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         ));
     }
     let indexes = parse(call, catalog.get(&namespace), &specs)?;
+    super::shard_key::check_indexes(call, catalog.get(&namespace), &indexes)?;
     let profile = call.deployment.profile();
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
@@ -166,6 +167,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
             collection.indexes.remove(position);
         }
     }
+    super::shard_key::keep_supporting_index(call, collection, &old)?;
     let kept: Vec<&str> = collection
         .indexes
         .iter()

@@ -1,11 +1,11 @@
 //! Views: their definitions, reading them, and rejecting writes to them.
 
 use super::{Call, system};
-use crate::aggregate::{Pipeline, Source};
+use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::refusal::collections::MOD_VIEW_OPTION;
-use crate::refusal::writes::CAPPED_TRANSACTION;
+use crate::refusal::transactions;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -114,7 +114,7 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
         on: args.string("viewOn")?.unwrap_or(&view.on).to_owned(),
         pipeline: args.array("pipeline")?.unwrap_or(&view.pipeline).clone(),
     };
-    check_definition(call.db, &view, old.collation.clone())?;
+    check_definition(call, &view, old.collation.clone())?;
     check_graph(&catalog, &namespace, &view)?;
     if let Some(collection) = catalog.get_mut(&namespace) {
         collection.options.insert("viewOn", &view.on);
@@ -126,16 +126,14 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Fails if the definition of a view is invalid.
-pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Collation>) -> Result<()> {
-    Namespace::new(database, &view.on)?;
-    let parsed = Pipeline::parse(&view.pipeline, &Env::with_collation(collation))?;
-    if parsed.output.is_some() {
-        return Err(Error::new(
-            code::OPTION_NOT_SUPPORTED_ON_VIEW,
-            "$out and $merge cannot be used in a view definition",
-        ));
-    }
-    Ok(())
+pub(crate) fn check_definition(call: &Call<'_>, view: &View, collation: Option<Collation>) -> Result<()> {
+    Namespace::new(call.db, &view.on)?;
+    rules::check_view(
+        call.deployment.profile(),
+        &view.pipeline,
+        &call.namespace_or_any()?,
+    )?;
+    Pipeline::parse(&view.pipeline, &call.definition_env(collation)).map(|_| ())
 }
 
 /// Fails on options of `find` that are not supported on views, which are read by aggregation.
@@ -189,8 +187,10 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
     let capped = catalog
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
-    let in_transaction = capped && call.body.contains_key("autocommit");
-    CAPPED_TRANSACTION.check(call.deployment.profile(), in_transaction, &[namespace])
+    if capped && call.body.contains_key("autocommit") {
+        return Err(transactions::CAPPED.error(&[namespace]));
+    }
+    Ok(())
 }
 
 /// Fails if the namespace is a view.
@@ -217,6 +217,7 @@ pub(crate) fn readable<'c>(
         collection: None,
         host: &call.deployment.hosts[call.member.index],
         lsid: None,
+        profile: call.deployment.profile(),
     };
     rows(source, catalog, namespace, 0)
 }
@@ -260,7 +261,10 @@ fn rows<'c>(
         .flat_map(|collection| collection.records())
         .map(|(_, document)| document.as_ref().clone())
         .collect();
-    let env = Env::with_collation(collection.collation.clone());
+    let env = Env {
+        collation: collection.collation.clone(),
+        ..Env::of(source.profile)
+    };
     let source = Source {
         collection: Some(&view.on),
         lsid: None,
