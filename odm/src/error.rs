@@ -12,6 +12,7 @@ mod bulk;
 mod convert;
 mod invalid;
 mod performed;
+mod requirement;
 mod schema;
 mod value;
 
@@ -20,6 +21,7 @@ pub(crate) use bulk::BulkOutcome;
 pub use bulk::{BulkOperation, FailedWrite, FailedWriteReason};
 pub use invalid::{InvalidField, InvalidFields};
 pub use performed::PerformedWrites;
+pub use requirement::{Requirement, ServerVersion};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
