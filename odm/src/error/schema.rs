@@ -448,7 +448,10 @@ impl fmt::Display for SchemaError {
                 model,
                 namespace,
                 reason,
-            } => write!(f, "the options of the collection {namespace} (model `{model}`): {reason}"),
+            } => write!(
+                f,
+                "the options of the collection {namespace} (model `{model}`): {reason}"
+            ),
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")
             }

@@ -175,7 +175,9 @@ fn same_collation(declared: Option<&Document>, listed: Option<&Document>) -> boo
 impl NormalCollation {
     fn is_same(&self, other: &NormalCollation) -> bool {
         match (self, other) {
-            (NormalCollation::Other(one), NormalCollation::Other(other)) => same_collation(Some(one), Some(other)),
+            (NormalCollation::Other(one), NormalCollation::Other(other)) => {
+                same_collation(Some(one), Some(other))
+            }
             (one, other) => one == other,
         }
     }

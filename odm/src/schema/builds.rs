@@ -13,10 +13,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Sends a command again while an index build prevents it, for at most `limit`.
-pub(super) async fn wait_for_builds<T, F>(
-    limit: Duration,
-    mut send: impl FnMut() -> F,
-) -> driver::Result<T>
+pub(super) async fn wait_for_builds<T, F>(limit: Duration, mut send: impl FnMut() -> F) -> driver::Result<T>
 where
     F: Future<Output = driver::Result<T>>,
 {
@@ -24,9 +21,8 @@ where
     let mut pause = FIRST_PAUSE;
     loop {
         let reply = send().await;
-        let is_prevented = |error: &driver::Error| {
-            error.code().is_some_and(|code| BUILD_IN_PROGRESS.contains(&code))
-        };
+        let is_prevented =
+            |error: &driver::Error| error.code().is_some_and(|code| BUILD_IN_PROGRESS.contains(&code));
         let left = limit.saturating_sub(began.elapsed());
         if left.is_zero() || !reply.as_ref().is_err_and(is_prevented) {
             return reply;

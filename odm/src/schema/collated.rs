@@ -35,7 +35,10 @@ pub(super) fn in_collection(
     let mut all: Vec<Declared> = Vec::with_capacity(declared.len());
     for index in declared {
         let index = with_default(index.clone(), default);
-        if let Some(known) = all.iter().find(|known| known.normal.same_signature(&index.normal)) {
+        if let Some(known) = all
+            .iter()
+            .find(|known| known.normal.same_signature(&index.normal))
+        {
             return Err(SchemaError::ConflictingDeclarations {
                 namespace: namespace.to_owned(),
                 index: index.name,

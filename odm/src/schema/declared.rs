@@ -225,7 +225,8 @@ fn merge(
     let normal = normalize(&specification);
     if has_simple_collation(&specification) && matches!(normal.collation, NormalCollation::Other(_)) {
         return Err(invalid(
-            "a text index, or one of the kind `2d`, can only have the collation {locale: \"simple\"}".to_owned(),
+            "a text index, or one of the kind `2d`, can only have the collation {locale: \"simple\"}"
+                .to_owned(),
         ));
     }
     if let [(key, _)] = &normal.keys[..]
@@ -340,6 +341,11 @@ mod tests {
         let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
         assert!(reason(IndexDeclaration::new()).contains("no keys"));
         assert!(reason(index("_id")).contains("every collection"));
+        let text = || IndexDeclaration::new().text(&Path::<(), ()>::root().step::<String>("t"), None);
+        let collated = text().collation(crate::bson::doc! { "locale": "de" });
+        assert!(reason(collated).contains("can only have the collation {locale: \"simple\"}"));
+        let simple = text().collation(crate::bson::doc! { "locale": "simple" });
+        assert_eq!(merged(simple, index("z")).unwrap(), 2);
         let root = Path::<(), ()>::root();
         let (tags, parts) = (root.step::<Vec<i32>>("tags"), root.step::<Vec<i32>>("parts"));
         let any = |p: &Path<(), Vec<i32>>| crate::PathOps::any(p);

@@ -1,8 +1,8 @@
 //! What the deployment supports: its server version, its kind, and the Stable API that the client declares.
 
 use crate::bson::doc;
-use crate::driver::event::{ServerDescription, ServerType, TopologyType};
 use crate::driver;
+use crate::driver::event::{ServerDescription, ServerType, TopologyType};
 use crate::error::{Requirement, ServerVersion};
 
 /// The properties of the deployment that decide how a plan is made.

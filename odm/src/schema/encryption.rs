@@ -42,7 +42,9 @@ pub(super) fn collection_steps(
         return vec![Step::CreateCollection { options }];
     };
     let conflict = conflict(fields, encrypted_fields(listed));
-    let mut steps: Vec<Step> = options::step(&options, Some(listed), deployment).into_iter().collect();
+    let mut steps: Vec<Step> = options::step(&options, Some(listed), deployment)
+        .into_iter()
+        .collect();
     if steps.is_empty() && conflict.is_none() {
         steps.push(Step::KeepCollection);
     }

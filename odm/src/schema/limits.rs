@@ -68,7 +68,10 @@ mod tests {
         let refused = [
             (doc! { "capped": true, "size": 0_i64 }, "1 to"),
             (doc! { "capped": true, "size": LARGEST_SIZE + 1 }, "1 to"),
-            (doc! { "capped": true, "size": 1_i64, "max": DOCUMENTS_LIMIT }, "less than 2147483648"),
+            (
+                doc! { "capped": true, "size": 1_i64, "max": DOCUMENTS_LIMIT },
+                "less than 2147483648",
+            ),
             (doc! { "expireAfterSeconds": i64::from(u32::MAX) }, "since 1970"),
             (doc! { "expireAfterSeconds": -1 }, "since 1970"),
             (series("at", "at"), "cannot be its time field"),

@@ -217,7 +217,6 @@ impl Schema {
         let none = record::Records::default();
         let declarations = self.declarations.collections()?;
         let recorded = record::read(&self.database).await?;
-        self.check_encryption(declarations)?;
         // The deployment is known: it has replied.
         let deployment = Deployment::of(&self.database).await?;
         let names: Vec<&String> = declarations.keys().collect();
@@ -227,6 +226,7 @@ impl Schema {
             let exists = existing.contains_key(collection);
             requirements::check(&namespace, declared, exists, &deployment)?;
         }
+        self.check_encryption(declarations)?;
         let mut unconfirmed = BTreeMap::new();
         for (collection, declared) in declarations {
             let records = recorded.get(collection).unwrap_or(&none);

@@ -173,10 +173,14 @@ pub(super) fn coll_mods(
             }
             ("timeseries", Some(Bson::Document(series))) => {
                 let before = existing.get_document("timeseries").map_or(0, granularity);
-                let levels = GRANULARITIES.iter().take(granularity(series) + 1).skip(before + 1);
-                commands.extend(
-                    levels.map(|level| doc! { "collMod": collection, "timeseries": { "granularity": *level } }),
-                );
+                let levels = GRANULARITIES
+                    .iter()
+                    .take(granularity(series) + 1)
+                    .skip(before + 1);
+                commands
+                    .extend(levels.map(
+                        |level| doc! { "collMod": collection, "timeseries": { "granularity": *level } },
+                    ));
             }
             ("size", Some(value)) => {
                 command.insert("cappedSize", value.clone());
@@ -222,7 +226,10 @@ mod tests {
     #[test]
     fn changes_that_the_server_cannot_make_are_not_planned() {
         let capped = |size: i64| doc! { "capped": true, "size": size };
-        assert!(matches!(on(&capped(512), capped(256), 17), Step::ModifyCollection { .. }));
+        assert!(matches!(
+            on(&capped(512), capped(256), 17),
+            Step::ModifyCollection { .. }
+        ));
         let old = on(&capped(512), capped(256), 13);
         assert!(
             matches!(&old, Step::UnsupportedCollectionChange { option, .. } if option == "size"),

@@ -31,7 +31,10 @@ pub(super) fn check(
     for (name, value) in declared.options().into_iter().flatten().filter(|_| !exists) {
         let needed = feature_of_option(name, value);
         if let Some(requirement) = needed.and_then(|feature| deployment.lacks(feature)) {
-            return Err(unsupported(format!("the option `{name}` of the collection"), requirement));
+            return Err(unsupported(
+                format!("the option `{name}` of the collection"),
+                requirement,
+            ));
         }
     }
     for index in &declared.indexes {

@@ -295,7 +295,11 @@ impl Target<'_> {
     /// Drops an index, again while an index of the collection is built.
     async fn send_drop(&self, name: &str) -> driver::Result<()> {
         let collection = &self.collection();
-        wait_for_builds(self.build_wait, || async move { collection.drop_index(name).await }).await
+        wait_for_builds(
+            self.build_wait,
+            || async move { collection.drop_index(name).await },
+        )
+        .await
     }
 }
 
@@ -314,4 +318,20 @@ fn model(specification: &Document) -> IndexModel {
 
 pub(super) fn name_of(specification: &Document) -> &str {
     specification.get_str("name").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_the_driver_does_not_know_are_sent() {
+        let specification = doc! { "key": { "a": 1 }, "name": "x", "sparse": 1, "prepareUnique": true };
+        let model = model(&specification);
+        assert_eq!(
+            (model.keys, model.options.name.as_deref()),
+            (doc! { "a": 1 }, Some("x"))
+        );
+        assert_eq!(model.options.other, doc! { "sparse": 1, "prepareUnique": true });
+    }
 }

@@ -138,7 +138,9 @@ impl Observed {
         options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
             if let CommandEvent::Started(started) = event {
                 let command = bson::from_slice::<bson::Document>(started.command.as_bytes());
-                seen.lock().expect("not poisoned").push(command.expect("a command"));
+                seen.lock()
+                    .expect("not poisoned")
+                    .push(command.expect("a command"));
             }
         }));
         let client = Client::with_options(options).expect("valid options");

@@ -1,11 +1,9 @@
 //! Indexes of collections with a default collation, and text indexes.
 
 use crate::common::{Env, Observed};
-use marula::bson::{self, Document as Doc, doc};
-use marula::driver::IndexModel;
-use marula::index::IndexDeclaration;
+use marula::bson::{Document as Doc, doc};
 use marula::schema::{Apply, SyncMode};
-use marula::{Document, Error, Model, Path, SchemaError};
+use marula::{Document, Error, SchemaError};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]
@@ -51,8 +49,11 @@ impl Env {
 }
 
 fn specifications(commands: &[Doc]) -> Vec<Doc> {
-    let all = commands.iter().flat_map(|command| command.get_array("indexes").expect("indexes"));
-    all.map(|index| index.as_document().expect("an index").clone()).collect()
+    let all = commands
+        .iter()
+        .flat_map(|command| command.get_array("indexes").expect("indexes"));
+    all.map(|index| index.as_document().expect("an index").clone())
+        .collect()
 }
 
 fn named<'a>(specifications: &'a [Doc], name: &str) -> &'a Doc {
@@ -135,7 +136,10 @@ async fn duplicates_are_found_by_the_collation_of_the_index() {
     env.db.driver().run_command(create).await.unwrap();
     schema.sync(SyncMode::Additive).await.unwrap();
     let names = env.db.driver().collection::<Doc>("names");
-    let documents = [doc! { "_id": 1_i64, "last": "Byron" }, doc! { "_id": 2_i64, "last": "BYRON" }];
+    let documents = [
+        doc! { "_id": 1_i64, "last": "Byron" },
+        doc! { "_id": 2_i64, "last": "BYRON" },
+    ];
     names.insert_many(&documents).await.unwrap();
     let error = env
         .db
@@ -197,15 +201,28 @@ struct ChangedArticle {
 #[tokio::test]
 async fn a_text_index_takes_the_place_of_another() {
     let env = Env::start().await;
-    if env.lacks("text indexes", doc! { "createIndexes": "probe", "indexes": [{ "key": { "a": "text" }, "name": "a" }] }).await {
+    if env
+        .lacks(
+            "text indexes",
+            doc! { "createIndexes": "probe", "indexes": [{ "key": { "a": "text" }, "name": "a" }] },
+        )
+        .await
+    {
         return env.stop().await;
     }
-    env.db.schema().register::<Article>().sync(SyncMode::Additive).await.unwrap();
+    env.db
+        .schema()
+        .register::<Article>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
     let observed = Observed::of(&env);
     let schema = || observed.db.schema().register::<ChangedArticle>();
     let error = schema().sync(SyncMode::Additive).await.unwrap_err();
     assert!(
-        error.to_string().contains("a collection can have only one text index"),
+        error
+            .to_string()
+            .contains("a collection can have only one text index"),
         "{error}"
     );
     assert!(observed.take("createIndexes").is_empty());
@@ -216,20 +233,24 @@ async fn a_text_index_takes_the_place_of_another() {
     env.stop().await;
 }
 
-/// Declarations that no server accepts.
-#[derive(Serialize, Deserialize)]
-struct Invalid<const N: usize>;
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "articles", index(at, text(body)))]
+struct ArticleBody {
+    _id: i64,
+    body: String,
+    at: i64,
+}
 
-macro_rules! invalid {
-    ($number:literal: $($index:expr),*) => {
-        impl Document for Invalid<$number> {
-            type Fields<M> = <Article as Document>::Fields<M>;
-        }
-        impl Model for Invalid<$number> {
-            const COLLECTION: &'static str = "articles";
-            fn indexes() -> Vec<IndexDeclaration> {
-                vec![$($index),*]
-            }
-        }
-    };
+/// The derive rejects a second text index of one model, and the plan that of another model.
+#[tokio::test]
+async fn text_indexes_of_two_models_are_an_error_of_the_plan() {
+    let env = Env::start().await;
+    let schema = env.db.schema().register::<Article>().register::<ArticleBody>();
+    let error = schema.plan().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "schema: index `at_1_body_text` of model `ArticleBody`: a collection can have only one text index, and model `Article` declares \
+         the text index `words`"
+    );
+    env.stop().await;
 }

@@ -222,7 +222,9 @@ mod tests {
 
     #[test]
     fn other_options_are_sent_as_they_are() {
-        let model = IndexModel::new(doc! { "a": 1 }).sparse(true).other("new", doc! { "b": 1.5 });
+        let model = IndexModel::new(doc! { "a": 1 })
+            .sparse(true)
+            .other("new", doc! { "b": 1.5 });
         assert_eq!(
             model.specification().unwrap(),
             doc! { "key": { "a": 1 }, "sparse": true, "name": "a_1", "new": { "b": 1.5 } }
