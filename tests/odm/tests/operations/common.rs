@@ -153,6 +153,17 @@ impl Observed {
         Observed::with_options(env, |_| {})
     }
 
+    /// The names of all commands that were not taken, in their order.
+    ///
+    /// # Panics
+    /// If a test has panicked meanwhile.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let sent = self.sent.lock().expect("not poisoned");
+        sent.iter()
+            .filter_map(|command| command.keys().next().cloned())
+            .collect()
+    }
+
     /// The commands of this name since the last call.
     ///
     /// # Panics

@@ -228,7 +228,9 @@ async fn a_text_index_takes_the_place_of_another() {
     assert!(observed.take("createIndexes").is_empty());
     let applied = schema().sync(SyncMode::Full).await.unwrap();
     assert_eq!(applied.rebuilt.len(), 1, "{applied}");
-    assert_eq!(observed.take("dropIndexes").len(), 1);
+    let mut names = observed.names();
+    names.retain(|name| ["dropIndexes", "createIndexes"].contains(&&**name));
+    assert_eq!(names, ["dropIndexes", "createIndexes"]);
     assert!(schema().sync(SyncMode::Verify).await.unwrap().is_empty());
     env.stop().await;
 }
