@@ -13,6 +13,7 @@ mod convert;
 mod display;
 mod invalid;
 mod performed;
+mod requirement;
 mod schema;
 mod value;
 
@@ -23,6 +24,7 @@ pub(crate) use display::with_sources;
 use display::{Id, Location};
 pub use invalid::{InvalidField, InvalidFields};
 pub use performed::PerformedWrites;
+pub use requirement::{Requirement, ServerVersion};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
