@@ -48,7 +48,7 @@ fn fields() -> Vec<Case> {
         field(doc! { "collMod": "c", "index": { "name": "a", "prepareUnique": true } })
             .otherwise(Otherwise::Either(vec![27, 72, 40415])),
         field(doc! { "collMod": "c", "changeStreamPreAndPostImages": { "enabled": true } })
-            .otherwise(Otherwise::Either(vec![40415])),
+            .otherwise(Otherwise::Either(vec![72, 40415])),
         field(doc! { "find": "c", "showRecordId": true }),
         field(doc! { "aggregate": "c", "pipeline": [], "explain": true }),
         field(
