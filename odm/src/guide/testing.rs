@@ -141,6 +141,63 @@
 //! # Ok(()) });
 //! ```
 //!
-//! The server replies to what it does not implement with an error (238 `NotImplemented`), never
-//! with a wrong result. Its README lists the differences. Tests that need a real server read its
-//! connection string from the environment.
+//! # What the server refuses
+//!
+//! A server that accepts more than MongoDB does makes tests pass that fail in production. What MongoDB refuses,
+//! this one refuses with the same code and message, in the same versions and deployments: for example a
+//! unique index without the shard key, a text index with a collation, an update of one document of a time
+//! series, `$expr` in an upsert, a stage that the version does not have, and what the strict Stable API or
+//! a transaction excludes. The table is in its README, and in `marula_test_server::refusals`.
+//!
+//! Run the tests with the oldest version that the application supports, and with the newest one:
+//!
+//! ```
+//! # use marula_guide::*;
+//! use marula_test_server::TestServer;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = TestServer::builder().version("4.2").start().await?;
+//! let client = marula::connect(server.uri()).await?;
+//! let orders = client.database("shop").collection::<Order>();
+//! // `$unionWith` is new in 4.4: the call says so, and sends nothing.
+//! let error = orders.aggregate().union_with::<Order>(|o| o).all().await.unwrap_err();
+//! assert!(error.to_string().contains("`$unionWith` requires MongoDB 4.4 or later"));
+//! assert_eq!(server.commands_seen("aggregate"), 0);
+//! # client.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! # Sharded collections
+//!
+//! A collection that is sharded by a key follows the rules of a cluster with several shards:
+//!
+//! ```
+//! # use marula_guide::*;
+//! use marula_test_server::TestServer;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = TestServer::builder().sharded().version("6.0").start().await?;
+//! server.shard_collection("shop.orders", &doc! { "customer": 1 })?;
+//! let client = marula::connect(server.uri()).await?;
+//! let orders = client.database("shop").collection::<Order>();
+//! // A save selects the document by its id, which does not name its shard before MongoDB 7.0.
+//! let error = orders.save(&order(1)).await.unwrap_err();
+//! assert!(matches!(error, Error::ShardKey { key: Some(key), .. } if key.contains_key("customer")));
+//! # client.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! # Index builds
+//!
+//! `hold_index_builds` keeps the builds of indexes open, as those of large collections are, until the returned
+//! value is dropped. Other commands on the collection fail meanwhile as MongoDB's do.
+//!
+//! # What the server lacks
+//!
+//! The server replies to what it does not implement with an error (238 `NotImplemented`), never with a wrong
+//! result: JavaScript, custom roles, moving chunks, and some operators, which its README lists. It has no
+//! query planner and no storage engine: plans, statistics, memory limits and times are not those of
+//! MongoDB, secondaries never lag, and all data of all shards is in one process. Tests of performance, and
+//! tests that need a real server, read its connection string from the environment.

@@ -214,3 +214,63 @@ async fn an_upsert_with_an_expression_is_not_sent() {
     assert_eq!(new.server.commands_seen("findAndModify"), 0);
     new.stop().await;
 }
+
+#[tokio::test]
+async fn a_write_without_the_shard_key_names_it() {
+    for version in ["4.2", "6.0"] {
+        let server = TestServer::builder()
+            .sharded()
+            .version(version)
+            .start()
+            .await
+            .unwrap();
+        server
+            .shard_collection("versions.people", &doc! { "name": 1 })
+            .unwrap();
+        let client = marula::connect(server.uri()).await.unwrap();
+        let people = client.database("versions").collection::<Person>();
+        let ada = Person {
+            _id: 1,
+            name: "Ada".into(),
+            age: 36,
+        };
+        people.insert_one(&ada).await.unwrap();
+        let named = |result: Result<(), Error>| {
+            let error = result.unwrap_err();
+            let text = error.to_string();
+            let expected = "versions.people is sharded by `name`, and the filter of the call has no equality with the whole shard key";
+            assert!(text.starts_with(expected), "{version}: {text}");
+            assert!(matches!(error, Error::ShardKey { key: Some(_), .. }));
+        };
+        named(people.save(&ada).await.map(drop));
+        named(
+            people
+                .update_one(|p| p.age().eq(36), |p| p.age().inc(1))
+                .await
+                .map(drop),
+        );
+        named(people.delete_one(|p| p.age().eq(36)).await.map(drop));
+        named(
+            people
+                .find_one_and_update(|p| p._id().eq(1), |p| p.age().inc(1))
+                .await
+                .map(drop),
+        );
+        let by_key = people.update_one(|p| p.name().eq("Ada"), |p| p.age().inc(1));
+        assert_eq!(by_key.await.unwrap().modified_count, 1);
+        client.shutdown().await;
+    }
+    let server = TestServer::builder().sharded().start().await.unwrap();
+    server
+        .shard_collection("versions.people", &doc! { "name": 1 })
+        .unwrap();
+    let client = marula::connect(server.uri()).await.unwrap();
+    let people = client.database("versions").collection::<Person>();
+    let ada = Person {
+        _id: 1,
+        name: "Ada".into(),
+        age: 36,
+    };
+    people.save(&ada).await.unwrap();
+    client.shutdown().await;
+}

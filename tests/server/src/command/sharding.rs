@@ -39,6 +39,26 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "collectionsharded": name })
 }
 
+/// The documents of `config.collections`: the sharded collections.
+pub(super) fn sharded_collections(catalog: &Catalog, profile: ServerProfile) -> Vec<Document> {
+    let all = catalog.databases().flat_map(|(database, collections)| {
+        collections
+            .iter()
+            .map(move |(name, collection)| (format!("{database}.{name}"), collection))
+    });
+    let sharded = all.filter_map(|(namespace, collection)| {
+        let key = collection.shard_key.clone()?;
+        let mut document = doc! {
+            "_id": namespace, "uuid": collection.uuid, "key": key, "unique": false, "noBalance": false,
+        };
+        if !profile.version.at_least(5, 0) {
+            document.insert("dropped", false);
+        }
+        Some(document)
+    });
+    sharded.collect()
+}
+
 /// Parses `database.collection`.
 pub(crate) fn parse_namespace(name: &str) -> Result<Namespace> {
     match name.split_once('.') {

@@ -80,7 +80,6 @@ pub(crate) fn check_readable(deployment: &Deployment, namespace: &Namespace) -> 
             "actionlog"
                 | "changelog"
                 | "chunks"
-                | "collections"
                 | "csrs.indexes"
                 | "databases"
                 | "lockpings"

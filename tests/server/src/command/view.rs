@@ -1,6 +1,6 @@
 //! Views: their definitions, reading them, and rejecting writes to them.
 
-use super::{Call, system};
+use super::{Call, sharding, system};
 use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
@@ -211,6 +211,11 @@ pub(crate) fn readable<'c>(
     namespace: &Namespace,
 ) -> Result<Option<Cow<'c, Collection>>> {
     system::check_readable(call.deployment, namespace)?;
+    if call.deployment.is_mongos() && namespace.database == "config" && namespace.collection == "collections"
+    {
+        let sharded = sharding::sharded_collections(catalog, call.deployment.profile());
+        return Ok(Some(Cow::Owned(Collection::of_rows(sharded, None))));
+    }
     let source = Source {
         catalog,
         database: &namespace.database,
