@@ -1,7 +1,7 @@
 //! `collMod`.
 
 use super::args::Args;
-use super::create::{check_expiry, existing, set_validator};
+use super::create::{check_expiry, check_images, check_validator, existing, set_validator};
 use super::indexes::{by_pattern, record_change};
 use super::{Call, encrypted_fields, timeseries, view};
 use crate::error::{Error, Result, code};
@@ -66,7 +66,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let mut reply = Document::new();
     // A command that fails changes nothing.
     let mut changed = collection.clone();
-    set_capped(&args, &mut changed)?;
+    set_capped(&args, &mut changed, profile)?;
     if let Some(index) = args.document("index")? {
         let modifications = count_modifications(call.body, index);
         let change = IndexChange {
@@ -150,7 +150,7 @@ fn check_kind(body: &Document, collection: &Collection, profile: ServerProfile) 
 }
 
 /// `cappedSize` and `cappedMax`. The next insert removes the documents beyond the new limits.
-fn set_capped(args: &Args<'_>, collection: &mut Collection) -> Result<()> {
+fn set_capped(args: &Args<'_>, collection: &mut Collection, profile: ServerProfile) -> Result<()> {
     let (size, max) = (args.integer("cappedSize")?, args.integer("cappedMax")?);
     if size.is_none() && max.is_none() {
         return Ok(());
@@ -165,7 +165,7 @@ fn set_capped(args: &Args<'_>, collection: &mut Collection) -> Result<()> {
         if size > super::create::MAX_CAPPED_SIZE {
             return Err(rows::MOD_CAPPED_SIZE_MAXIMUM.error(&[]));
         }
-        let size = super::create::rounded(size);
+        let size = super::create::rounded(size, profile);
         capped.size = size as usize;
         collection.options.insert("size", size);
     }
@@ -193,7 +193,10 @@ fn set_options(call: &Call<'_>, collection: &mut Collection, profile: ServerProf
     }
     encrypted_fields::check_options(&wanted)?;
     set_validator(collection, &mut options, call.body, ("collMod", profile))?;
+    let namespace = call.namespace()?;
+    check_validator(call.body, &namespace, collection)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
+        check_images(&namespace, profile)?;
         if images.get_bool("enabled").unwrap_or(false) {
             options.insert("changeStreamPreAndPostImages", images.clone());
         } else {
@@ -351,6 +354,7 @@ impl IndexChange<'_> {
         let Some(seconds) = self.args.integer("expireAfterSeconds")? else {
             return Ok(());
         };
+        rows::MOD_TTL_CAPPED.check(profile, collection.capped.is_some(), &[])?;
         let index = &mut collection.indexes[position];
         let has_none = index.expire_after_seconds.is_none();
         rows::MOD_TTL_NEGATIVE.check(profile, seconds < 0, &[])?;

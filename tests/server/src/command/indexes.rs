@@ -3,6 +3,7 @@
 use super::plan::normalized;
 use super::{Call, encrypted_fields, timeseries};
 use crate::error::{Error, Result, code};
+use crate::refusal::ServerProfile;
 use crate::refusal::indexes as rows;
 use crate::storage::change::Definition;
 use crate::storage::index::Index;
@@ -16,6 +17,10 @@ use std::borrow::Cow;
 pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let specs = requested(call)?;
+    let profile = call.deployment.profile();
+    let quorum = call.args().get("commitQuorum").is_some();
+    rows::COMMIT_QUORUM_4_2.check(profile, quorum, &[])?;
+    rows::COMMIT_QUORUM.check(profile, quorum, &[])?;
     let mut catalog = call.catalog();
     let created = catalog.get(&namespace).is_none();
     if call.in_transaction() && call.deployment.catalog().get(&namespace).is_some() {
@@ -27,7 +32,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         ));
     }
     let indexes = parse(call, catalog.get(&namespace), &specs)?;
-    let profile = call.deployment.profile();
+    let count = indexes.len();
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
     let name = namespace.to_string();
@@ -35,7 +40,9 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         .into_iter()
         .try_for_each(|index| match relate(collection, &index, &name, profile)? {
             Relation::Same => Ok(()),
-            Relation::New => collection.add_index(index, &name),
+            Relation::New => collection
+                .add_index(index, &name)
+                .map_err(|error| build_failure(error, collection, &name, profile)),
         });
     if let Err(error) = built {
         // All indexes are created, or none.
@@ -65,11 +72,25 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     };
     if after == before {
         reply.insert("note", "all indexes already exist");
+    } else if after - before < count {
+        reply.insert("note", "index already exists");
     }
     if call.deployment.is_replicated() && after != before {
         reply.insert("commitQuorum", "votingMembers");
     }
     Ok(reply)
+}
+
+/// The error of an index build on a collection with documents.
+fn build_failure(error: Error, collection: &Collection, name: &str, profile: ServerProfile) -> Error {
+    if !profile.version.at_least(4, 4) {
+        return error;
+    }
+    let build = bson::Uuid::new();
+    error.caused(&format!(
+        "Index build failed: {build}: Collection {name} ( {} )",
+        collection.uuid
+    ))
 }
 
 /// The specifications of the command.
@@ -150,6 +171,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     match selector {
         Bson::String(name) if name == "*" => collection.indexes.truncate(1),
         _ if aborted => {}
+        selector if is_clustered(collection, selector) => return Err(rows::DROP_CLUSTERED.error(&[])),
         Bson::Array(names) => {
             let mut positions = Vec::new();
             for name in names {
@@ -183,6 +205,18 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     }
     call.advance_clock();
     Ok(doc! { "nIndexesWas": before as i32 })
+}
+
+/// Whether the selector is the clustered index of the collection.
+fn is_clustered(collection: &Collection, selector: &Bson) -> bool {
+    let first = collection.indexes.first();
+    let is = |index: &Index| match selector {
+        Bson::String(name) => *name == index.name,
+        Bson::Array(names) => names.iter().any(|name| name.as_str() == Some(&index.name)),
+        Bson::Document(pattern) => *pattern == index.key_pattern(),
+        _ => false,
+    };
+    collection.options.contains_key("clusteredIndex") && first.is_some_and(is)
 }
 
 /// The names of the indexes to drop. A key pattern has the name of its index, if there is one.

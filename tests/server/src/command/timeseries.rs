@@ -269,6 +269,9 @@ fn check_key(key: &Document, time: &str, meta: Option<&str>, profile: ServerProf
             rows::INDEX_MEASUREMENT
                 .check(profile, true, &[&fields, path])
                 .map_err(invalid)?;
+            let wildcard = path == "$**" || path.ends_with(".$**");
+            rows::INDEX_WILDCARD.check(profile, wildcard, &[])?;
+            rows::INDEX_WILDCARD_BEFORE_7.check(profile, wildcard, &[])?;
             let allowed = ordered || value.as_str() == Some("2dsphere");
             rows::INDEX_MEASUREMENT_TYPE
                 .check(profile, !allowed, &[&shown])
@@ -370,6 +373,8 @@ pub(super) fn check_find_and_modify(
     }
     rows::FIND_AND_MODIFY.check(call.deployment.profile(), true, &[namespace])?;
     let updates = call.body.contains_key("update");
+    let sorts = call.args().document("sort")?.is_some_and(|sort| !sort.is_empty());
+    rows::FIND_AND_MODIFY_SORT.check(call.deployment.profile(), sorts, &[])?;
     rows::FIND_AND_MODIFY_UPDATE.check(call.deployment.profile(), updates, &[])
 }
 

@@ -41,22 +41,66 @@ rows! {
         "a `size` of a capped collection below 0",
         "size has to be >= 0",
         "collection_options.cpp, checkAndAdjustCappedSize";
-    CAPPED_SIZE: "capped-size", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_SIZE_BEFORE_8: "capped-size-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `size` of a capped collection below 1",
-        "size' value must be >= 1, actual value '{}'",
+        "BSON field 'size' value must be >= 1, actual value '{}'",
         "create.idl";
-    CAPPED_SIZE_MAXIMUM: "capped-size-maximum", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_SIZE: "capped-size", 2, Versions::since(7, 2), ALL,
+        "a `size` of a capped collection below 1",
+        "BSON field 'size' value must be >= 1, actual value '{}'",
+        "create.idl";
+    CAPPED_SIZE_MAXIMUM_BEFORE_8: "capped-size-maximum-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `size` of a capped collection above 2^50",
-        "size' value must be <= 1125899906842624, actual value '{}'",
+        "BSON field 'size' value must be <= 1125899906842624, actual value '{}'",
+        "create.idl";
+    CAPPED_SIZE_MAXIMUM: "capped-size-maximum", 2, Versions::since(7, 2), ALL,
+        "a `size` of a capped collection above 2^50",
+        "BSON field 'size' value must be <= 1125899906842624, actual value '{}'",
         "create.idl";
     CAPPED_MAX_4_2: "capped-max-4-2", 2, Versions::before(4, 4), ALL,
         "a `max` of a capped collection of 2^31 or more",
         "max in a capped collection has to be < 2^31 or not set",
         "collection_options.cpp, checkAndAdjustCappedMaxDocs";
-    CAPPED_MAX: "capped-max", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_MAX_BEFORE_8: "capped-max-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `max` of a capped collection of 2^31 or more",
-        "max' value must be < 2147483648, actual value '{}'",
+        "BSON field 'max' value must be < 2147483648, actual value '{}'",
         "create.idl";
+    CAPPED_MAX: "capped-max", 2, Versions::since(7, 2), ALL,
+        "a `max` of a capped collection of 2^31 or more",
+        "BSON field 'max' value must be < 2147483648, actual value '{}'",
+        "create.idl";
+    EXISTS_4_2: "create-exists-4-2", 48, Versions::before(4, 4), ALL,
+        "`create` of an existing collection",
+        "a collection '{}' already exists",
+        "create_collection.cpp, createCollection";
+    EXISTS_BEFORE_7: "create-exists-before-7", 48, Versions::between((4, 4), (7, 0)), ALL,
+        "`create` of an existing collection",
+        "ollection already exists. NS: {}",
+        "create_collection.cpp, createCollection";
+    VIEW_EXISTS_BEFORE_7: "create-view-exists-before-7", 48, Versions::between((4, 4), (7, 0)), ALL,
+        "`create` of an existing view",
+        "A view already exists. NS: {}",
+        "create_collection.cpp, createCollection";
+    EXISTS: "create-exists", 48, Versions::since(7, 0), ALL,
+        "`create` of an existing collection with other options",
+        "namespace {} already exists, but with different options: {}",
+        "create_collection.cpp, checkCollectionOptions";
+    COLLATION_EMPTY: "create-collation-empty", 2, Versions::ALL, ALL,
+        "`create` with an empty `collation`",
+        "'collation' cannot be an empty document.",
+        "create.idl";
+    VIEW_ON_EMPTY: "create-view-on-empty", 2, Versions::ALL, ALL,
+        "`create` with an empty `viewOn`",
+        "'viewOn' cannot be empty.",
+        "create.idl";
+    IMAGES_DATABASE: "images-database", 72, Versions::since(6, 0), ALL,
+        "`changeStreamPreAndPostImages` of a collection in `admin`, `local` or `config`",
+        "changeStreamPreAndPostImages collection option is not supported on the {} database",
+        "change_stream_pre_and_post_images_options validation";
+    VALIDATOR_DATABASE: "validator-database", 72, Versions::ALL, ALL,
+        "a validator of a collection in `admin`, `local` or `config`",
+        "Document validators are not allowed on collection {} with UUID {} in the {} internal database",
+        "collection_impl.cpp, checkValidatorCanBeUsedOnNs";
     TEMP: "create-temp", 72, Versions::ALL, ALL,
         "`create` with `temp`",
         "the 'temp' field is an invalid option",
@@ -105,6 +149,10 @@ rows! {
         "`create` with `clusteredIndex` and `max`",
         "'max' field for capped collections is not allowed on clustered collections. Did you mean 'capped: true' with 'expireAfterSeconds'?",
         "clustered_collection_util.cpp, checkCreationOptions";
+    CLUSTERED_VIEW: "clustered-view", 6_026_500, Versions::since(5, 3), ALL,
+        "`create` with `clusteredIndex` and `viewOn`",
+        "clusteredIndex",
+        "create_collection.cpp, validateCollectionOptions";
     EXPIRE_5: "expire-after-5", 72, Versions::between((5, 0), (5, 3)), ALL,
         "`create` with `expireAfterSeconds` of an ordinary collection",
         "'expireAfterSeconds' is only supported on time-series collections",
@@ -181,6 +229,10 @@ rows! {
         "`collMod` with a negative `expireAfterSeconds` of an index",
         "TTL index 'expireAfterSeconds' option cannot be less than 0",
         "index_key_validate.cpp, validateExpireAfterSeconds";
+    MOD_TTL_CAPPED: "mod-ttl-capped", 72, Versions::between((5, 1), (7, 1)), ALL,
+        "`collMod` with `expireAfterSeconds` of an index of a capped collection",
+        "TTL indexes are not supported for capped collections.",
+        "coll_mod.cpp, parseCollModRequest";
     MOD_HIDDEN_ID: "mod-hidden-id", 2, Versions::since(4, 4), ALL,
         "`collMod` with `hidden` of the index on `_id`",
         "can't hide _id index",
@@ -253,4 +305,20 @@ rows! {
         "`index`, `validator`, `validationLevel` or `validationAction` in `collMod` of a view",
         "option not supported on a view: {}",
         "coll_mod.cpp, parseCollModRequest";
+    RENAME_VIEW: "rename-view", 166, Versions::ALL, ALL,
+        "`renameCollection` of a view",
+        "cannot rename view: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_TIMESERIES: "rename-timeseries", 166, Versions::since(5, 0), Deployments::NOT_SHARDED,
+        "`renameCollection` of a time series collection",
+        "cannot rename view: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_TO_VIEW: "rename-to-view", 48, Versions::ALL, ALL,
+        "`renameCollection` to the name of a view",
+        "a view already exists with that name: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_ENCRYPTED: "rename-encrypted", 20, Versions::since(7, 0), Deployments::REPLICATED,
+        "`renameCollection` of an encrypted collection",
+        "Cannot rename an encrypted collection",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
 }

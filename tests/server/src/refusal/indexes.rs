@@ -145,7 +145,7 @@ rows! {
         "an `expireAfterSeconds` of an index above 2^31-1",
         "TTL index 'expireAfterSeconds' must be within the range of a 32-bit integer",
         "index_key_validate.cpp, validateExpireAfterSeconds";
-    TTL_CAPPED: "index-ttl-capped", 67, Versions::before(7, 1), ALL,
+    TTL_CAPPED: "index-ttl-capped", 67, Versions::between((6, 0), (7, 1)), ALL,
         "an index with `expireAfterSeconds` on a capped collection",
         "Cannot create TTL index on a capped collection",
         "index_catalog_impl.cpp, prepareSpecForCreate";
@@ -197,9 +197,13 @@ rows! {
         "a second text index with other ordinary fields, or since 5.0 another `partialFilterExpression`",
         "only one text index per collection allowed, found existing text index \"{}\"",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
+    NAME_COLLATION: "index-name-collation", 85, Versions::before(5, 0), ALL,
+        "the name and the key of an index with another collation",
+        "An index with the same key pattern, but a different collation already exists with the same name.  Try again with a unique name. Existing index: {} Requested index: {}",
+        "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     NAME_TAKEN_BEFORE_5: "index-name-taken-before-5", 86, Versions::before(5, 0), ALL,
-        "the name of an index with another key or collation",
-        "The existing index: {} has the same name as the requested index: {}",
+        "the name of an index with another key",
+        "Index must have unique name.The existing index: {} has the same name as the requested index: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     NAME_TAKEN: "index-name-taken", 86, Versions::since(5, 0), ALL,
         "the name of an index with another key, collation, `unique`, `sparse`, `partialFilterExpression` or `wildcardProjection`",
@@ -215,13 +219,17 @@ rows! {
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     OTHER_NAME_BEFORE_5: "index-other-name-before-5", 85, Versions::before(5, 0), ALL,
         "another name and the key of an index with other options, also `unique`, `sparse` and `partialFilterExpression`",
-        "Index with pattern: {} already exists with different options",
+        "Index: {} already exists with different options: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     OTHER_NAME: "index-other-name", 85, Versions::since(5, 0), ALL,
         "another name and the key of an index with other options, also of a text index on other fields",
         "An equivalent index already exists with a different name and options. Requested index: {}, existing index: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
-    RENAMED: "index-renamed", 85, Versions::ALL, ALL,
+    RENAMED_BEFORE_5: "index-renamed-before-5", 85, Versions::before(5, 0), ALL,
+        "another name and the definition of an existing index",
+        "Index with name: {} already exists with a different name",
+        "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
+    RENAMED: "index-renamed", 85, Versions::since(5, 0), ALL,
         "another name and the definition of an existing index",
         "Index already exists with a different name: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
@@ -233,6 +241,18 @@ rows! {
         "`dropIndexes` on a view",
         "Cannot drop indexes on view {}",
         "drop_indexes.cpp, dropIndexes";
+    DROP_CLUSTERED: "index-drop-clustered", 5_979_800, Versions::since(5, 3), ALL,
+        "`dropIndexes` with the clustered index",
+        "It is illegal to drop the clusteredIndex",
+        "drop_indexes.cpp, dropIndexes";
+    COMMIT_QUORUM_4_2: "index-commit-quorum-4-2", 2, Versions::before(4, 4), ALL,
+        "`createIndexes` with `commitQuorum`",
+        "Invalid field specified for createIndexes command: commitQuorum",
+        "create_indexes.cpp, parseAndValidateIndexSpecs";
+    COMMIT_QUORUM: "index-commit-quorum", 2, Versions::since(4, 4), Deployments::STANDALONE,
+        "`createIndexes` with `commitQuorum`",
+        "Standalones can't specify commitQuorum",
+        "create_indexes.cpp, runCreateIndexes";
     DROP_ID: "index-drop-id", 72, Versions::ALL, ALL,
         "`dropIndexes` with the index on `_id`",
         "cannot drop _id index",

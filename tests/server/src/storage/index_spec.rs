@@ -364,17 +364,17 @@ fn build(
     Ok(index)
 }
 
-/// Adds the options in the form in which they are stored: `unique` and `hidden` only if they are
-/// true, the others as they were sent. Servers since 5.0 return booleans and integers in the types
+/// Adds the options in the form in which they are stored: `unique`, `hidden` and `prepareUnique`
+/// only if they are true, the others as they were sent. Servers since 5.0 return booleans and integers in the types
 /// of the reply.
 fn list_options(spec: &Document, profile: ServerProfile, listed: &mut Document) {
     let converts = profile.version.at_least(5, 0);
     for name in ["unique", "sparse", "hidden", "prepareUnique", "background"] {
         match spec.get(name) {
             None => {}
-            Some(value) if matches!(name, "unique" | "hidden") || converts => {
+            Some(value) if matches!(name, "unique" | "hidden" | "prepareUnique") || converts => {
                 let on = truthy(value);
-                if on || !matches!(name, "unique" | "hidden") {
+                if on || !matches!(name, "unique" | "hidden" | "prepareUnique") {
                     listed.insert(name, on);
                 }
             }

@@ -61,19 +61,54 @@ fn capped() -> Vec<Case> {
         new("capped-size-missing", doc! { "capped": true }),
         new("capped-missing", doc! { "size": 4096 }),
         new("capped-missing", doc! { "max": 1 }),
-        new("capped-size-4-2", of_size(-1)).otherwise(Refuses(vec![51_024])),
-        new("capped-size", of_size(0)),
-        new("capped-size-maximum", of_size((1 << 50) + 1)),
-        new("capped-max-4-2", of_max(1 << 31)).otherwise(Refuses(vec![51_024])),
-        new("capped-max", of_max(1 << 31)).otherwise(Refuses(vec![2])),
+        new("capped-size-4-2", of_size(-1)).otherwise(Refuses(vec![2, 51_024])),
+        new("capped-size-before-8", of_size(0)).otherwise(Either(vec![2])),
+        new("capped-size", of_size(0)).otherwise(Either(vec![51_024])),
+        new("capped-size-maximum-before-8", of_size((1 << 50) + 1)).otherwise(Either(vec![2])),
+        new("capped-size-maximum", of_size((1 << 50) + 1)).otherwise(Either(vec![51_024])),
+        new("capped-max-4-2", of_max(1 << 31)).otherwise(Refuses(vec![2, 51_024])),
+        new("capped-max-before-8", of_max(1 << 31)).otherwise(Refuses(vec![2])),
+        new("capped-max", of_max(1 << 31)).otherwise(Refuses(vec![2, 51_024])),
     ]
 }
 
 fn others() -> Vec<Case> {
+    let rename = doc! { "renameCollection": "c", "to": "e" };
     let images = doc! { "viewOn": "d", "pipeline": [], "changeStreamPreAndPostImages": { "enabled": true } };
     let pipeline = || doc! { "pipeline": [] };
+    let view = || create(doc! { "viewOn": "d", "pipeline": [] });
+    let again = |id: &'static str, options: Document| case(id, vec![create(doc! {})], create(options));
+    let in_admin = |mut options: Document| {
+        options.insert("$db", "admin");
+        options
+    };
+    let series = doc! { "timeseries": { "timeField": "t" } };
     let action = || doc! { "validator": {}, "validationAction": "errorAndLog" };
     vec![
+        case("rename-view", vec![view()], rename.clone()),
+        case("rename-timeseries", vec![create(series)], rename.clone()),
+        case(
+            "rename-to-view",
+            vec![view(), doc! { "create": "a" }],
+            doc! { "renameCollection": "a", "to": "c" },
+        ),
+        case(
+            "rename-encrypted",
+            vec![create(doc! { "encryptedFields": encrypted_fields() })],
+            rename,
+        ),
+        again("create-exists-4-2", doc! {}).otherwise(Either(vec![48])),
+        again("create-exists-before-7", doc! {}).otherwise(Either(vec![48])),
+        again("create-exists", doc! { "validator": { "a": 1 } }).otherwise(Refuses(vec![48])),
+        case("create-view-exists-before-7", vec![view()], view()).otherwise(Either(vec![48])),
+        new("create-collation-empty", doc! { "collation": {} }),
+        new("create-view-on-empty", doc! { "viewOn": "" }),
+        new(
+            "images-database",
+            in_admin(doc! { "changeStreamPreAndPostImages": { "enabled": true } }),
+        )
+        .otherwise(Refuses(vec![72, 40_415])),
+        new("validator-database", in_admin(doc! { "validator": { "a": 1 } })),
         new("create-temp", doc! { "temp": true }),
         new("create-pipeline-4-2", pipeline()).otherwise(Refuses(vec![72])),
         new("create-pipeline", pipeline()).otherwise(Refuses(vec![2])),
@@ -108,6 +143,7 @@ fn clustered() -> Vec<Case> {
         ),
         of("clustered-key", doc! { "key": { "a": 1 }, "unique": true }.into()),
         with("clustered-capped", doc! { "capped": true }),
+        with("clustered-view", doc! { "viewOn": "d", "pipeline": [] }),
         with("clustered-size", doc! { "size": 4096 }),
         with("clustered-max", doc! { "max": 1 }),
         new("expire-after-5", doc! { "expireAfterSeconds": 1 }).otherwise(Refuses(vec![72, 40_415])),
@@ -213,6 +249,15 @@ fn indexes() -> Vec<Case> {
         )
         .otherwise(Refuses(vec![72])),
         with("mod-ttl-negative", a(), doc! { "expireAfterSeconds": -1 }).otherwise(Refuses(vec![72])),
+        case(
+            "mod-ttl-capped",
+            vec![
+                create(doc! { "capped": true, "size": 4096 }),
+                doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "i" }] },
+            ],
+            modify(doc! { "index": { "name": "i", "expireAfterSeconds": 1 } }),
+        )
+        .otherwise(Either(vec![72])),
         on_id("mod-ttl-id", doc! { "expireAfterSeconds": 1 }).otherwise(Refuses(vec![72])),
         on_id("mod-hidden-id", doc! { "hidden": true }).otherwise(Refuses(vec![72])),
         case(

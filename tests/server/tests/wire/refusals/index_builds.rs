@@ -57,9 +57,10 @@ impl Open {
     }
 
     async fn run(&mut self, command: Document) -> Document {
-        let command = match command.contains_key("$db") {
-            true => command,
-            false => on("db", command),
+        let command = if command.contains_key("$db") {
+            command
+        } else {
+            on("db", command)
         };
         self.other.run(command).await
     }

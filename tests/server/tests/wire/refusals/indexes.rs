@@ -217,6 +217,11 @@ fn conflicts() -> Vec<Case> {
         .map(|n| Bson::Document(doc! { "key": { format!("f{n}"): 1 }, "name": format!("n{n}") }))
         .collect();
     let text = || index(doc! { "a": "text" }, doc! { "name": "t" });
+    let quorum = || {
+        let mut command = first(doc! {});
+        command.insert("commitQuorum", 1);
+        command
+    };
     vec![
         second(
             "index-too-many",
@@ -237,6 +242,12 @@ fn conflicts() -> Vec<Case> {
         .otherwise(Refuses(vec![86])),
         second("index-name-taken", first(doc! {}), first(doc! { "unique": true }))
             .otherwise(Refuses(vec![85])),
+        second(
+            "index-name-collation",
+            first(doc! {}),
+            first(doc! { "collation": { "locale": "en" } }),
+        )
+        .otherwise(Refuses(vec![86])),
         second(
             "index-same-name-before-5",
             first(doc! {}),
@@ -261,7 +272,15 @@ fn conflicts() -> Vec<Case> {
             named("j", doc! { "expireAfterSeconds": 1 }),
         )
         .otherwise(Refuses(vec![85])),
-        second("index-renamed", first(doc! {}), named("j", doc! {})),
+        second("index-renamed-before-5", first(doc! {}), named("j", doc! {})).otherwise(Refuses(vec![85])),
+        second("index-renamed", first(doc! {}), named("j", doc! {})).otherwise(Refuses(vec![85])),
+        case("index-commit-quorum-4-2", vec![], quorum()).otherwise(Either(vec![2])),
+        case("index-commit-quorum", vec![], quorum()).otherwise(Either(vec![2])),
+        second(
+            "index-drop-clustered",
+            doc! { "create": "c", "clusteredIndex": { "key": { "_id": 1 }, "unique": true } },
+            doc! { "dropIndexes": "c", "index": { "_id": 1 } },
+        ),
         second(
             "index-on-view",
             doc! { "create": "c", "viewOn": "d", "pipeline": [] },

@@ -171,6 +171,13 @@ fn indexes() -> Vec<Case> {
             &[72],
         ),
         index("timeseries-index-measurement", doc! { "a": 1 }, doc! {}, &[]),
+        index("timeseries-index-wildcard", doc! { "$**": 1 }, doc! {}, &[67]),
+        index(
+            "timeseries-index-wildcard-before-7",
+            doc! { "x.$**": 1 },
+            doc! {},
+            &[67, 7_246_201],
+        ),
         index("timeseries-index-time-type", doc! { "t": "hashed" }, doc! {}, &[]),
         index(
             "timeseries-index-measurement-type",
@@ -249,6 +256,12 @@ fn writes() -> Vec<Case> {
             series(),
             doc! { "q": { "a": 1 }, "limit": 0 },
         ),
+        case(
+            "timeseries-find-and-modify-sort",
+            vec![series()],
+            doc! { "findAndModify": "c", "query": {}, "sort": { "t": 1 }, "remove": true },
+        )
+        .otherwise(Refuses(vec![166])),
         case(
             "timeseries-find-and-modify",
             vec![series()],
