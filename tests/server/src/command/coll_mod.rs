@@ -1,7 +1,7 @@
 //! `collMod`.
 
 use super::args::Args;
-use super::create::{check_expiry, check_images, check_validator, existing, set_validator};
+use super::create::{check_expiry, check_images, check_validator, set_validator};
 use super::indexes::{by_pattern, record_change};
 use super::{Call, encrypted_fields, timeseries, view};
 use crate::error::{Error, Result, code};
@@ -56,7 +56,9 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let combined = combined && call.body.contains_key("timeseries");
     timeseries_rows::MOD_COMBINED.check(profile, combined, &[])?;
     let mut catalog = call.catalog();
-    let collection = existing(&mut catalog, &namespace)?;
+    let collection = catalog
+        .get_mut(&namespace)
+        .ok_or_else(|| rows::MOD_MISSING.error(&[]))?;
     call.deployment.index_builds.check(profile, &namespace)?;
     check_kind(call.body, collection, profile)?;
     if collection.view.is_some() {
@@ -292,23 +294,21 @@ impl IndexChange<'_> {
         {
             return Err(rows::MOD_HIDDEN_CLUSTERED.error(&[]));
         }
-        let missing = |shown: &str| {
-            Error::new(
-                code::INDEX_NOT_FOUND,
-                format!("cannot find index {shown} for ns {namespace}"),
-            )
+        let positions = match (name, pattern) {
+            (Some(name), _) => {
+                let found = collection.indexes.iter().position(|index| index.name == name);
+                found.into_iter().collect()
+            }
+            (None, pattern) => pattern.map_or_else(Vec::new, |pattern| by_pattern(collection, pattern)),
         };
-        match (name, pattern) {
-            (Some(name), _) => collection
-                .indexes
-                .iter()
-                .position(|index| index.name == name)
-                .ok_or_else(|| missing(name)),
-            (None, Some(pattern)) => by_pattern(collection, pattern).map_err(|error| match error.code {
-                code::INDEX_NOT_FOUND => missing(&format::document(pattern)),
-                _ => error,
-            }),
-            (None, None) => invalid("Must specify either index name or key pattern."),
+        let shown = pattern.map_or_else(|| name.unwrap_or_default().to_owned(), format::document);
+        match positions[..] {
+            [] => Err(rows::MOD_INDEX_MISSING.error(&[&shown, &namespace])),
+            [position] => Ok(position),
+            [first, second, ..] => {
+                let specs = [first, second].map(|at| format::document(&collection.indexes[at].spec));
+                Err(rows::MOD_INDEX_AMBIGUOUS.error(&[&shown, &positions.len(), &specs[0], &specs[1]]))
+            }
         }
     }
 

@@ -423,9 +423,10 @@ pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
             call.advance_clock();
             Ok(doc! { "nIndexesWas": collection.indexes.len() as i32, "ns": namespace.to_string() })
         }
-        // Since 7.0, dropping a collection that does not exist succeeds.
-        None if call.deployment.version.at_least(7, 0) => Ok(Document::new()),
-        None => Err(Error::new(code::NAMESPACE_NOT_FOUND, "ns not found")),
+        None => {
+            rows::DROP_MISSING.check(call.deployment.profile(), true, &[])?;
+            Ok(Document::new())
+        }
     }
 }
 
@@ -447,17 +448,4 @@ pub(crate) fn drop_database(call: &Call<'_>) -> Result<Document> {
         return Ok(doc! { "dropped": call.db });
     }
     Ok(Document::new())
-}
-
-/// Returns the collection of the command; fails if it does not exist.
-pub(crate) fn existing<'c>(
-    catalog: &'c mut crate::storage::Catalog,
-    namespace: &Namespace,
-) -> Result<&'c mut Collection> {
-    catalog.get_mut(namespace).ok_or_else(|| {
-        Error::new(
-            code::NAMESPACE_NOT_FOUND,
-            format!("ns does not exist: {namespace}"),
-        )
-    })
 }

@@ -10,7 +10,7 @@ use crate::storage::index::Index;
 use crate::storage::index_relation::{Relation, is_clustered_index, relate};
 use crate::storage::index_spec;
 use crate::storage::{Catalog, Collection, Namespace};
-use crate::value::identical_documents;
+use crate::value::{format, identical_documents};
 use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
@@ -225,10 +225,9 @@ fn names<'s>(collection: &'s Collection, selector: &'s Bson) -> Vec<&'s str> {
         Bson::Array(names) => names.iter().filter_map(Bson::as_str).collect(),
         Bson::String(name) => vec![name],
         Bson::Document(pattern) => {
-            let position = by_pattern(collection, pattern).ok();
-            position
+            let positions = by_pattern(collection, pattern).into_iter();
+            positions
                 .map(|position| collection.indexes[position].name.as_str())
-                .into_iter()
                 .collect()
         }
         _ => Vec::new(),
@@ -259,13 +258,17 @@ fn find(collection: &Collection, selector: &Bson) -> Result<usize> {
             .indexes
             .iter()
             .position(|index| index.name == *name)
-            .ok_or_else(|| {
-                Error::new(
-                    code::INDEX_NOT_FOUND,
-                    format!("index not found with name [{name}]"),
-                )
-            })?,
-        Bson::Document(pattern) => by_pattern(collection, pattern)?,
+            .ok_or_else(|| rows::DROP_MISSING.error(&[name]))?,
+        Bson::Document(pattern) => match by_pattern(collection, pattern)[..] {
+            [] => return Err(rows::DROP_MISSING_KEY.error(&[&format::document(pattern)])),
+            [position] => position,
+            [first, second, ..] => {
+                let found = by_pattern(collection, pattern).len();
+                let shown = [first, second].map(|at| format::document(&collection.indexes[at].spec));
+                let key = format::document(pattern);
+                return Err(rows::DROP_AMBIGUOUS.error(&[&found, &key, &shown[0], &shown[1]]));
+            }
+        },
         _ => {
             return Err(Error::type_mismatch(
                 "dropIndexes.index must be a string, an array of strings or an object",
@@ -278,25 +281,12 @@ fn find(collection: &Collection, selector: &Bson) -> Result<usize> {
     Ok(position)
 }
 
-pub(super) fn by_pattern(collection: &Collection, pattern: &Document) -> Result<usize> {
+/// The positions of the indexes with this key pattern.
+pub(super) fn by_pattern(collection: &Collection, pattern: &Document) -> Vec<usize> {
     let wanted = normalized(pattern);
-    let mut found = (0..collection.indexes.len()).filter(|position| {
-        identical_documents(&normalized(&collection.indexes[*position].key_pattern()), &wanted)
-    });
-    let first = found.next().ok_or_else(|| {
-        Error::new(
-            code::INDEX_NOT_FOUND,
-            format!(
-                "can't find index with key: {}",
-                crate::value::format::document(pattern)
-            ),
-        )
-    })?;
-    match found.next() {
-        None => Ok(first),
-        Some(_) => Err(Error::new(
-            181,
-            "several indexes have this key pattern; name the one to use",
-        )),
-    }
+    let has_pattern = |position: &usize| {
+        let key = collection.indexes[*position].key_pattern();
+        identical_documents(&normalized(&key), &wanted)
+    };
+    (0..collection.indexes.len()).filter(has_pattern).collect()
 }

@@ -321,4 +321,20 @@ rows! {
         "`renameCollection` of an encrypted collection",
         "Cannot rename an encrypted collection",
         "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    DROP_MISSING: "drop-missing", 26, Versions::before(7, 0), ALL,
+        "`drop` of a collection that does not exist",
+        "ns not found",
+        "drop_collection.cpp, dropCollection";
+    MOD_MISSING: "mod-missing", 26, Versions::ALL, ALL,
+        "`collMod` of a collection that does not exist",
+        "ns does not exist",
+        "coll_mod.cpp, _collModInternal";
+    MOD_INDEX_MISSING: "mod-index-missing", 27, Versions::ALL, ALL,
+        "`collMod` of an index that does not exist",
+        "cannot find index {} for ns {}",
+        "coll_mod.cpp, parseCollModRequest";
+    MOD_INDEX_AMBIGUOUS: "mod-index-ambiguous", 181, Versions::ALL, ALL,
+        "`collMod` with a key that several indexes have",
+        "index keyPattern {} matches {} indexes, must use index name. Conflicting indexes:{}, {}",
+        "coll_mod.cpp, parseCollModRequest";
 }

@@ -189,6 +189,34 @@ rows! {
         "a hashed index with `unique`",
         "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.",
         "hash_access_method.cpp, HashAccessMethod";
+    TWO_PLANES: "index-2d-twice", 16_800, Versions::ALL, ALL,
+        "a 2d index with two 2d fields",
+        "can't have 2 geo fields",
+        "expression_params.cpp, parseTwoDParams";
+    PLANE_FIRST: "index-2d-first", 16_801, Versions::ALL, ALL,
+        "a 2d index whose first field is another one",
+        "2d has to be first in index",
+        "expression_params.cpp, parseTwoDParams";
+    PLANE_BITS: "index-2d-bits", 16_803, Versions::ALL, ALL,
+        "`bits` of a 2d index that are not 1 to 32",
+        "bits in geo index must be between 1 and 32",
+        "expression_params.cpp, parseTwoDParams";
+    TEXT_ADJACENT: "index-text-adjacent", 67, Versions::ALL, ALL,
+        "a text index whose text fields are not adjacent",
+        "'text' fields in index must all be adjacent",
+        "fts_spec.cpp, fixSpec";
+    TEXT_VALUE: "index-text-value", 67, Versions::ALL, ALL,
+        "an ordinary field of a text index with another value than 1 and -1",
+        "expected value 1 or -1 for non-text key in compound index",
+        "fts_spec.cpp, fixSpec";
+    TEXT_LANGUAGE: "index-text-language", 67, Versions::ALL, ALL,
+        "an unknown `default_language` of a text index",
+        "default_language is not valid",
+        "fts_spec.cpp, fixSpec";
+    TEXT_WEIGHT: "index-text-weight", 67, Versions::ALL, ALL,
+        "a weight of a text index that is not 1 to 99,999",
+        "text index weight must be in the exclusive interval (0,100000) but found: {}",
+        "fts_spec.cpp, fixSpec";
     TOO_MANY: "index-too-many", 67, Versions::ALL, ALL,
         "more than 64 indexes on a collection",
         "add index fails, too many indexes for {} key:{}",
@@ -241,6 +269,18 @@ rows! {
         "`dropIndexes` on a view",
         "Cannot drop indexes on view {}",
         "drop_indexes.cpp, dropIndexes";
+    DROP_MISSING: "index-drop-missing", 27, Versions::ALL, ALL,
+        "`dropIndexes` with a name that no index has",
+        "index not found with name [{}]",
+        "drop_indexes.cpp, dropIndexByName";
+    DROP_MISSING_KEY: "index-drop-missing-key", 27, Versions::ALL, ALL,
+        "`dropIndexes` with a key that no index has",
+        "can't find index with key: {}",
+        "drop_indexes.cpp, getDescriptorByKeyPattern";
+    DROP_AMBIGUOUS: "index-drop-ambiguous", 181, Versions::ALL, ALL,
+        "`dropIndexes` with a key that several indexes have",
+        "{} indexes found for key: {}, identify by name instead. Conflicting indexes: {}, {}",
+        "drop_indexes.cpp, getDescriptorByKeyPattern";
     DROP_CLUSTERED: "index-drop-clustered", 5_979_800, Versions::since(5, 3), ALL,
         "`dropIndexes` with the clustered index",
         "It is illegal to drop the clusteredIndex",

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of writes to capped collections.
+//! What MongoDB refuses of writes to capped collections and views.
 
 use super::{Deployments, Versions, rows};
 
@@ -17,4 +17,8 @@ rows! {
         "an insert or update in a capped collection in a transaction",
         "Collection '{}' is a capped collection. Writes in transactions are not allowed on capped collections.",
         "write_ops_exec.cpp, checkIfTransactionOnCappedColl";
+    ON_VIEW: "write-on-view", 166, Versions::ALL, ALL,
+        "a write to a view",
+        "Namespace {} is a view, not a collection",
+        "db_raii.cpp, AutoGetCollection";
 }

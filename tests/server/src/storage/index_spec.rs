@@ -63,7 +63,7 @@ pub(crate) fn parse(
     let on_id = check_name(spec, key)?;
     let expires = check_ttl(spec, key, profile)?;
     let mut index = build(spec, key, profile, default_collation).map_err(in_specification)?;
-    index_key::check_fields(key, index.unique, profile)?;
+    index_key::check_fields(spec, key, profile)?;
     if on_id && spec.contains_key("collation") && index.collation.as_ref() != default_collation {
         let shown = |collation: Option<&Collation>| {
             let collation = collation.map_or_else(|| doc! { "locale": "simple" }, Collation::to_document);

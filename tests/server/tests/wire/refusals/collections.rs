@@ -109,6 +109,7 @@ fn others() -> Vec<Case> {
         )
         .otherwise(Refuses(vec![72, 40_415])),
         new("validator-database", in_admin(doc! { "validator": { "a": 1 } })),
+        case("drop-missing", vec![], doc! { "drop": "c" }),
         new("create-temp", doc! { "temp": true }),
         new("create-pipeline-4-2", pipeline()).otherwise(Refuses(vec![72])),
         new("create-pipeline", pipeline()).otherwise(Refuses(vec![2])),
@@ -209,13 +210,74 @@ fn modification() -> Vec<Case> {
     ]
 }
 
-fn indexes() -> Vec<Case> {
-    let setup = |key: Document| {
-        vec![
-            doc! { "createIndexes": "c", "indexes": [{ "key": key, "name": "i" }] },
-            doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] },
-        ]
+/// An index with duplicates.
+fn setup(key: Document) -> Vec<Document> {
+    vec![
+        doc! { "createIndexes": "c", "indexes": [{ "key": key, "name": "i" }] },
+        doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] },
+    ]
+}
+
+fn conversion() -> Vec<Case> {
+    let a = || doc! { "a": 1 };
+    let old = || vec![72, 40_415];
+    let prepared = |id: &'static str, request: Document| {
+        let mut commands = setup(a());
+        commands.push(modify(doc! { "index": { "name": "i", "prepareUnique": true } }));
+        case(id, commands, request).otherwise(Refuses(old()))
     };
+    vec![
+        prepared(
+            "mod-duplicates",
+            modify(doc! { "index": { "name": "i", "unique": true } }),
+        ),
+        case(
+            "mod-dry-run-index",
+            setup(a()),
+            modify(doc! { "dryRun": true, "validator": {} }),
+        )
+        .otherwise(Refuses(old())),
+        case(
+            "mod-dry-run-unique",
+            setup(a()),
+            modify(doc! { "dryRun": true, "index": { "name": "i", "hidden": true } }),
+        )
+        .otherwise(Refuses(old())),
+        prepared(
+            "mod-dry-run-combined",
+            modify(doc! { "dryRun": true, "index": { "name": "i", "unique": true, "hidden": true } }),
+        ),
+    ]
+}
+
+fn selection() -> Vec<Case> {
+    let spec = |name: &str, locale: &str| doc! { "key": { "a": 1 }, "name": name, "collation": { "locale": locale } };
+    let two = doc! { "createIndexes": "c", "indexes": [spec("i", "en"), spec("j", "de")] };
+    let expire = |mut index: Document| {
+        index.insert("expireAfterSeconds", 1);
+        modify(doc! { "index": index })
+    };
+    vec![
+        case("mod-missing", vec![], modify(doc! {})),
+        case(
+            "mod-index-missing",
+            vec![create(doc! {})],
+            expire(doc! { "name": "i" }),
+        ),
+        case(
+            "mod-index-missing",
+            vec![create(doc! {})],
+            expire(doc! { "keyPattern": { "a": 1 } }),
+        ),
+        case(
+            "mod-index-ambiguous",
+            vec![two],
+            expire(doc! { "keyPattern": { "a": 1 } }),
+        ),
+    ]
+}
+
+fn indexes() -> Vec<Case> {
     let with = |id: &'static str, key: Document, options: Document| {
         let mut change = doc! { "name": "i" };
         change.extend(options);
@@ -228,12 +290,6 @@ fn indexes() -> Vec<Case> {
     };
     let a = || doc! { "a": 1 };
     let old = || vec![72, 40_415];
-    let prepare = || modify(doc! { "index": { "name": "i", "prepareUnique": true } });
-    let prepared = |id: &'static str, request: Document| {
-        let mut commands = setup(a());
-        commands.push(prepare());
-        case(id, commands, request).otherwise(Refuses(old()))
-    };
     let hidden_and_validator =
         modify(doc! { "index": { "name": "i", "prepareUnique": true }, "validator": {} });
     vec![
@@ -268,26 +324,6 @@ fn indexes() -> Vec<Case> {
         with("mod-unique-false", a(), doc! { "unique": false }).otherwise(Refuses(old())),
         with("mod-unique-unprepared", a(), doc! { "unique": true }).otherwise(Refuses(old())),
         case("mod-prepare-combined", setup(a()), hidden_and_validator).otherwise(Refuses(old())),
-        prepared(
-            "mod-duplicates",
-            modify(doc! { "index": { "name": "i", "unique": true } }),
-        ),
-        case(
-            "mod-dry-run-index",
-            setup(a()),
-            modify(doc! { "dryRun": true, "validator": {} }),
-        )
-        .otherwise(Refuses(old())),
-        case(
-            "mod-dry-run-unique",
-            setup(a()),
-            modify(doc! { "dryRun": true, "index": { "name": "i", "hidden": true } }),
-        )
-        .otherwise(Refuses(old())),
-        prepared(
-            "mod-dry-run-combined",
-            modify(doc! { "dryRun": true, "index": { "name": "i", "unique": true, "hidden": true } }),
-        ),
     ]
 }
 
@@ -299,6 +335,8 @@ async fn rows_are_refused_where_they_apply() {
     cases.extend(clustered());
     cases.extend(encrypted());
     cases.extend(modification());
+    cases.extend(selection());
     cases.extend(indexes());
+    cases.extend(conversion());
     check("Collections", cases).await;
 }

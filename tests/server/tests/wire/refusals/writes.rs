@@ -21,6 +21,7 @@ async fn rows_are_refused_where_they_apply() {
         });
         all
     };
+    let view = doc! { "create": "c", "viewOn": "d", "pipeline": [] };
     let grow = doc! { "update": "c", "updates": [{ "q": {}, "u": { "$set": { "b": 1 } } }] };
     let shrink = doc! { "findAndModify": "c", "query": {}, "update": { "$unset": { "a": 1 } } };
     let delete = doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 1 }] };
@@ -33,6 +34,11 @@ async fn rows_are_refused_where_they_apply() {
             case("capped-delete", setup(), remove),
             case("capped-grow", setup(), grow),
             case("capped-grow", setup(), shrink),
+            case(
+                "write-on-view",
+                vec![view],
+                doc! { "insert": "c", "documents": [{}] },
+            ),
             // Standalones have no transactions.
             case("capped-transaction", setup(), insert).otherwise(super::Otherwise::Refuses(vec![20])),
         ],
