@@ -150,6 +150,26 @@ pub(super) fn check_validator(body: &Document, namespace: &Namespace, collection
     Ok(())
 }
 
+/// Fails on operators that a validator must not have.
+fn check_validator_operators(filter: &Document) -> Result<()> {
+    let is_near = |name: &String| matches!(name.as_str(), "$near" | "$nearSphere" | "$geoNear");
+    for (name, value) in filter {
+        match (name.as_str(), value) {
+            ("$text" | "$where", _) => return Err(rows::VALIDATOR_CONTEXT.error(&[name])),
+            ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
+                for clause in clauses.iter().filter_map(Bson::as_document) {
+                    check_validator_operators(clause)?;
+                }
+            }
+            (_, Bson::Document(operators)) if operators.keys().any(is_near) => {
+                return Err(rows::VALIDATOR_NEAR.error(&[]));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Fails on the options that the version does not have.
 fn check_version(body: &Document, profile: ServerProfile) -> Result<()> {
     let later = [
@@ -297,7 +317,7 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
         on: on.to_owned(),
         pipeline: pipeline.cloned().unwrap_or_default(),
     };
-    super::view::check_definition(call.db, &view, collection.collation.clone())?;
+    super::view::check_definition(call, &view, collection.collation.clone())?;
     options.insert("viewOn", on);
     options.insert("pipeline", view.pipeline.clone());
     collection.view = Some(view);
@@ -328,7 +348,12 @@ pub(crate) fn set_validator(
     match body.get("validator") {
         None => {}
         Some(Bson::Document(spec)) => {
-            let filter = Filter::parse(spec, &Env::with_collation(collection.collation.clone()))?;
+            check_validator_operators(spec)?;
+            let env = Env {
+                profile,
+                ..Env::with_collation(collection.collation.clone())
+            };
+            let filter = Filter::parse(spec, &env)?;
             if spec.is_empty() {
                 options.remove("validator");
                 collection.validator = None;

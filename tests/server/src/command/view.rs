@@ -114,7 +114,7 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
         on: args.string("viewOn")?.unwrap_or(&view.on).to_owned(),
         pipeline: args.array("pipeline")?.unwrap_or(&view.pipeline).clone(),
     };
-    check_definition(call.db, &view, old.collation.clone())?;
+    check_definition(call, &view, old.collation.clone())?;
     check_graph(&catalog, &namespace, &view)?;
     if let Some(collection) = catalog.get_mut(&namespace) {
         collection.options.insert("viewOn", &view.on);
@@ -126,9 +126,13 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
 }
 
 /// Fails if the definition of a view is invalid.
-pub(crate) fn check_definition(database: &str, view: &View, collation: Option<Collation>) -> Result<()> {
-    Namespace::new(database, &view.on)?;
-    let parsed = Pipeline::parse(&view.pipeline, &Env::with_collation(collation))?;
+pub(crate) fn check_definition(call: &Call<'_>, view: &View, collation: Option<Collation>) -> Result<()> {
+    Namespace::new(call.db, &view.on)?;
+    let env = Env {
+        profile: call.deployment.profile(),
+        ..Env::with_collation(collation)
+    };
+    let parsed = Pipeline::parse(&view.pipeline, &env)?;
     if parsed.output.is_some() {
         return Err(Error::new(
             code::OPTION_NOT_SUPPORTED_ON_VIEW,

@@ -101,6 +101,14 @@ rows! {
         "a validator of a collection in `admin`, `local` or `config`",
         "Document validators are not allowed on collection {} with UUID {} in the {} internal database",
         "collection_impl.cpp, checkValidatorCanBeUsedOnNs";
+    VALIDATOR_CONTEXT: "validator-context", 2, Versions::ALL, ALL,
+        "a validator with `$text` or `$where`",
+        "{} is not allowed in this context",
+        "collection_impl.cpp, parseValidator";
+    VALIDATOR_NEAR: "validator-near", 2, Versions::ALL, ALL,
+        "a validator with `$near` or `$nearSphere`",
+        "$geoNear, $near, and $nearSphere are not allowed in this context",
+        "collection_impl.cpp, parseValidator";
     TEMP: "create-temp", 72, Versions::ALL, ALL,
         "`create` with `temp`",
         "the 'temp' field is an invalid option",

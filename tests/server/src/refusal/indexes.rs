@@ -177,6 +177,10 @@ rows! {
         "a `partialFilterExpression` with `$expr` or `$jsonSchema`",
         "{} is not allowed in this context",
         "expression_parser.cpp, parseExpr";
+    PARTIAL_TEXT: "index-partial-text", 2, Versions::ALL, ALL,
+        "a `partialFilterExpression` with `$text` or `$where`",
+        "{} is not allowed in this context",
+        "expression_parser.cpp, parseText";
     HASHED_COMPOUND: "index-hashed-compound", 16_763, Versions::before(4, 4), ALL,
         "a compound hashed index",
         "Currently only single field hashed index supported.",

@@ -173,6 +173,14 @@ rows! {
         "an insert into a time series collection in a transaction",
         "Cannot insert into a time-series collection in a multi-document transaction: {}",
         "write_ops_exec.cpp, performInserts";
+    TRANSACTION_UPDATE: "timeseries-transaction-update", 263, Versions::since(7, 0), Deployments::REPLICATED,
+        "an update of a time series collection in a transaction",
+        "Cannot perform a multi update inside of a multi-document transaction on a time-series collection: {}",
+        "write_ops_exec.cpp, performUpdates";
+    TRANSACTION_DELETE: "timeseries-transaction-delete", 263, Versions::since(7, 0), Deployments::REPLICATED,
+        "a delete with `limit: 0` in a time series collection in a transaction",
+        "Cannot perform a multi delete inside of a multi-document transaction on a time-series collection: {}",
+        "write_ops_exec.cpp, performDeletes";
     FIND_AND_MODIFY_SORT: "timeseries-find-and-modify-sort", 72, Versions::since(7, 0), ALL,
         "`findAndModify` with `sort` in a time series collection",
         "Cannot perform a findAndModify with a query and sort on a time-series collection.",

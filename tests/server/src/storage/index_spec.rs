@@ -162,7 +162,7 @@ fn check_type(spec: &Document, name: &str, value: &Bson, profile: ServerProfile)
         ("collation", Bson::Document(collation)) if collation.is_empty() => Err(Error::bad_value(
             "The field 'collation' cannot be an empty object.",
         )),
-        ("partialFilterExpression", value) => partial_filter::check_syntax(value),
+        ("partialFilterExpression", value) => partial_filter::check_syntax(value, profile),
         ("name" | "default_language" | "language_override", value) if value.as_str().is_none() => {
             wrong("a string")
         }

@@ -109,6 +109,14 @@ fn others() -> Vec<Case> {
         )
         .otherwise(Refuses(vec![72, 40_415])),
         new("validator-database", in_admin(doc! { "validator": { "a": 1 } })),
+        new(
+            "validator-context",
+            doc! { "validator": { "$and": [{ "$where": "true" }] } },
+        ),
+        new(
+            "validator-near",
+            doc! { "validator": { "a": { "$near": [0, 0] } } },
+        ),
         case("drop-missing", vec![], doc! { "drop": "c" }),
         new("create-temp", doc! { "temp": true }),
         new("create-pipeline-4-2", pipeline()).otherwise(Refuses(vec![72])),

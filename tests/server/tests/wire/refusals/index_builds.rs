@@ -181,6 +181,18 @@ async fn a_build_ends_with_its_connection_and_with_kill_op() {
 }
 
 #[tokio::test]
+async fn a_build_ends_after_its_time_limit() {
+    let (server, mut client) = standalone().await;
+    let insert = doc! { "insert": "c", "documents": [{ "a": 1 }] };
+    client.run(on("db", insert)).await;
+    let builds = server.hold_index_builds();
+    let mut limited = create();
+    limited.insert("maxTimeMS", 1);
+    assert_eq!(code(&client.run(on("db", limited)).await), 50);
+    assert_eq!(builds.open_builds(), 0);
+}
+
+#[tokio::test]
 async fn duplicates_are_found_at_the_end_of_a_build() {
     let (server, mut client) = standalone().await;
     let insert = doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] };

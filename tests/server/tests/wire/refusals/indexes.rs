@@ -225,6 +225,7 @@ fn options() -> Vec<Case> {
             doc! { "a": 1, "$and": [{ "b": 1, "$and": [{ "c": 1, "$and": [{ "d": 1, "$and": [{ "e": 1 }] }] }] }] },
         )
         .otherwise(Refuses(vec![67])),
+        partial("index-partial-text", doc! { "$text": { "$search": "a" } }),
         partial("index-partial-context", doc! { "$expr": true }),
         partial("index-partial-context", doc! { "$and": [{ "$jsonSchema": {} }] }),
     ]
