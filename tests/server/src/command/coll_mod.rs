@@ -253,12 +253,12 @@ impl IndexChange<'_> {
     }
 
     fn check_fields(&self, profile: ServerProfile) -> Result<()> {
-        let later = ["unique", "prepareUnique"];
-        for name in later.iter().filter(|name| self.fields.contains_key(name)) {
+        let known = ["name", "keyPattern", "expireAfterSeconds", "hidden"];
+        for name in self.fields.keys().filter(|name| !known.contains(&name.as_str())) {
             rows::MOD_INDEX_UNKNOWN_4_4.check(profile, true, &[name])?;
             rows::MOD_INDEX_UNKNOWN_5.check(profile, true, &[name])?;
         }
-        if profile.version.at_least(4, 4) {
+        if profile.version.at_least(6, 0) {
             self.args.only(&[
                 "name",
                 "keyPattern",
@@ -385,6 +385,9 @@ impl IndexChange<'_> {
         if index.name == "_id_" {
             return Err(rows::MOD_HIDDEN_ID.error(&[]));
         }
+        if index.hidden == hidden {
+            return Ok(());
+        }
         reply.insert("hidden_old", index.hidden);
         reply.insert("hidden_new", hidden);
         index.hidden = hidden;
@@ -407,9 +410,9 @@ impl IndexChange<'_> {
         if changes && self.modifications > 1 {
             return Err(rows::MOD_PREPARE_COMBINED.error(&[]));
         }
-        reply.insert("prepareUnique_old", index.prepare_unique);
-        reply.insert("prepareUnique_new", prepare);
         if changes {
+            reply.insert("prepareUnique_old", index.prepare_unique);
+            reply.insert("prepareUnique_new", prepare);
             index.prepare_unique = prepare;
             set_flag(&mut index.spec, "prepareUnique", prepare);
         }
@@ -425,7 +428,7 @@ impl IndexChange<'_> {
             return Err(rows::MOD_UNIQUE_FALSE.error(&[]));
         }
         check_convertible(collection, position)?;
-        if self.dry_run {
+        if self.dry_run || collection.indexes[position].unique {
             return Ok(());
         }
         let index = &mut collection.indexes[position];

@@ -210,11 +210,11 @@ rows! {
         "no expireAfterSeconds field",
         "coll_mod.cpp, parseCollModRequest";
     MOD_INDEX_UNKNOWN_4_4: "mod-index-unknown-4-4", 72, Versions::between((4, 4), (5, 0)), ALL,
-        "`collMod` of an index with `unique` or `prepareUnique`",
+        "`collMod` of an index with `unique`, `prepareUnique` or an unknown option",
         "Unrecognized field '{}' in 'index' option",
         "coll_mod.cpp, parseCollModRequest";
     MOD_INDEX_UNKNOWN_5: "mod-index-unknown-5", 40_415, Versions::between((5, 0), (6, 0)), ALL,
-        "`collMod` of an index with `unique` or `prepareUnique`",
+        "`collMod` of an index with `unique`, `prepareUnique` or an unknown option",
         "BSON field 'collMod.index.{}' is an unknown field.",
         "coll_mod.idl";
     MOD_INDEX_NOTHING: "mod-index-nothing", 72, Versions::since(4, 4), ALL,
