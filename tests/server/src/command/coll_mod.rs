@@ -372,7 +372,11 @@ impl IndexChange<'_> {
         }
         reply.insert("expireAfterSeconds_new", seconds);
         index.expire_after_seconds = Some(seconds);
-        index.spec.insert("expireAfterSeconds", Bson::Int64(seconds));
+        let listed = match i32::try_from(seconds) {
+            Ok(seconds) if profile.version.at_least(5, 0) => Bson::Int32(seconds),
+            _ => Bson::Int64(seconds),
+        };
+        index.spec.insert("expireAfterSeconds", listed);
         Ok(())
     }
 

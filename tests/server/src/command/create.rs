@@ -85,9 +85,7 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     if let Some(fields) = args.document("encryptedFields")? {
         let checked = encrypted_fields::checked(&namespace.collection, fields)?;
         options.insert("encryptedFields", checked);
-        let mut all = call.body.clone();
-        all.remove("create");
-        encrypted_fields::check_options(&all)?;
+        encrypted_fields::check_kind(call.body)?;
         rows::ENCRYPTED_STANDALONE.check(profile, true, &[])?;
     }
     if let Some(spec) = args.document("timeseries")? {

@@ -197,6 +197,14 @@ rows! {
         "`create` with `encryptedFields`",
         "Encrypted collections are not supported on standalone",
         "create_command.cpp, CmdCreate";
+    ENCRYPTED_LEVEL: "encrypted-validation-level", 2, Versions::since(6, 0), Deployments::REPLICATED,
+        "a `validationLevel` other than `strict` of an encrypted collection",
+        "Validation levels other than 'strict' are not allowed on encrypted collections",
+        "collection_impl.cpp, validateValidationLevel";
+    ENCRYPTED_ACTION: "encrypted-validation-action", 2, Versions::since(6, 0), Deployments::REPLICATED,
+        "the `validationAction` `warn` of an encrypted collection",
+        "Validation action of 'warn' is not allowed on encrypted collections",
+        "collection_impl.cpp, validateValidationAction";
     MOD_UNKNOWN_4: "mod-unknown-4", 72, Versions::before(5, 0), ALL,
         "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`",
         "unknown option to collMod: {}",

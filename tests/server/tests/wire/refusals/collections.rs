@@ -170,9 +170,16 @@ fn encrypted() -> Vec<Case> {
         new(id, all)
     };
     let old = || vec![72, 40_415];
+    let none = || vec![72, 40_415, 6_346_402];
     vec![
         with("encrypted-capped", doc! { "capped": true, "size": 4096 }).otherwise(Refuses(old())),
         with("encrypted-view", doc! { "viewOn": "d", "pipeline": [] }).otherwise(Refuses(old())),
+        with(
+            "encrypted-validation-level",
+            doc! { "validationLevel": "moderate" },
+        )
+        .otherwise(Refuses(none())),
+        with("encrypted-validation-action", doc! { "validationAction": "warn" }).otherwise(Refuses(none())),
         with("encrypted-standalone", doc! {}).otherwise(Either(old())),
     ]
 }
