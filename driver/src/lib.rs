@@ -147,6 +147,7 @@ pub mod options {
         read_preference::{ReadPreference, ReadPreferenceMode, TagSet},
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
+        server_requirement::ServerRequirement,
         timeout_mode::TimeoutMode,
         transaction_options::TransactionOptions,
     };

@@ -141,8 +141,8 @@ mod symbol;
 /// | attribute | meaning |
 /// |---|---|
 /// | `json_schema`, `json_schema(level = "moderate", action = "warn")` | a validator with `Model::json_schema`; levels `off`, `strict`, `moderate`; actions `error`, `warn`, `error_and_log` |
-/// | `capped(size = 1_048_576, max = 1000)` | a capped collection, by bytes and documents |
-/// | `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")` | a time series (MongoDB 5.0+); only `time` is required |
+/// | `capped(size = 1_048_576, max = 1000)` | a capped collection, by bytes and documents; deletions need MongoDB 5.0, soft deletion 5.3 |
+/// | `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")` | a time series (MongoDB 5.0+); only `time` is required, and both are fields of the document itself. It has no unique, text or TTL indexes, no validator, images or encrypted fields, and its documents are not changed one by one: `version`, `updated_at`, `soft_delete`, `update_one`, `replace`, `save` and upserts do not compile |
 /// | `clustered`, `clustered(ttl = "1h")` | documents in the order of `_id` (MongoDB 5.3+) |
 /// | `collation(locale = "en", strength = 2)` | the default collation of queries and indexes |
 /// | `pre_and_post_images` | change streams can contain documents before and after changes (MongoDB 6.0+) |

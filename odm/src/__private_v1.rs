@@ -51,7 +51,7 @@ pub use crate::json_schema::{
     FieldTable, ObjectSchema, OuterTypes, SchemaOf, SchemaType, any_of, converted_as, stored_as, types,
     unknown,
 };
-pub use crate::managed::{Behavior, BoxedError, WriteKind, Written};
+pub use crate::managed::{Behavior, BoxedError, CollectionKind, WriteKind, Written};
 use crate::managed::{ManagedDate, SoftDeleteField, VersionField};
 pub use crate::model::{DriverCollection, GenerateId, IdFunctions, Model};
 pub use crate::path::buffered::{

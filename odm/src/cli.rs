@@ -298,6 +298,16 @@ fn step_document(step: &Step) -> Document {
             "step": "collectionConflict", "existing": existing.clone(), "declared": declared.clone(),
             "differences": differences.clone(),
         },
+        Step::UnsupportedCollectionChange {
+            existing,
+            declared,
+            differences,
+            option,
+            requirement,
+        } => doc! {
+            "step": "unsupportedCollectionChange", "existing": existing.clone(), "declared": declared.clone(),
+            "differences": differences.clone(), "option": option, "needs": requirement.to_string(),
+        },
         Step::EncryptedFieldsConflict {
             existing,
             declared,

@@ -49,7 +49,8 @@ impl CollectionDeclaration {
         self
     }
 
-    /// A capped collection: if it is larger than `size` bytes, the oldest documents are removed.
+    /// A capped collection: if it is larger than `size` bytes (1 to 2^50), the oldest documents are removed. The size of an
+    /// existing collection can be changed by MongoDB 6.0+. The strict Stable API has no capped collections.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -60,7 +61,7 @@ impl CollectionDeclaration {
         self.option("capped", true).option("size", integer(size))
     }
 
-    /// The largest number of documents of a capped collection.
+    /// The largest number of documents of a capped collection, less than 2^31.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -101,7 +102,8 @@ impl CollectionDeclaration {
     }
 
     /// The documents of a time series expire this number of seconds after their time, those of a
-    /// clustered collection after the date in `_id`. For other collections declare an index with `ttl`.
+    /// clustered collection after the date in `_id`. For other collections declare an index with `ttl`. Servers reject more
+    /// seconds than have passed since 1970.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -124,7 +126,8 @@ impl CollectionDeclaration {
         self.option("collation", collation)
     }
 
-    /// Whether change streams can contain the document before and after a change (MongoDB 6.0+).
+    /// Whether change streams can contain the document before and after a change (MongoDB 6.0+). With the strict Stable API
+    /// it cannot be changed for an existing collection.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -227,7 +230,7 @@ pub struct TimeSeries {
 }
 
 impl TimeSeries {
-    /// A time series by the date in a field. It must not be in an array.
+    /// A time series by the date in a field of the document. It must be neither in an embedded document nor in an array.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;
@@ -244,7 +247,8 @@ impl TimeSeries {
         }
     }
 
-    /// The field that names the source of a measurement, and seldom changes.
+    /// The field that names the source of a measurement, and seldom changes. It can be an embedded document, but not a field
+    /// of one, and neither the time field nor `_id`.
     ///
     /// ```
     /// # use marula_guide::*; use marula::schema::*;

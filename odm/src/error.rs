@@ -10,16 +10,21 @@ use crate::driver;
 mod applied;
 mod bulk;
 mod convert;
+mod display;
 mod invalid;
 mod performed;
+mod requirement;
 mod schema;
 mod value;
 
 pub use applied::{Applied, DuplicateKey, IndexChange};
 pub(crate) use bulk::BulkOutcome;
 pub use bulk::{BulkOperation, FailedWrite, FailedWriteReason};
+pub(crate) use display::with_sources;
+use display::{Id, Location};
 pub use invalid::{InvalidField, InvalidFields};
 pub use performed::PerformedWrites;
+pub use requirement::{Requirement, ServerVersion};
 pub use schema::SchemaError;
 pub use value::ValueError;
 
@@ -143,6 +148,17 @@ pub enum Error {
         hook: &'static str,
         /// The error of the hook.
         source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+    /// The collection is sharded, and the call selects one document by a filter that does not contain the shard
+    /// key: before MongoDB 7.0 the server cannot find its shard. Use a call with a filter, such as
+    /// [`update_one`](crate::Collection::update_one), with conditions on all fields of the shard key.
+    ShardKey {
+        /// `database.collection`.
+        collection: String,
+        /// The shard key, if it could be read from the cluster.
+        key: Option<Box<Document>>,
+        /// The error of the driver, with the server's message.
+        source: driver::Error,
     },
     /// No document matches, and the call requires one.
     NotFound {
@@ -388,6 +404,17 @@ impl fmt::Display for Error {
             Error::UnknownSort { name, allowed } => {
                 write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
             }
+            Error::ShardKey { collection, key, .. } => {
+                write!(f, "{collection} is sharded")?;
+                if let Some(key) = key {
+                    let fields: Vec<String> = key.keys().map(|field| format!("`{field}`")).collect();
+                    write!(f, " by {}", fields.join(", "))?;
+                }
+                f.write_str(
+                    ", and the filter of the call has no equality with the whole shard key, which MongoDB before 7.0 needs; use a call \
+                     with a filter, such as `update_one`, `replace_one` or `delete_many`, and add it",
+                )
+            }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
             Error::MoreThanOne { collection } => {
                 write!(f, "more than one document of {collection} matches")
@@ -433,7 +460,7 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } => Some(source),
+            Error::Duplicate { source, .. } | Error::ShardKey { source, .. } => Some(source),
             Error::BulkWrite { source, .. } => source.as_ref().map(|e| e as _),
             Error::InvalidBulkWrite { source, .. } => Some(source),
             Error::Validation { source, .. } | Error::Hook { source, .. } | Error::Upgrade { source, .. } => {
@@ -450,47 +477,5 @@ impl std::error::Error for Error {
 impl From<SchemaError> for Error {
     fn from(e: SchemaError) -> Self {
         Error::Schema(e)
-    }
-}
-
-/// Writes an error and its sources, each once.
-pub(crate) fn with_sources(f: &mut impl fmt::Write, error: &dyn std::error::Error) -> fmt::Result {
-    write!(f, "{error}")?;
-    let mut next = error.source();
-    while let Some(source) = next {
-        write!(f, ": {source}")?;
-        next = source.source();
-    }
-    Ok(())
-}
-
-/// The `_id` of a document, or a phrase if it is not known.
-struct Id<'a>(Option<&'a Bson>, &'static str);
-
-impl fmt::Display for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(id) => crate::json::relaxed(id).fmt(f),
-            None => f.write_str(self.1),
-        }
-    }
-}
-
-/// A path in backticks, shortened in the middle, or a phrase if the path is empty.
-struct Location<'a>(&'a str, &'static str);
-
-impl fmt::Display for Location<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str(self.1);
-        }
-        // A path that is too deep has hundreds of names.
-        let count = self.0.chars().count();
-        if count <= 200 {
-            return write!(f, "`{}`", self.0);
-        }
-        let start = self.0.chars().take(80);
-        let end = self.0.chars().skip(count - 80);
-        write!(f, "`{}…{}`", start.collect::<String>(), end.collect::<String>())
     }
 }

@@ -21,6 +21,18 @@ pub struct Behavior {
     pub hooks: bool,
     /// The version of the documents.
     pub schema: Option<SchemaVersion>,
+    /// The kind of collection that the model declares.
+    pub kind: CollectionKind,
+}
+
+/// The kinds of collections that MongoDB restricts in what can be written.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CollectionKind {
+    #[default]
+    Ordinary,
+    TimeSeries,
+    Capped,
 }
 
 impl Behavior {
@@ -32,6 +44,7 @@ impl Behavior {
         soft_delete: None,
         hooks: false,
         schema: None,
+        kind: CollectionKind::Ordinary,
     };
 
     /// Whether the stored form of a document can differ from that of its struct.

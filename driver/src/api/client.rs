@@ -12,7 +12,8 @@ use crate::{
     Error, Result,
     connection::{LoginSettings, SharedMetadata},
     execution::{Executor, admit, start_timeout},
-    options::{ClientOptions, DriverInfo},
+    options::{ClientOptions, DriverInfo, ServerApi},
+    proto::description::TopologyDescription,
     telemetry,
     topology::Topology,
     types::timeout::{TimeLimit, Timeout, TimeoutSource},
@@ -223,6 +224,37 @@ impl Client {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
+    }
+
+    /// The servers of the deployment as they were last described by their monitors. Nothing is sent,
+    /// so that servers that were not checked so far have the type `Unknown`: all of them directly
+    /// after the client was created.
+    ///
+    /// ```no_run
+    /// # async fn run(client: marula_driver::Client) -> marula_driver::Result<()> {
+    /// use marula_driver::bson::doc;
+    /// client.database("admin").run_command(doc! { "ping": 1 }).await?;
+    /// for server in client.topology_description().servers() {
+    ///     println!("{server}: wire version {:?}", server.max_wire_version());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn topology_description(&self) -> TopologyDescription {
+        TopologyDescription::clone(&self.executor().topology().description())
+    }
+
+    /// The Stable API that the client declares ([`ClientOptions::server_api`]).
+    ///
+    /// ```no_run
+    /// # async fn run() -> marula_driver::Result<()> {
+    /// let client = marula_driver::Client::connect("mongodb://localhost").await?;
+    /// assert!(client.server_api().is_none());
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn server_api(&self) -> Option<ServerApi> {
+        self.executor().server_api()
     }
 
     pub(crate) fn executor(&self) -> &Executor {

@@ -57,6 +57,9 @@ impl<'a> Attempt<'a> {
         now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
+        if let Some(requirement) = operation.requirement() {
+            requirement.check(hello.max_wire_version, server.address())?;
+        }
         operation.prepare(&limited(hello, executor.encryption()));
         let properties = operation.properties();
         let mut attempt = Self {

@@ -20,7 +20,7 @@ use crate::{
         timeout::MaxTime,
         wire::{DEFAULT_MAX_MESSAGE_SIZE, MessageWriter},
     },
-    types::{concern::ReadConcern, read_preference::ReadPreference},
+    types::{concern::ReadConcern, read_preference::ReadPreference, server_requirement::ServerRequirement},
 };
 
 /// What the server may be doing with the command of an operation.
@@ -99,6 +99,12 @@ pub(crate) trait Operation {
     /// not permit or restrict.
     fn overrides(&self) -> OperationOverrides {
         OperationOverrides::default()
+    }
+
+    /// What the operation needs of the server's version. It is checked before each attempt.
+    #[inline]
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        None
     }
 
     /// For a command of a cursor: the number of the transaction that the cursor was opened in,

@@ -18,7 +18,7 @@ use crate::{
         description::HelloReply,
         wire::MessageWriter,
     },
-    types::concern::WriteConcern,
+    types::{concern::WriteConcern, server_requirement::ServerRequirement},
 };
 
 /// Number of bytes by which a document in a command may exceed `maxBsonObjectSize`. The server
@@ -86,6 +86,12 @@ pub(crate) trait Statements {
 
     /// What the options of the call set; see [`Operation::overrides`].
     fn overrides(&self) -> OperationOverrides;
+
+    /// What the options of the call need of the server; see [`Operation::requirement`].
+    #[inline]
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        None
+    }
 
     /// Writes the fields of the command between its name and its write concern.
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply);
@@ -289,6 +295,10 @@ impl<S: Statements> Operation for WriteCommand<'_, S> {
 
     fn overrides(&self) -> OperationOverrides {
         self.statements.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.statements.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::at;
-use crate::model::{Managed, ManagedColumn, Model, Root, SchemaVersion};
+use crate::model::{CollectionOption, Managed, ManagedColumn, Model, Root, SchemaVersion};
 
 /// The constants and methods within `impl Model`.
 pub(super) fn items(root: &Root) -> TokenStream {
@@ -88,8 +88,11 @@ pub(super) fn items(root: &Root) -> TokenStream {
         }
     });
     let columns = [version, created_at, updated_at, soft_delete];
-    let has_behavior = hooked || schema_version.is_some() || columns.iter().any(|column| column.is_some());
+    let kind = kind(&root.options);
+    let has_behavior =
+        kind.is_some() || hooked || schema_version.is_some() || columns.iter().any(|column| column.is_some());
     let behavior = has_behavior.then(|| {
+        let kind = kind.unwrap_or_else(|| quote!(__m::CollectionKind::Ordinary));
         quote! {
             const BEHAVIOR: __m::Behavior = __m::Behavior {
                 version: #version_name,
@@ -98,6 +101,7 @@ pub(super) fn items(root: &Root) -> TokenStream {
                 soft_delete: #deleted,
                 hooks: #hooked,
                 schema: #schema,
+                kind: #kind,
             };
         }
     });
@@ -119,6 +123,15 @@ pub(super) fn items(root: &Root) -> TokenStream {
         #validate
         #hooks
     }
+}
+
+/// The kind of the collection; `None` for an ordinary one.
+fn kind(options: &[CollectionOption]) -> Option<TokenStream> {
+    options.iter().find_map(|option| match option {
+        CollectionOption::TimeSeries { .. } => Some(quote!(__m::CollectionKind::TimeSeries)),
+        CollectionOption::Capped { .. } => Some(quote!(__m::CollectionKind::Capped)),
+        _ => None,
+    })
 }
 
 /// The version of the documents, as an `Option`.

@@ -18,6 +18,7 @@ mod generics;
 mod index;
 mod managed;
 mod partial;
+mod restrictions;
 mod root;
 mod search;
 

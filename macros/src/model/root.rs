@@ -4,7 +4,9 @@ use syn::Ident;
 
 use crate::diagnostics::Sink;
 use crate::model::index::{self, Index};
-use crate::model::{Accessor, Id, Managed, Root, collection, encrypted, fields, managed, search};
+use crate::model::{
+    Accessor, Id, Managed, Root, collection, encrypted, fields, managed, restrictions, search,
+};
 use crate::parse::{self, IdSource, Parsed};
 
 pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
@@ -39,6 +41,7 @@ pub(super) fn resolve(parsed: &Parsed, sink: &Sink) -> (Vec<Accessor>, Root) {
             search_indexes = search::resolve(parsed, named, sink);
             let options = collection::resolve(parsed, named, sink);
             let managed = managed::resolve(parsed, named, sink);
+            restrictions::check(parsed, named, &managed, sink);
             (accessors, id, indexes, options, managed)
         }
         parse::Body::Tuple(_) => {

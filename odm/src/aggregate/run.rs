@@ -3,10 +3,12 @@
 use std::pin::Pin;
 
 use crate::aggregate::Pipeline;
+use crate::aggregate::requirement;
 use crate::aggregate::write::Written;
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Session, in_session};
 use crate::collection::decode::ReadAs;
+use crate::collection::kind::requiring;
 use crate::collection::{Collection, Documents};
 use crate::driver::ClientSession;
 use crate::driver::options::AggregateOptions;
@@ -126,6 +128,10 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             let stages = stages?;
             collection.check_stages(&stages, &encrypted)?;
             let stages = collection.scoped_stages(stages);
+            let options = requiring!(
+                options,
+                requirement::of_pipeline(&stages, &collection.namespace().collection)
+            );
             let running = driver.aggregate(stages).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());
             Ok(documents(running.await?))

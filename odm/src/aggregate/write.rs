@@ -23,18 +23,33 @@ impl Field for Written {
     }
 }
 
-/// What `$merge` does with a document that exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// What `$merge` does with a document that exists, and where MongoDB has a choice, with one that does not.
+/// It has no other combinations: with [`KeepExisting`](WhenMatched::KeepExisting) and
+/// [`Fail`](WhenMatched::Fail), a document that does not exist is inserted.
+///
+/// ```
+/// use marula::aggregate::{Merge, WhenMatched, WhenNotMatched};
+/// let known = Merge::new().when_matched(WhenMatched::Replace(WhenNotMatched::Discard));
+/// let new = Merge::new().when_matched(WhenMatched::KeepExisting);
+/// # drop((known, new));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhenMatched {
     /// Replace it.
-    #[default]
-    Replace,
-    /// Keep it as it is.
-    KeepExisting,
+    Replace(WhenNotMatched),
     /// Replace the fields that the new document has.
-    Merge,
-    /// Fail. Documents that were written before stay.
+    Merge(WhenNotMatched),
+    /// Keep it as it is, and insert documents that do not exist.
+    KeepExisting,
+    /// Fail, and insert documents that do not exist. Documents that were written before stay.
     Fail,
+}
+
+/// Replace, and insert documents that do not exist.
+impl Default for WhenMatched {
+    fn default() -> Self {
+        WhenMatched::Replace(WhenNotMatched::Insert)
+    }
 }
 
 /// What `$merge` does with a document that does not exist.
@@ -61,7 +76,6 @@ pub struct Merge {
     collection: Option<String>,
     on: Vec<String>,
     when_matched: WhenMatched,
-    when_not_matched: WhenNotMatched,
 }
 
 impl Merge {
@@ -110,33 +124,19 @@ impl Merge {
         self
     }
 
-    /// What to do with a document that exists. Default: replace it.
+    /// What to do with a document that exists, and with one that does not. Default: replace it, and
+    /// insert it.
     ///
     /// ```
     /// # use marula_guide::*;
-    /// use marula::aggregate::{Merge, WhenMatched};
-    /// let merge = Merge::new().when_matched(WhenMatched::KeepExisting);
-    /// let stored = Pipeline::<Order>::new().merge_into(merge);
-    /// assert!(stored.to_string().contains(r#""whenMatched": "keepExisting""#));
+    /// use marula::aggregate::{Merge, WhenMatched, WhenNotMatched};
+    /// let merge = Merge::new().when_matched(WhenMatched::Merge(WhenNotMatched::Discard));
+    /// let stored = Pipeline::<Order>::new().merge_into(merge).to_string();
+    /// assert!(stored.contains(r#""whenMatched": "merge", "whenNotMatched": "discard""#));
     /// ```
     #[must_use]
     pub fn when_matched(mut self, action: WhenMatched) -> Self {
         self.when_matched = action;
-        self
-    }
-
-    /// What to do with a document that does not exist. Default: insert it.
-    ///
-    /// ```
-    /// # use marula_guide::*;
-    /// use marula::aggregate::{Merge, WhenNotMatched};
-    /// let merge = Merge::new().when_not_matched(WhenNotMatched::Discard);
-    /// let stored = Pipeline::<Order>::new().merge_into(merge);
-    /// assert!(stored.to_string().contains(r#""whenNotMatched": "discard""#));
-    /// ```
-    #[must_use]
-    pub fn when_not_matched(mut self, action: WhenNotMatched) -> Self {
-        self.when_not_matched = action;
         self
     }
 
@@ -145,18 +145,16 @@ impl Merge {
         if !self.on.is_empty() {
             merge.insert("on", self.on);
         }
-        merge.insert(
-            "whenMatched",
-            match self.when_matched {
-                WhenMatched::Replace => "replace",
-                WhenMatched::KeepExisting => "keepExisting",
-                WhenMatched::Merge => "merge",
-                WhenMatched::Fail => "fail",
-            },
-        );
+        let (matched, not_matched) = match self.when_matched {
+            WhenMatched::Replace(not_matched) => ("replace", not_matched),
+            WhenMatched::Merge(not_matched) => ("merge", not_matched),
+            WhenMatched::KeepExisting => ("keepExisting", WhenNotMatched::Insert),
+            WhenMatched::Fail => ("fail", WhenNotMatched::Insert),
+        };
+        merge.insert("whenMatched", matched);
         merge.insert(
             "whenNotMatched",
-            match self.when_not_matched {
+            match not_matched {
                 WhenNotMatched::Insert => "insert",
                 WhenNotMatched::Discard => "discard",
                 WhenNotMatched::Fail => "fail",
@@ -168,7 +166,8 @@ impl Merge {
 
 impl<In, S: Model, C> Pipeline<In, S, C> {
     /// Writes the documents into the collection of their model (`$merge`), which must be the last
-    /// stage. Run it by [`execute`](Pipeline::execute).
+    /// stage. Run it by [`execute`](Pipeline::execute). Into the collection that the pipeline reads:
+    /// MongoDB 4.4+.
     ///
     /// The server writes the documents as the pipeline returns them: hooks and validations do not run, and
     /// versions for optimistic locking and times are those that the documents contain.

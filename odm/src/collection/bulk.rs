@@ -7,7 +7,7 @@ use crate::collection::encoded::{Encoded, for_insert, for_replacement};
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{checked, of_delete, prepare};
-use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, save};
+use crate::collection::{Collection, NULL_ARGUMENT, NULL_IN_REPLACEMENT, filter_of, kind, save};
 use crate::driver::options::BulkWriteOptions;
 use crate::driver::{self, BulkWriteResult, WriteModel};
 use crate::error::{BulkOperation, Error, Result};
@@ -256,6 +256,7 @@ impl<'a, D: Model> Bulk<'a, D> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = update(self.collection, filter_of(filter), change, [false, false]);
         self.push("update_one", model)
@@ -273,6 +274,7 @@ impl<'a, D: Model> Bulk<'a, D> {
         id: impl IntoValue<D::Id>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = update(
             self.collection,
@@ -319,6 +321,7 @@ impl<'a, D: Model> Bulk<'a, D> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = update(self.collection, filter_of(filter), change, [false, true]);
         self.push("upsert_one", model)
@@ -335,6 +338,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn replace_one(self, filter: impl FnOnce(Fields<D>) -> Filter<D>, document: &D) -> Self {
+        const { kind::changes_one::<D>() };
         let model = replace(self.collection, filter_of(filter), document);
         self.push("replace_one", model)
     }
@@ -347,6 +351,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn replace(self, document: &D) -> Self {
+        const { kind::changes_one::<D>() };
         let model = replace(self.collection, by_id_of(self.collection, document), document);
         self.push("replace", model)
     }
@@ -360,6 +365,7 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn save(self, document: &D) -> Self {
+        const { kind::changes_one::<D>() };
         let model = save::model(self.collection, document);
         self.push("save", model)
     }

@@ -4,7 +4,7 @@ use crate::bson::{Document, doc};
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::bulk::{self, Writes};
 use crate::collection::bulk_versions::{Built, Effect};
-use crate::collection::{Collection, filter_of, save};
+use crate::collection::{Collection, filter_of, kind, save};
 use crate::driver::options::{ClientBulkWriteOptions, ReadConcern, ReadPreference};
 use crate::driver::{
     self, ClientBulkWriteError, ClientBulkWriteResult, ClientWriteModel, ErrorKind, Namespace, WriteModel,
@@ -97,6 +97,7 @@ impl<'a> ClientBulk<'a> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = bulk::update(collection, filter_of(filter), change, [false, false]);
         self.push(collection, "update_one", model)
@@ -116,6 +117,7 @@ impl<'a> ClientBulk<'a> {
         id: impl IntoValue<D::Id>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = bulk::update(collection, bulk::by_id(collection, id), change, [false, false]);
         self.push(collection, "update_by_id", model)
@@ -155,6 +157,7 @@ impl<'a> ClientBulk<'a> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         change: impl FnOnce(Fields<D>) -> U,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let change = change(D::fields()).into_update();
         let model = bulk::update(collection, filter_of(filter), change, [false, true]);
         self.push(collection, "upsert_one", model)
@@ -174,6 +177,7 @@ impl<'a> ClientBulk<'a> {
         filter: impl FnOnce(Fields<D>) -> Filter<D>,
         document: &D,
     ) -> Self {
+        const { kind::changes_one::<D>() };
         let model = bulk::replace(collection, filter_of(filter), document);
         self.push(collection, "replace_one", model)
     }
@@ -187,6 +191,7 @@ impl<'a> ClientBulk<'a> {
     /// # Ok(()) });
     /// ```
     pub fn replace<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
+        const { kind::changes_one::<D>() };
         let model = bulk::replace(collection, bulk::by_id_of(collection, document), document);
         self.push(collection, "replace", model)
     }
@@ -201,6 +206,7 @@ impl<'a> ClientBulk<'a> {
     /// # Ok(()) });
     /// ```
     pub fn save<D: Model>(self, collection: &Collection<D>, document: &D) -> Self {
+        const { kind::changes_one::<D>() };
         let model = save::model(collection, document);
         self.push(collection, "save", model)
     }

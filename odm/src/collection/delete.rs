@@ -4,6 +4,8 @@ use std::pin::Pin;
 
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
+use crate::collection::kind::{self, requiring};
+use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{of_delete, prepare};
@@ -110,13 +112,12 @@ impl<'a, D: Model> Delete<'a, D> {
         {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let (filter, update) = (prepared.filter, Ready(prepared.update));
+            let options = requiring!(self.options, kind::of_soft_delete::<D>());
             return Ok(if self.many {
-                let updating = inner
-                    .update_many(filter, update)
-                    .with_options(self.options.into());
+                let updating = inner.update_many(filter, update).with_options(options.into());
                 Deleting::UpdateMany(in_session!(self.session, updating))
             } else {
-                let updating = inner.update_one(filter, update).with_options(self.options.into());
+                let updating = inner.update_one(filter, update).with_options(options.into());
                 Deleting::UpdateOne(in_session!(self.session, updating))
             });
         }
@@ -127,16 +128,20 @@ impl<'a, D: Model> Delete<'a, D> {
         } else {
             inner.delete_one(filter)
         };
-        let deleting = deleting.with_options(self.options);
+        let deleting = deleting.with_options(requiring!(self.options, kind::of_delete::<D>(self.many)));
         Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }
 
     /// The driver's future, and the count.
     fn sending(self) -> Result<Counting<'a>> {
+        let collection = &self.collection.inner;
         Ok(match self.action()? {
             Deleting::Delete(deleting) => {
                 let sending = deleting.into_future();
-                Box::pin(async move { Ok(sending.await?.deleted_count) })
+                Box::pin(async move {
+                    let deleted = explained(collection, sending.await.map_err(Into::into)).await?;
+                    Ok(deleted.deleted_count)
+                })
             }
             Deleting::UpdateOne(updating) => matched(updating.into_future()),
             Deleting::UpdateMany(updating) => matched(updating.into_future()),

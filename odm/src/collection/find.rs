@@ -2,12 +2,14 @@
 
 use std::pin::Pin;
 
+use crate::aggregate::requirement;
 use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
+use crate::collection::kind::requiring;
 use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::FindOptions;
@@ -130,7 +132,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.options = self.options.sort(keys(D::fields()).into_sort());
+        let sort = keys(D::fields()).into_sort();
+        self.options = requiring!(self.options, requirement::of_sort(&sort)).sort(sort);
         self
     }
 
@@ -148,7 +151,9 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
         let options = match self.projection {
-            Some(projection) => self.options.projection(projection),
+            Some(projection) => {
+                requiring!(self.options, requirement::of_projection(&projection)).projection(projection)
+            }
             None => self.options,
         };
         let finding = self.collection.inner.find(self.filter?);

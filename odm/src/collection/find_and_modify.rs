@@ -2,14 +2,17 @@
 
 use std::pin::Pin;
 
+use crate::aggregate::requirement;
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
+use crate::collection::kind::requiring;
+use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
-use crate::collection::write::{check_upsert_without_id, checked, of_delete, prepare};
-use crate::collection::{Collection, filter_of};
+use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, of_delete, prepare};
+use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{
     FindOneAndDeleteOptions, FindOneAndReplaceOptions, FindOneAndUpdateOptions, ReturnDocument,
 };
@@ -69,7 +72,7 @@ impl<D: Model> Collection<D> {
 macro_rules! find_and_modify {
     (
         $(#[$doc:meta])*
-        $name:ident, $operation:ident, $Options:ident, $list:ident $(, $change:ident: $Change:ty)?;
+        $name:ident, $operation:ident, $Options:ident, $list:ident, $check:ident $(, $change:ident: $Change:ty)?;
         $(#[$required:meta])*
         required
     ) => {
@@ -90,6 +93,7 @@ macro_rules! find_and_modify {
                 filter: Result<Conditions>,
                 $($change: $Change)?
             ) -> Self {
+                const { kind::$check::<D>() };
                 $name {
                     collection,
                     filter,
@@ -119,7 +123,10 @@ macro_rules! find_and_modify {
             /// ```
             pub fn select<P: Projection<D> + Output>(self) -> $name<'a, D, P> {
                 let (filter, options) = match projection::document::<P, D>() {
-                    Ok(projection) => (self.filter, self.options.projection(projection)),
+                    Ok(projection) => (
+                        self.filter,
+                        requiring!(self.options, requirement::of_projection(&projection)).projection(projection),
+                    ),
                     Err(e) => (self.filter.and(Err(e)), self.options),
                 };
                 $name {
@@ -203,7 +210,7 @@ macro_rules! find_and_modify {
                 let read_as = self.read_as;
                 let sending = self.sending();
                 async move {
-                    let found = sending?.await?;
+                    let found = explained(&collection.inner, sending?.await.map_err(crate::Error::from)).await?;
                     found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }
@@ -216,7 +223,8 @@ macro_rules! find_and_modify {
 find_and_modify! {
     /// Updates one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_update`].
-    FindOneAndUpdate, find_one_and_update, FindOneAndUpdateOptions, __find_one_and_update_options, update: Update<D>;
+    FindOneAndUpdate, find_one_and_update, FindOneAndUpdateOptions, __find_one_and_update_options, changes_one,
+    update: Update<D>;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
     /// document after the change with [`returning_new`](Self::returning_new).
@@ -227,7 +235,8 @@ find_and_modify! {
 find_and_modify! {
     /// Replaces one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_replace`].
-    FindOneAndReplace, find_one_and_replace, FindOneAndReplaceOptions, __find_one_and_replace_options, replacement: Replacement;
+    FindOneAndReplace, find_one_and_replace, FindOneAndReplaceOptions, __find_one_and_replace_options,
+    changes_one, replacement: Replacement;
     /// An upsert that inserts has no document from before the change: it fails with
     /// [`Error::NotFound`](crate::Error::NotFound) although it inserted a document. Request the
     /// document after the change with [`returning_new`](Self::returning_new).
@@ -238,7 +247,8 @@ find_and_modify! {
 find_and_modify! {
     /// Deletes one document. Output: the document, if one matches. See
     /// [`Collection::find_one_and_delete`].
-    FindOneAndDelete, find_one_and_delete, FindOneAndDeleteOptions, __find_one_and_delete_options;
+    FindOneAndDelete, find_one_and_delete, FindOneAndDeleteOptions, __find_one_and_delete_options,
+    changes_many;
     required
 }
 
@@ -356,6 +366,7 @@ impl<'a, D: Model, T: Output> FindOneAndUpdate<'a, D, T> {
         if !prepared.array_filters.is_empty() {
             options = options.add_array_filters(prepared.array_filters);
         }
+        options = requiring!(options, prepared.requirement);
         let inner = &self.collection.inner;
         let updating = inner
             .find_one_and_update(prepared.filter, Ready(prepared.update))
@@ -408,6 +419,9 @@ impl<'a, D: Model, T: Output> FindOneAndReplace<'a, D, T> {
     ) -> Result<(Conditions, Encoded)> {
         let filter = collection.check_encrypts().and(checked(filter?))?;
         collection.check_returned(options.returns_original())?;
+        if options.is_upsert() {
+            check_upsert_filter(&filter)?;
+        }
         if options.is_upsert() && replacement.lacks_id {
             check_upsert_without_id(collection, &filter)?;
         }
@@ -484,11 +498,12 @@ impl<'a, D: Model, T: Output> FindOneAndDelete<'a, D, T> {
             let prepared = prepare(self.collection, self.collection.scope, self.filter, change, false)?;
             let deleting = inner
                 .find_one_and_update(prepared.filter, Ready(prepared.update))
-                .with_options(self.options.into());
+                .with_options(requiring!(self.options, kind::of_soft_delete::<D>()).into());
             return Ok(Deleting::Update(in_session!(self.session, deleting)));
         }
         let filter = of_delete(self.collection, self.filter)?;
-        let deleting = inner.find_one_and_delete(filter).with_options(self.options);
+        let options = requiring!(self.options, kind::of_delete::<D>(false));
+        let deleting = inner.find_one_and_delete(filter).with_options(options);
         Ok(Deleting::Delete(in_session!(self.session, deleting)))
     }
 }

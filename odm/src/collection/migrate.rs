@@ -27,6 +27,8 @@ const BATCH_BYTES: usize = 16 << 20;
 /// The largest sum of an old and a new document, which are sent in one statement, in bytes.
 const STATEMENT_BYTES: usize = (16 << 20) - (64 << 10);
 const BATCH_SIZE: u32 = 100;
+/// The error code `Unauthorized`.
+const UNAUTHORIZED: i32 = 13;
 
 impl<D: Model> Collection<D> {
     /// Upgrades the stored documents of older versions, by the function of
@@ -35,9 +37,9 @@ impl<D: Model> Collection<D> {
     /// The documents are read in the order of `_id` and written in batches, each of which is in memory at
     /// one time. Applications can read and write the collection meanwhile: a document is replaced only if
     /// it is still the one that was read, by a comparison of the whole document; otherwise it is read and
-    /// upgraded again. That comparison has the collation `simple`: in a collection with another default
-    /// collation the server cannot use the index on `_id` for ids that contain strings, and scans the
-    /// collection for each document. The result of the function is stored as it is, with the version, and must be
+    /// upgraded again. In a collection with a default collation that comparison has the collation `simple`: the
+    /// server cannot use the index on `_id` for ids that contain strings, and scans the
+    /// collection for each document. One `listCollections` reads whether the collection has a default collation. The result of the function is stored as it is, with the version, and must be
     /// decodable as `D`; hooks and validations do not run, and
     /// [maintained fields](derive@crate::Document#maintained-fields) do not change. Soft-deleted documents
     /// are upgraded too. Writes have the write concern `majority`, reads the read preference `primary`.
@@ -296,7 +298,9 @@ impl<'a, D: Model> Migrate<'a, D> {
             ));
         }
         let mut progress = self.progress;
+        let is_collated = is_collated(&self.collection.inner).await?;
         let source = Source {
+            is_collated,
             inner: self
                 .collection
                 .inner
@@ -350,7 +354,28 @@ struct Source<D> {
     inner: driver::Collection<RawDocumentBuf>,
     collection: Collection<D>,
     version: SchemaVersion,
+    /// Whether the collection has a default collation.
+    is_collated: bool,
     dry_run: bool,
+}
+
+/// Whether the collection has a default collation, which is not `simple`. It has one for a user who may not list
+/// collections: the collation that is then sent changes nothing if there is none.
+async fn is_collated<T>(collection: &driver::Collection<T>) -> Result<bool> {
+    let namespace = collection.namespace();
+    let listing = collection
+        .database()
+        .list_collections()
+        .filter(doc! { "name": &namespace.collection });
+    let listed = async { listing.await?.try_collect().await };
+    match listed.await {
+        Ok(listed) => {
+            let mut listed: std::slice::Iter<'_, driver::CollectionSpecification> = listed.iter();
+            Ok(listed.any(|listed| listed.options.contains_key("collation")))
+        }
+        Err(error) if error.code() == Some(UNAUTHORIZED) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl<D: Model> Source<D> {
@@ -419,8 +444,12 @@ impl<D: Model> Source<D> {
         })?;
         let unchanged = doc! { "$eq": ["$$ROOT", { "$literal": whole }] };
         let filter = doc! { "_id": id_of(old), "$expr": unchanged };
-        // By the default collation of the collection, texts that differ could be equal.
-        Ok(WriteModel::replace_one(filter, &new).collation(Collation::new("simple")))
+        let replace = WriteModel::replace_one(filter, &new);
+        if self.is_collated {
+            // By the default collation of the collection, texts that differ could be equal.
+            return Ok(replace.collation(Collation::new("simple")));
+        }
+        Ok(replace)
     }
 
     /// Performs the writes. Returns how many documents matched, and which writes the server rejected.

@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use crate::aggregate::requirement;
 use crate::bson::{RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs};
+use crate::collection::kind::requiring;
 use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
 use crate::driver::options::{CountDocumentsOptions, EstimatedDocumentCountOptions, FindOptions};
@@ -126,7 +128,10 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
         let projection = projection::document::<P, D>();
         FindOne {
             collection: self.collection,
-            action: self.action.and_then(|action| Ok(action.projection(projection?))),
+            action: self.action.and_then(|action| {
+                let projection = projection?;
+                Ok(requiring!(action, requirement::of_projection(&projection)).projection(projection))
+            }),
             read_as: ReadAs::value(),
             call: self.call,
         }
@@ -144,9 +149,11 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
+        let sort = keys(D::fields()).into_sort();
+        let requirement = requirement::of_sort(&sort);
         self.action = self
             .action
-            .map(|action| action.sort(keys(D::fields()).into_sort()));
+            .map(|action| requiring!(action, requirement).sort(sort));
         self
     }
 

@@ -5,9 +5,10 @@ use crate::collection::action::{Session, awaitable, forward_options, in_session}
 use crate::collection::bulk_versions::{Built, Effect, Replaced, id_key};
 use crate::collection::encoded::{Encoded, decoded, for_save};
 use crate::collection::encrypted::first_encrypted;
+use crate::collection::sharded::explained;
 use crate::collection::update::{Target, replace};
 use crate::collection::write::to_raw;
-use crate::collection::{Collection, NULL_IN_REPLACEMENT};
+use crate::collection::{Collection, NULL_IN_REPLACEMENT, kind};
 use crate::driver::options::{ReadPreference, ReplaceOneOptions};
 use crate::driver::{UpdateResult, WriteModel};
 use crate::error::{Error, Result};
@@ -59,6 +60,7 @@ impl<D: Model> Collection<D> {
     /// # Errors
     /// The [errors of the action](Collection#errors).
     pub fn save<'a>(&'a self, document: impl Saved<'a, D>) -> Save<'a, D> {
+        const { kind::changes_one::<D>() };
         Save {
             collection: self,
             document: document.into_reference(),
@@ -159,9 +161,10 @@ impl<'a, D: Model> Save<'a, D> {
                     .inner
                     .update_one(filter, vec![stored])
                     .with_options(options.upsert(!encoded.was_stored()).into());
-                let result = in_session!(self.session, saving)
+                let result = in_session!(self.session, saving).await.map_err(Into::into);
+                let result = explained(&collection.inner, result)
                     .await
-                    .map_err(|e| collection.conflict_of_upsert(e.into(), &encoded))?;
+                    .map_err(|e| collection.conflict_of_upsert(e, &encoded))?;
                 if encoded.was_stored() && result.matched_count == 0 {
                     return Err(collection.conflict_with(&encoded));
                 }

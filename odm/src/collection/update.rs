@@ -5,8 +5,10 @@ use serde::Serialize;
 use crate::collection::Collection;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::encoded::{Encoded, for_replacement, validated};
+use crate::collection::kind::{self, requiring};
+use crate::collection::sharded::explained;
 use crate::collection::soft_delete::Scope;
-use crate::collection::write::{check_upsert_without_id, checked, prepare};
+use crate::collection::write::{check_upsert_filter, check_upsert_without_id, checked, prepare};
 use crate::driver::options::{ReplaceOneOptions, UpdateManyOptions, UpdateOneOptions};
 use crate::driver::{self, UpdateModification, UpdateResult, action};
 use crate::error::{Error, Result};
@@ -72,7 +74,7 @@ fn restored_by_upsert<D: Model>(collection: &Collection<D>, call: &str) -> Error
 }
 
 macro_rules! updates {
-    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident, $Options:ident, $list:ident, $method:ident, $check:ident;)*) => { $(
         $(#[$doc])*
         #[must_use = "nothing is sent before the action is awaited"]
         pub struct $name<'a, D> {
@@ -88,6 +90,7 @@ macro_rules! updates {
 
         impl<'a, D: Model> $name<'a, D> {
             pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, update: Update<D>) -> Self {
+                const { kind::$check::<D>() };
                 $name {
                     collection,
                     filter,
@@ -184,10 +187,14 @@ macro_rules! updates {
                 if stringify!($method) == "update_many" {
                     self.collection.check_one_document("update_many")?;
                 }
+                if self.restoration.is_some() {
+                    options = requiring!(options, kind::of_soft_delete::<D>());
+                }
                 let prepared = prepare(self.collection, self.scope, self.filter, self.update, options.is_upsert())?;
                 if !prepared.array_filters.is_empty() {
                     options = options.add_array_filters(prepared.array_filters);
                 }
+                options = requiring!(options, prepared.requirement);
                 let inner = &self.collection.inner;
                 let updating = inner.$method(prepared.filter, Ready(prepared.update)).with_options(options);
                 Ok(in_session!(self.session, updating))
@@ -200,8 +207,9 @@ macro_rules! updates {
             }
 
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
+                let collection = &self.collection.inner;
                 let sending = self.action().map(IntoFuture::into_future);
-                async move { Ok(sending?.await?) }
+                async move { explained(collection, sending?.await.map_err(Into::into)).await }
             }
         }
 
@@ -211,9 +219,9 @@ macro_rules! updates {
 
 updates! {
     /// Updates a document. Output: the counts. See [`Collection::update_one`].
-    UpdateOne, UpdateOneOptions, __update_one_options, update_one;
+    UpdateOne, UpdateOneOptions, __update_one_options, update_one, changes_one;
     /// Updates documents. Output: the counts. See [`Collection::update_many`].
-    UpdateMany, UpdateManyOptions, __update_many_options, update_many;
+    UpdateMany, UpdateManyOptions, __update_many_options, update_many, changes_many;
 }
 
 impl<D: Model> UpdateOne<'_, D> {
@@ -244,6 +252,7 @@ pub struct Replace<'a, D> {
 
 impl<'a, D: Model> Replace<'a, D> {
     pub(super) fn new(collection: &'a Collection<D>, filter: Result<Conditions>, document: &'a D) -> Self {
+        const { kind::changes_one::<D>() };
         Replace {
             collection,
             filter,
@@ -310,6 +319,9 @@ impl<'a, D: Model> Replace<'a, D> {
     pub fn explain(self) -> Result<action::Explain<'a>> {
         let filter = checked(self.filter?)?;
         self.collection.check_encrypts()?;
+        if self.options.is_upsert() {
+            check_upsert_filter(&filter)?;
+        }
         if self.options.is_upsert() && self.document.lacks_id() {
             check_upsert_without_id(self.collection, &filter)?;
         }
@@ -330,6 +342,9 @@ impl<'a, D: Model> Replace<'a, D> {
 
     async fn run(self) -> Result<UpdateResult> {
         let filter = checked(self.filter?)?;
+        if self.options.is_upsert() {
+            check_upsert_filter(&filter)?;
+        }
         let behavior = D::BEHAVIOR;
         let has_changes = self.collection.check_encrypts()? || behavior.changes_documents();
         if self.document.lacks_id() || has_changes || behavior.soft_delete.is_some() {
@@ -408,7 +423,7 @@ pub(super) fn send_replacement<'a, T: Serialize>(
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
     let replacing = collection.replace_one(filter, document).with_options(options);
     let sending = in_session!(session, replacing).into_future();
-    async move { Ok(sending.await?) }
+    async move { explained(collection, sending.await.map_err(Into::into)).await }
 }
 
 awaitable!(['a, D: Model] Replace<'a, D> => UpdateResult);

@@ -2,7 +2,7 @@
 
 use crate::bson::{Bson, Document, doc, from_raw};
 use crate::collection::encoded::{for_insert, for_insert_without_id};
-use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of};
+use crate::collection::{Collection, Delete, UpdateMany, UpdateOne, filter_of, kind};
 use crate::error::{Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
@@ -44,6 +44,7 @@ impl<D: Model> Collection<D> {
         update: impl FnOnce(Fields<D>) -> U,
         initial: &D,
     ) -> UpdateOne<'_, D> {
+        const { kind::changes_one::<D>() };
         let filter = filter_of(filter);
         let update = update(D::fields()).into_update();
         let prepared = filter.and_then(|filter| {

@@ -1,10 +1,12 @@
 //! Checks of writes before they are sent: a filter with conditions, and an id for a document that
 //! may be inserted.
 
+use crate::aggregate::requirement;
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
 use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
-use crate::collection::{Collection, maintained, pipeline};
+use crate::collection::{Collection, kind, maintained, pipeline};
+use crate::driver::options::ServerRequirement;
 use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
@@ -35,11 +37,24 @@ pub(super) fn of_delete<D: Model>(
     Ok(filter)
 }
 
+/// Rejects an upsert whose filter has an expression, as MongoDB does (224 `QueryFeatureNotAllowed`).
+pub(super) fn check_upsert_filter(filter: &Conditions) -> Result<()> {
+    if filter.has_expression() {
+        return Err(Error::filter(
+            "$expr",
+            "MongoDB does not allow `$expr` in the filter of an upsert: compare fields with values, or update and insert in two calls",
+        ));
+    }
+    Ok(())
+}
+
 /// An update that is ready to be sent.
 pub(super) struct Prepared {
     pub(super) filter: Conditions,
     pub(super) update: UpdateModification,
     pub(super) array_filters: Vec<Document>,
+    /// What the expressions of a pipeline need of the server.
+    pub(super) requirement: Option<ServerRequirement>,
 }
 
 /// Checks an update. Adds conditions on the enum variants whose fields it changes to the filter,
@@ -58,6 +73,8 @@ pub(super) fn prepare<D: Model>(
     if upsert {
         collection.check_encrypts()?;
         check_upsert::<D>(&filter)?;
+        check_upsert_filter(&filter)?;
+        kind::check_upsert::<D>()?;
         reject_variants(&variants)?;
         add_id(collection, &filter, &mut compiled)?;
     }
@@ -68,17 +85,22 @@ pub(super) fn prepare<D: Model>(
     } else {
         filter.and(variant::conditions(variants))
     };
-    let (update, array_filters) = match compiled {
+    Ok(match compiled {
         Compiled::Operators {
             update,
             array_filters,
-        } => (update.into_update(), array_filters),
-        Compiled::Pipeline(stages) => (stages.into_update(), Vec::new()),
-    };
-    Ok(Prepared {
-        filter,
-        update,
-        array_filters,
+        } => Prepared {
+            filter,
+            update: update.into_update(),
+            array_filters,
+            requirement: None,
+        },
+        Compiled::Pipeline(stages) => Prepared {
+            filter,
+            requirement: requirement::of_pipeline(&stages, ""),
+            update: stages.into_update(),
+            array_filters: Vec::new(),
+        },
     })
 }
 

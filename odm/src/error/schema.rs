@@ -5,12 +5,28 @@ use std::time::Duration;
 
 use crate::bson::{DateTime, Document};
 use crate::driver;
-use crate::error::{Applied, DuplicateKey, Error};
+use crate::error::{Applied, DuplicateKey, Error, Requirement};
 use crate::json::relaxed;
 
 /// What to do about encrypted fields that differ.
 const ENCRYPTED_FIELDS_ADVICE: &str = "they cannot be changed: undo the change of the model, or register it for a new collection \
                                        and copy the documents through a client with automatic encryption";
+
+/// `APIStrictError`: the command is not part of the Stable API.
+const API_STRICT_ERROR: i32 = 323;
+
+/// What to add about an index that takes the place of an existing text index.
+fn about_text(existing: &Document, declared: &Document) -> &'static str {
+    let is_text = |index: &Document| {
+        let keys = index.get_document("key");
+        keys.is_ok_and(|keys| keys.values().any(|kind| kind.as_str() == Some("text")))
+    };
+    if is_text(existing) && is_text(declared) {
+        " (a collection can have only one text index)"
+    } else {
+        ""
+    }
+}
 
 /// The reason why a schema plan cannot be made or applied.
 #[derive(Clone, Debug)]
@@ -203,8 +219,27 @@ pub enum SchemaError {
         /// The collection, as `database.collection`.
         namespace: String,
     },
+    /// A declaration, or a change of an existing collection that only the command `collMod` can make, needs a newer server, a
+    /// replica set, or a client that does not declare the strict Stable API. Nothing was changed.
+    Unsupported {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// What is not supported, such as "the option `hidden` of index `page_1` (model `Visit`)".
+        feature: String,
+        /// What the deployment lacks.
+        requirement: Requirement,
+    },
+    /// Options of a collection that the server would reject: sizes and times out of range, or the fields of a time series.
+    InvalidCollection {
+        /// The name of the model that declares them.
+        model: &'static str,
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// Why the declaration is invalid.
+        reason: String,
+    },
     /// A declaration that the server would reject: without keys, with keys in two arrays, with an
-    /// invalid partial filter, or of the index on `_id`.
+    /// invalid partial filter, with a collation of a text index, or of the index on `_id`.
     InvalidIndex {
         /// The name of the model that declares it.
         model: &'static str,
@@ -225,10 +260,11 @@ impl fmt::Display for SchemaError {
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} differs in its options: existing {}, declared {}; \
+                "index `{index}` of {namespace} differs in its options: existing {}, declared {}{}; \
                  change the declaration, or allow the change with `Apply::coll_mod` or `Apply::rebuild` (`--coll-mod`, `--rebuild`)",
                 relaxed(&**existing),
-                relaxed(&**declared)
+                relaxed(&**declared),
+                about_text(existing, declared)
             ),
             SchemaError::KeySpecsConflict {
                 namespace,
@@ -237,10 +273,16 @@ impl fmt::Display for SchemaError {
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} has other keys: existing {}, declared {}; \
-                 give the declared index another name, or allow the change with `Apply::rebuild` (`--rebuild`)",
+                "index `{index}` of {namespace} has other keys: existing {}, declared {}{}; {}allow the change with \
+                 `Apply::rebuild` (`--rebuild`)",
                 relaxed(&**existing),
-                relaxed(&**declared)
+                relaxed(&**declared),
+                about_text(existing, declared),
+                if about_text(existing, declared).is_empty() {
+                    "give the declared index another name, or "
+                } else {
+                    "change the declaration, or "
+                }
             ),
             SchemaError::CollectionConflict {
                 namespace,
@@ -327,12 +369,18 @@ impl fmt::Display for SchemaError {
                 )
             }
             SchemaError::SearchUnsupported {
-                namespace, indexes, ..
+                namespace,
+                indexes,
+                source,
             } => write!(
                 f,
-                "{namespace} declares the search indexes {}, and the deployment has no search; use Atlas or a deployment with \
-                 mongot, or permit this with `Schema::search(SearchMode::Optional)`",
-                indexes.join(", ")
+                "{namespace} declares the search indexes {}, and {}, or permit this with `Schema::search(SearchMode::Optional)`",
+                indexes.join(", "),
+                if source.code() == Some(API_STRICT_ERROR) {
+                    "the client declares the strict Stable API, which does not contain them; use a client without `apiStrict`"
+                } else {
+                    "the deployment has no search; use Atlas or a deployment with mongot"
+                }
             ),
             SchemaError::SearchIndexConflict {
                 namespace,
@@ -390,6 +438,19 @@ impl fmt::Display for SchemaError {
             SchemaError::NotEncryptedYet { namespace } => write!(
                 f,
                 "{namespace} does not exist, so that its encrypted fields have no data keys; create it with `Schema::sync` first"
+            ),
+            SchemaError::Unsupported {
+                namespace,
+                feature,
+                requirement,
+            } => write!(f, "{namespace}: {feature} needs {requirement}"),
+            SchemaError::InvalidCollection {
+                model,
+                namespace,
+                reason,
+            } => write!(
+                f,
+                "the options of the collection {namespace} (model `{model}`): {reason}"
             ),
             SchemaError::InvalidIndex { model, index, reason } => {
                 write!(f, "index `{index}` of model `{model}`: {reason}")

@@ -56,6 +56,17 @@ fn is_mentioned(filter: &Document, is_meant: &dyn Fn(&str) -> bool) -> bool {
     })
 }
 
+/// Whether a filter document has `$expr`, also within `$and`, `$or` and `$nor`.
+fn has_expression(filter: &Document) -> bool {
+    filter.iter().any(|(name, value)| match (name.as_str(), value) {
+        ("$expr", _) => true,
+        ("$and" | "$or" | "$nor", Bson::Array(filters)) => {
+            filters.iter().filter_map(Bson::as_document).any(has_expression)
+        }
+        _ => false,
+    })
+}
+
 /// Whether an expression reads such a path, `"$path"`.
 fn is_read(expression: &Bson, is_meant: &dyn Fn(&str) -> bool) -> bool {
     match expression {
@@ -210,6 +221,14 @@ impl Conditions {
                     }
             }),
             Self::Tree(document) => has_operand(document, path, is_meant),
+        }
+    }
+
+    /// Whether a condition is an expression (`$expr`).
+    pub(crate) fn has_expression(&self) -> bool {
+        match self {
+            Self::Everything | Self::Flat(_) => false,
+            Self::Tree(document) => has_expression(document),
         }
     }
 

@@ -70,6 +70,26 @@
 //! | `-` | an index was created from a declaration that no longer exists: hide it, drop it later | `drop_obsolete(..)` |
 //! | `?` | no model declares the index, and it was not created from a declaration: it is kept | never |
 //!
+//! An index without a declared collation inherits the default collation of its collection, and is compared with it. A text
+//! index always has the collation `simple`.
+//!
+//! # Server versions
+//!
+//! A plan knows the version of the server: of the oldest data-bearing member, or of the oldest mongos. What a declaration
+//! needs a newer server for is [`SchemaError::Unsupported`](crate::SchemaError::Unsupported), before anything is changed. What
+//! only newer servers can change is an index that must be built again (`!`):
+//!
+//! | change | without a rebuild | before |
+//! |---|---|---|
+//! | an index to unique | MongoDB 6.0+, not with the strict Stable API | rebuild |
+//! | `expireAfterSeconds` of an index that has none | MongoDB 5.1+ | rebuild |
+//! | `hidden` | MongoDB 4.4+ | an error; obsolete indexes are dropped without being hidden, after the same time |
+//! | the size of a capped collection | MongoDB 6.0+ | an error |
+//! | pre- and post-images | MongoDB 6.0+, not with the strict Stable API | an error |
+//!
+//! The strict Stable API (version 1) has no capped collections, text indexes and search indexes either. Encrypted
+//! collections need a replica set or a sharded cluster.
+//!
 //! A conflict of [encrypted fields](super::encryption#changes-of-a-model) or of options that only a new collection can
 //! have (`!`) is an error in any case.
 //!
@@ -104,6 +124,9 @@
 //! is not an error. Changes, rebuilds and drops are made by one instance at a time, which holds a
 //! lease in the collection `marula_schema`, with an expiry by the server's clock. The others wait
 //! up to [`lease_wait`](crate::schema::Apply::lease_wait), and then make a new plan.
+//!
+//! While an index of the collection is built, by another client or as a rolling build, the server refuses to change
+//! and drop indexes. They are sent again for at most the same time.
 //!
 //! # What to check before a deployment
 //!

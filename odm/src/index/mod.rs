@@ -275,7 +275,7 @@ impl IndexDeclaration {
 
     /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A
     /// query uses the index for strings only if it specifies the same collation. Default: the
-    /// collation of the collection.
+    /// collation of the collection; for a text index, which can have no other one, `{locale: "simple"}`.
     ///
     /// ```
     /// # use marula_guide::*; use marula::index::IndexDeclaration;

@@ -12,7 +12,18 @@ pub(crate) struct NormalIndex {
     pub(crate) keys: Vec<(String, Bson)>,
     /// The options that differ from their defaults, except the collation.
     pub(crate) options: BTreeMap<String, Bson>,
-    pub(crate) collation: Option<Document>,
+    pub(crate) collation: NormalCollation,
+}
+
+/// The collation of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NormalCollation {
+    /// None is declared: the index has the default collation of the collection.
+    Inherited,
+    /// Strings are compared by their bytes.
+    Simple,
+    /// As [`normal_collation`] returns it.
+    Other(Document),
 }
 
 /// Options that servers add, and options without effect.
@@ -29,12 +40,30 @@ const IGNORED: [&str; 7] = [
 /// The option that contains options of the storage engine.
 const STORAGE_ENGINE: &str = "storageEngine";
 
-/// Normalizes a specification, declared or listed.
+/// Normalizes a specification that a server lists. It contains the collation, also an inherited one, unless that is `simple`.
+pub(crate) fn normalize_listed(specification: &Document) -> NormalIndex {
+    let mut normal = normalize(specification);
+    if normal.collation == NormalCollation::Inherited {
+        normal.collation = NormalCollation::Simple;
+    }
+    normal
+}
+
+/// Whether the server permits no other collation than `simple` for an index with these keys.
+pub(crate) fn has_simple_collation(specification: &Document) -> bool {
+    let keys = specification.get_document("key");
+    keys.is_ok_and(|keys| {
+        keys.values()
+            .any(|kind| matches!(kind.as_str(), Some("text" | "2d" | "geoHaystack")))
+    })
+}
+
+/// Normalizes a declared specification.
 pub(crate) fn normalize(specification: &Document) -> NormalIndex {
     let empty = Document::new();
     let keys = specification.get_document("key").unwrap_or(&empty);
     let mut options = BTreeMap::new();
-    let mut collation = None;
+    let mut collation = NormalCollation::Inherited;
     for (name, value) in specification {
         match (name.as_str(), value) {
             (n, _) if IGNORED.contains(&n) => {}
@@ -46,7 +75,9 @@ pub(crate) fn normalize(specification: &Document) -> NormalIndex {
             ("weights", _) => {}
             ("default_language", Bson::String(s)) if s == "english" => {}
             ("language_override", Bson::String(s)) if s == "language" => {}
-            ("collation", Bson::Document(c)) => collation = normal_collation(c),
+            ("collation", Bson::Document(c)) => {
+                collation = normal_collation(c).map_or(NormalCollation::Simple, NormalCollation::Other);
+            }
             ("wildcardProjection", Bson::Document(p)) => {
                 let flags = p.iter().map(|(k, v)| (k.clone(), Bson::Boolean(is_truthy(v))));
                 options.insert(name.clone(), Bson::Document(flags.collect()));
@@ -141,6 +172,17 @@ fn same_collation(declared: Option<&Document>, listed: Option<&Document>) -> boo
     }
 }
 
+impl NormalCollation {
+    fn is_same(&self, other: &NormalCollation) -> bool {
+        match (self, other) {
+            (NormalCollation::Other(one), NormalCollation::Other(other)) => {
+                same_collation(Some(one), Some(other))
+            }
+            (one, other) => one == other,
+        }
+    }
+}
+
 /// Whether a declared collation is the one that the server lists.
 pub(crate) fn is_listed_collation(declared: &Document, listed: &Document) -> bool {
     let (declared, listed) = (normal_collation(declared), normal_collation(listed));
@@ -175,12 +217,17 @@ pub(crate) fn number(value: &Bson) -> Bson {
 }
 
 impl NormalIndex {
+    /// Whether it is a text index, of which a collection can have one.
+    pub(crate) fn is_text(&self) -> bool {
+        self.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"))
+    }
+
     /// Whether the server considers the two the same index, apart from their other options: equal
     /// keys, collation and partial filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
         self.keys == other.keys
-            && same_collation(self.collation.as_ref(), other.collation.as_ref())
+            && self.collation.is_same(&other.collation)
             && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
@@ -204,7 +251,7 @@ impl NormalIndex {
                 .filter(|o| self.options.get(*o) != other.options.get(*o))
                 .cloned(),
         );
-        if !same_collation(self.collation.as_ref(), other.collation.as_ref()) {
+        if !self.collation.is_same(&other.collation) {
             names.push("collation".to_owned());
         }
         names
@@ -217,7 +264,11 @@ mod tests {
     use crate::bson::doc;
 
     fn same(declared: &Document, listed: &Document) -> bool {
-        normalize(declared).differences(&normalize(listed)).is_empty()
+        let (mut declared, listed) = (normalize(declared), normalize_listed(listed));
+        if declared.collation == NormalCollation::Inherited {
+            declared.collation = NormalCollation::Simple;
+        }
+        declared.differences(&listed).is_empty()
     }
 
     #[test]

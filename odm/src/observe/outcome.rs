@@ -14,6 +14,7 @@ pub(super) fn kind(error: &Error) -> &'static str {
         Error::Upgrade { .. } => "upgrade",
         Error::Validation { .. } => "validation",
         Error::Hook { .. } => "hook",
+        Error::ShardKey { .. } => "shard_key",
         Error::NotFound { .. } => "not_found",
         Error::MoreThanOne { .. } => "more_than_one",
         Error::InvalidPageToken => "invalid_page_token",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::bson::{DateTime, Document, doc};
 use crate::error::{Applied, Error, Result, SchemaError};
+use crate::schema::deployment::Feature;
 use crate::schema::lease::Lease;
 use crate::schema::target::Target;
 use crate::schema::{CollectionPlan, SchemaPlan, Step, options, record};
@@ -68,9 +69,17 @@ impl Apply {
 
     /// Whether to change options of existing indexes that the server can change without building them
     /// again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing collections:
-    /// validators, pre- and post-images, expiration, a coarser granularity of a time series, the size of
-    /// a capped collection, the pipeline of a view; and the definitions of search indexes, which the
+    /// validators, pre- and post-images (MongoDB 6.0+), expiration, a coarser granularity of a time series, the size of
+    /// a capped collection (MongoDB 6.0+), the pipeline of a view; and the definitions of search indexes, which the
     /// server builds again in the background. Default: `false`.
+    ///
+    /// An index must be built again, and conflicts with the declared one, if the server is older than the change: `unique`
+    /// needs MongoDB 6.0, `expireAfterSeconds` of an index that has none MongoDB 5.1. With the strict Stable API, indexes
+    /// cannot be changed to `unique`, and images not changed at all. If the members of the deployment have several versions,
+    /// the oldest decides.
+    ///
+    /// While an index of the collection is built, such as by a rolling build, the server refuses these changes: they are
+    /// sent again for at most [`lease_wait`](Apply::lease_wait).
     ///
     /// ```
     /// # use marula::schema::*;
@@ -102,7 +111,8 @@ impl Apply {
 
     /// Hides obsolete indexes (MongoDB 4.4+), and drops them `after` this time: until then a hidden
     /// index can be shown again at once by declaring it. Zero drops them without hiding. Default: they
-    /// are kept.
+    /// are kept. MongoDB 4.2 cannot hide indexes: they are dropped this time after they were found, and queries use them
+    /// until then.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -163,7 +173,8 @@ impl Apply {
         self
     }
 
-    /// How long to wait while another instance changes indexes. Default: 2 minutes.
+    /// How long to wait while another instance changes indexes, and, for each change of a collection or an index and each drop
+    /// of an index, while another index of the collection is built. Default: 2 minutes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -213,6 +224,7 @@ impl Apply {
             Step::CreateCollection { .. }
             | Step::KeepCollection
             | Step::CollectionConflict { .. }
+            | Step::UnsupportedCollectionChange { .. }
             | Step::EncryptedFieldsConflict { .. }
             | Step::Create { .. }
             | Step::Keep { .. }
@@ -338,7 +350,9 @@ impl SchemaPlan {
         let target = Target {
             database: self.schema.database(),
             plan,
+            deployment: self.deployment,
             record: apply.record,
+            build_wait: apply.lease_wait,
         };
         if let Some(Step::CreateCollection { options }) = plan.steps.first() {
             self.create_collection(&target, options).await?;
@@ -359,48 +373,58 @@ impl SchemaPlan {
             target.confirm(unconfirmed).await?;
         }
         for step in plan.steps.iter().filter(|step| apply.changes(step)) {
-            match step {
-                Step::ModifyCollection {
-                    declared,
-                    differences,
-                    ..
-                } => {
-                    let command = options::coll_mod(&plan.collection, declared, differences);
-                    target.database.run_command(command).await?;
-                    applied.modified_collections.push(plan.namespace.clone());
-                }
-                Step::Modify {
-                    name,
-                    existing,
-                    changes,
-                    ..
-                } => {
-                    target.modify(name, existing, changes, applied).await?;
-                }
-                Step::Conflict {
-                    existing,
-                    declared,
-                    differences,
-                    ..
-                } => target.rebuild(existing, declared, differences, applied).await?,
-                Step::Obsolete {
-                    name,
-                    hidden_at: None,
-                    ..
-                } if apply.drop_obsolete != Some(Duration::ZERO) => {
-                    target.coll_mod(name, doc! { "hidden": true }).await?;
-                    applied.hidden.push(target.index(name));
-                    record::hidden(target.database, &plan.collection, record::Kind::Index, name).await?;
-                }
-                Step::Obsolete { name, .. } => {
-                    target.drop(name).await?;
-                    applied.dropped.push(target.index(name));
-                    record::dropped(target.database, &plan.collection, record::Kind::Index, name).await?;
-                }
-                // Search indexes follow.
-                _ => {}
-            }
+            target.change(step, apply, applied).await?;
         }
         target.apply_search(apply, applied).await
+    }
+}
+
+impl Target<'_> {
+    /// Takes a step that is not a creation, and does not concern a search index.
+    async fn change(&self, step: &Step, apply: &Apply, applied: &mut Applied) -> Result<()> {
+        let collection = &self.plan.collection;
+        match step {
+            Step::ModifyCollection {
+                existing,
+                declared,
+                differences,
+            } => {
+                for command in options::coll_mods(collection, existing, declared, differences) {
+                    self.run_coll_mod(&command).await?;
+                }
+                applied.modified_collections.push(self.plan.namespace.clone());
+            }
+            Step::Modify {
+                name,
+                existing,
+                changes,
+                ..
+            } => self.modify(name, existing, changes, applied).await?,
+            Step::Conflict {
+                existing,
+                declared,
+                differences,
+                ..
+            } => self.rebuild(existing, declared, differences, applied).await?,
+            Step::Obsolete {
+                name,
+                hidden_at: None,
+                ..
+            } if apply.drop_obsolete != Some(Duration::ZERO) => {
+                if self.deployment.has(Feature::HIDDEN) {
+                    self.coll_mod(name, doc! { "hidden": true }).await?;
+                    applied.hidden.push(self.index(name));
+                }
+                record::hidden(self.database, collection, record::Kind::Index, name).await?;
+            }
+            Step::Obsolete { name, .. } => {
+                self.drop(name).await?;
+                applied.dropped.push(self.index(name));
+                record::dropped(self.database, collection, record::Kind::Index, name).await?;
+            }
+            // Search indexes follow.
+            _ => {}
+        }
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use crate::bson::{Bson, Document, doc};
 use crate::error::IndexChange;
 use crate::index::normal::NormalIndex;
+use crate::schema::deployment::{Deployment, Feature};
 
 const EXPIRE_AFTER: &str = "expireAfterSeconds";
 
@@ -18,17 +19,27 @@ impl IndexChange {
     }
 }
 
-/// The changes that make an existing index the declared one, if `collMod` can make all of them.
+/// The changes that make an existing index the declared one, if `collMod` of the deployment can make all of them.
 /// `differences` are the names of the options that differ.
 pub(super) fn changes(
     differences: &[String],
     declared: &NormalIndex,
     existing: &NormalIndex,
+    deployment: &Deployment,
 ) -> Option<Vec<IndexChange>> {
     let is_set = |index: &NormalIndex, name: &str| index.options.get(name) == Some(&Bson::Boolean(true));
     let seconds = |index: &NormalIndex| index.options.get(EXPIRE_AFTER).and_then(Bson::as_i64);
     let mut changes = Vec::new();
     for name in differences {
+        let needed = match name.as_str() {
+            EXPIRE_AFTER if seconds(existing).is_none() => Some(Feature::ADDED_EXPIRATION),
+            "hidden" => Some(Feature::HIDDEN),
+            "unique" => Some(Feature::CHANGE_TO_UNIQUE),
+            _ => None,
+        };
+        if needed.is_some_and(|feature| !deployment.has(feature)) {
+            return None;
+        }
         match name.as_str() {
             EXPIRE_AFTER => changes.push(IndexChange::ExpireAfter {
                 seconds: seconds(declared)?,
@@ -47,11 +58,32 @@ pub(super) fn changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::normal::normalize;
+    use crate::index::normal::normalize_listed;
 
     fn between(existing: &Document, declared: &Document) -> Option<Vec<IndexChange>> {
-        let (existing, declared) = (normalize(existing), normalize(declared));
-        changes(&declared.differences(&existing), &declared, &existing)
+        on(&Deployment::test(27, false), existing, declared)
+    }
+
+    fn on(deployment: &Deployment, existing: &Document, declared: &Document) -> Option<Vec<IndexChange>> {
+        let (existing, declared) = (normalize_listed(existing), normalize_listed(declared));
+        changes(&declared.differences(&existing), &declared, &existing, deployment)
+    }
+
+    #[test]
+    fn changes_that_the_server_cannot_make_are_rebuilds() {
+        let plain = doc! { "key": { "a": 1 } };
+        let unique = doc! { "key": { "a": 1 }, "unique": true };
+        let hidden = doc! { "key": { "a": 1 }, "hidden": true };
+        let expiring = |seconds: i32| doc! { "key": { "a": 1 }, "expireAfterSeconds": seconds };
+        let can = |wire_version, existing: &Document, declared: &Document| {
+            on(&Deployment::test(wire_version, false), existing, declared).is_some()
+        };
+        assert!(can(17, &plain, &unique) && !can(16, &plain, &unique));
+        assert!(can(9, &plain, &hidden) && !can(8, &plain, &hidden));
+        assert!(can(14, &plain, &expiring(5)) && !can(13, &plain, &expiring(5)));
+        assert!(can(8, &expiring(9), &expiring(5)));
+        let strict = Deployment::test(27, true);
+        assert!(on(&strict, &plain, &unique).is_none() && on(&strict, &plain, &hidden).is_some());
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::bson::Document;
 use crate::declaration::CollectionDeclaration;
 use crate::error::SchemaError;
-use crate::index::normal::{NormalIndex, normalize};
+use crate::index::normal::{NormalCollation, NormalIndex, has_simple_collation, normalize};
 use crate::index::{IndexDeclaration, SearchIndexDeclaration};
 use crate::model::Model;
+use crate::schema::limits;
 
 /// One declared index, with its normal form for the comparison.
 #[derive(Clone, Debug)]
@@ -121,6 +122,13 @@ impl Declarations {
         declaration: &CollectionDeclaration,
     ) {
         let options = declaration.options();
+        if let Err(reason) = limits::check(options) {
+            self.error.get_or_insert(SchemaError::InvalidCollection {
+                model,
+                namespace: namespace.to_owned(),
+                reason,
+            });
+        }
         let declared = self.collections.entry(collection.to_owned()).or_default();
         match &declared.options {
             _ if options.is_empty() => {}
@@ -215,6 +223,12 @@ fn merge(
     index.check().map_err(invalid)?;
     let specification = index.specification();
     let normal = normalize(&specification);
+    if has_simple_collation(&specification) && matches!(normal.collation, NormalCollation::Other(_)) {
+        return Err(invalid(
+            "a text index, or one of the kind `2d`, can only have the collation {locale: \"simple\"}"
+                .to_owned(),
+        ));
+    }
     if let [(key, _)] = &normal.keys[..]
         && key == "_id"
         && normal.options.is_empty()
@@ -224,10 +238,21 @@ fn merge(
     let known = declared
         .iter()
         .find(|d| d.name == name || d.normal.same_signature(&normal));
+    if let Some(known) = known
+        && known.name == name
+        && known.normal.differences(&normal).is_empty()
+    {
+        return Ok(());
+    }
+    if normal.is_text()
+        && let Some(other) = declared.iter().find(|d| d.normal.is_text())
+    {
+        return Err(invalid(format!(
+            "a collection can have only one text index, and model `{}` declares the text index `{}`",
+            other.model, other.name
+        )));
+    }
     if let Some(known) = known {
-        if known.name == name && known.normal.differences(&normal).is_empty() {
-            return Ok(());
-        }
         return Err(SchemaError::ConflictingDeclarations {
             namespace: namespace.to_owned(),
             index: name,
@@ -316,6 +341,11 @@ mod tests {
         let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
         assert!(reason(IndexDeclaration::new()).contains("no keys"));
         assert!(reason(index("_id")).contains("every collection"));
+        let text = || IndexDeclaration::new().text(&Path::<(), ()>::root().step::<String>("t"), None);
+        let collated = text().collation(crate::bson::doc! { "locale": "de" });
+        assert!(reason(collated).contains("can only have the collation {locale: \"simple\"}"));
+        let simple = text().collation(crate::bson::doc! { "locale": "simple" });
+        assert_eq!(merged(simple, index("z")).unwrap(), 2);
         let root = Path::<(), ()>::root();
         let (tags, parts) = (root.step::<Vec<i32>>("tags"), root.step::<Vec<i32>>("parts"));
         let any = |p: &Path<(), Vec<i32>>| crate::PathOps::any(p);

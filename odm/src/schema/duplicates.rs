@@ -1,20 +1,29 @@
 //! The documents that prevent a unique index.
 
 use crate::bson::{Bson, Document, doc, from_document};
-use crate::driver::{self, options::Collation};
+use crate::driver::{
+    self,
+    options::{Collation, ReadConcern, ReadPreference},
+};
 use crate::error::DuplicateKey;
 
 /// Number of keys that an error names.
 const SAMPLES: i64 = 5;
 
-/// Finds some keys that several documents have. The values of an array are one key here, so that none
-/// may be found although documents have elements in common.
+/// Finds some keys that several documents have, by the documents of the primary. The values of an array are one key here, so
+/// that none may be found although documents have elements in common.
+///
+/// Without a collation in the specification the keys are compared by the default collation of the collection, which the
+/// index inherits.
 pub(super) async fn find(
     collection: &driver::Collection<Document>,
     specification: &Document,
 ) -> driver::Result<Vec<DuplicateKey>> {
     let empty = Document::new();
     let keys = specification.get_document("key").unwrap_or(&empty);
+    let collection = collection
+        .with_read_preference(ReadPreference::primary())
+        .with_read_concern(ReadConcern::local());
     let group = collection
         .aggregate(pipeline(keys, specification))
         .allow_disk_use(true);

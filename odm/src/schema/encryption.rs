@@ -11,6 +11,7 @@ use crate::driver::CollectionSpecification;
 use crate::index::normal::number;
 use crate::json::relaxed;
 use crate::schema::declared::DeclaredCollection;
+use crate::schema::deployment::Deployment;
 use crate::schema::{Step, options};
 
 /// The option of `create` and `listCollections`.
@@ -24,10 +25,11 @@ pub(super) fn collection_steps(
     declared: &DeclaredCollection,
     listed: Option<&CollectionSpecification>,
     is_encryption_known: bool,
+    deployment: &Deployment,
 ) -> Vec<Step> {
     let options = declared.options().cloned().unwrap_or_default();
     let Some(fields) = declared.encrypted_fields() else {
-        let mut steps: Vec<Step> = options::step(&options, listed).into_iter().collect();
+        let mut steps: Vec<Step> = options::step(&options, listed, deployment).into_iter().collect();
         // Not compared by an application without encryption: it cannot write to the collection.
         if is_encryption_known && let Some(existing) = listed.and_then(encrypted_fields) {
             steps.extend(conflict(&Document::new(), Some(existing)));
@@ -40,7 +42,9 @@ pub(super) fn collection_steps(
         return vec![Step::CreateCollection { options }];
     };
     let conflict = conflict(fields, encrypted_fields(listed));
-    let mut steps: Vec<Step> = options::step(&options, Some(listed)).into_iter().collect();
+    let mut steps: Vec<Step> = options::step(&options, Some(listed), deployment)
+        .into_iter()
+        .collect();
     if steps.is_empty() && conflict.is_none() {
         steps.push(Step::KeepCollection);
     }

@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::bson::{Bson, DateTime, Document, doc};
-use crate::driver;
+use crate::driver::{self, options::ReturnDocument};
 use crate::error::{Result, SchemaError};
 use crate::schema::record;
 
@@ -28,11 +28,35 @@ pub(super) struct Lease {
     taken: Instant,
 }
 
-/// The new content of the lease.
+/// The longest validity. The server fails if it adds more to the current date than a date can hold.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// The holder, and the expiry time by the clock of the server (`$$NOW`, MongoDB 4.2+).
+fn terms(holder: uuid::Uuid, validity: Duration) -> (Document, Document) {
+    let millis = i64::try_from(validity.min(LONGEST).as_millis()).unwrap_or(i64::MAX);
+    // A string that begins with `$` would be a path.
+    let holder = doc! { "$literal": holder.to_string() };
+    (holder, doc! { "$add": ["$$NOW", millis] })
+}
+
+/// The new content of the lease that this instance holds.
 fn renewal(holder: uuid::Uuid, validity: Duration) -> Vec<Document> {
-    let millis = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
+    let (holder, expires_at) = terms(holder, validity);
+    vec![doc! { "$set": { "holder": holder, "expires_at": expires_at } }]
+}
+
+/// The new content of a lease that may be held by another instance: the present content if it has not expired. A lease
+/// without a date of expiry has expired. The lease of this instance is renewed: the reply of an earlier attempt can be lost.
+fn acquisition(holder: uuid::Uuid, validity: Duration) -> Vec<Document> {
+    let (holder, expires_at) = terms(holder, validity);
+    let is_held = doc! { "$and": [
+        { "$eq": [{ "$type": "$expires_at" }, "date"] },
+        { "$gte": ["$expires_at", "$$NOW"] },
+        { "$ne": ["$holder", holder.clone()] },
+    ] };
     vec![doc! { "$set": {
-        "holder": holder.to_string(), "expires_at": { "$add": ["$$NOW", millis] },
+        "holder": { "$cond": [is_held.clone(), "$holder", holder] },
+        "expires_at": { "$cond": [is_held, "$expires_at", expires_at] },
     } }]
 }
 
@@ -63,18 +87,22 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Takes the lease if it is free. The upsert of a lease that another instance holds fails, because
-    /// it would insert a second document with the same id.
+    /// Takes the lease if it is free. The filter of an upsert must not contain `$expr`, so that the update decides whether
+    /// the lease is free, and the returned document says who holds it.
     async fn take(&mut self) -> Result<bool> {
         self.taken = Instant::now();
-        let free = doc! { "_id": ID, "$expr": { "$lt": ["$expires_at", "$$NOW"] } };
         let taken = self
             .collection
-            .update_one(free, renewal(self.holder, self.validity))
+            .find_one_and_update(doc! { "_id": ID }, acquisition(self.holder, self.validity))
             .upsert(true)
+            .return_document(ReturnDocument::After)
             .await;
         match taken {
-            Ok(_) => Ok(true),
+            Ok(lease) => {
+                let holder = lease.as_ref().and_then(|lease| lease.get_str("holder").ok());
+                Ok(holder == Some(self.holder.to_string().as_str()))
+            }
+            // Another instance inserted the lease at the same time.
             Err(error) if error.code() == Some(DUPLICATE_KEY) => Ok(false),
             Err(error) => Err(error.into()),
         }

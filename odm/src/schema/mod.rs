@@ -61,22 +61,27 @@ use std::ops::Deref;
 
 use crate::bson::{Bson, Document, doc};
 use crate::driver::{self, CollectionSpecification};
-pub use crate::error::{Applied, DuplicateKey, IndexChange};
+pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, ServerVersion};
 use crate::error::{Result, SchemaError};
 use crate::model::Model;
 
 mod apply;
+mod builds;
 mod change;
+mod collated;
 mod data_keys;
 mod declared;
+mod deployment;
 mod duplicates;
 mod encryption;
 mod lease;
+mod limits;
 mod migrate;
 mod options;
 mod plan;
 mod print;
 mod record;
+mod requirements;
 mod search;
 mod search_plan;
 mod step;
@@ -89,6 +94,7 @@ pub use apply::Apply;
 #[cfg(feature = "encryption")]
 pub use data_keys::DataKeys;
 use declared::{Declarations, DeclaredCollection};
+use deployment::Deployment;
 pub use migrate::MigrateSchema;
 use migrate::Versions;
 pub use plan::{CollectionPlan, Plan};
@@ -186,9 +192,8 @@ impl Schema {
     }
 
     /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
-    /// in `marula_schema`, one `listCollections` if options or encrypted fields are declared, and one `$listSearchIndexes` for
-    /// each collection with search indexes. Writes nothing. A collection that does not exist has no
-    /// indexes.
+    /// in `marula_schema`, one `listCollections`, and one `$listSearchIndexes` for each collection with search indexes; behind a
+    /// load balancer, with one `hello`. Writes nothing. A collection that does not exist has no indexes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -201,6 +206,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another, with
+    /// [`Unsupported`](SchemaError::Unsupported) for declarations that the server refuses because of its version, with
     /// [`EncryptionNotConfigured`](SchemaError::EncryptionNotConfigured) if fields are encrypted and there are no data keys,
     /// and with [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
     /// deployment has no search;
@@ -211,71 +217,84 @@ impl Schema {
         let none = record::Records::default();
         let declarations = self.declarations.collections()?;
         let recorded = record::read(&self.database).await?;
-        self.check_encryption(declarations)?;
-        let has_data_keys = self.has_data_keys();
-        let is_compared = |declared: &DeclaredCollection| {
-            has_data_keys || declared.options().is_some() || declared.encrypted_fields().is_some()
-        };
-        let with_options: Vec<&String> = declarations
-            .iter()
-            .filter(|(_, declared)| is_compared(declared))
-            .map(|(collection, _)| collection)
-            .collect();
-        let existing = list_collections(&self.database, &with_options).await?;
+        // The deployment is known: it has replied.
+        let deployment = Deployment::of(&self.database).await?;
+        let names: Vec<&String> = declarations.keys().collect();
+        let existing = list_collections(&self.database, &names).await?;
         for (collection, declared) in declarations {
             let namespace = format!("{}.{collection}", self.database.name());
-            let options = encryption::collection_steps(declared, existing.get(collection), has_data_keys);
-            if declared
-                .options()
-                .is_some_and(|options| options.contains_key("viewOn"))
-            {
-                // A view has no indexes.
-                plan.collections.push(CollectionPlan {
-                    collection: collection.clone(),
-                    namespace,
-                    steps: options,
-                });
-                continue;
-            }
-            let handle = self.database.collection::<Document>(collection);
-            let listed = handle
-                .list_indexes()
-                .with_type::<Document>()
-                .await?
-                .try_collect()
-                .await?;
+            let exists = existing.contains_key(collection);
+            requirements::check(&namespace, declared, exists, &deployment)?;
+        }
+        self.check_encryption(declarations)?;
+        let mut unconfirmed = BTreeMap::new();
+        for (collection, declared) in declarations {
             let records = recorded.get(collection).unwrap_or(&none);
-            let mut compared = plan::compare(
-                &namespace,
-                collection,
-                &declared.indexes,
-                &listed,
-                &records.indexes,
-            );
-            if declared.encrypted_fields().is_some()
-                && existing
-                    .get(collection)
-                    .is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
-            {
-                compared.steps.extend(plan::missing_index_of_encryption(&listed));
-            }
-            compared.steps.splice(0..0, options);
-            let search = declared.search_indexes();
-            let search = self
-                .search_steps(&handle, &search, &records.search_indexes)
+            let existing = existing.get(collection);
+            let compared = self
+                .plan_collection(collection, declared, existing, records, &deployment)
                 .await?;
-            compared.steps.extend(search);
+            unconfirmed.insert(collection.clone(), records.unconfirmed(&compared.steps));
             plan.collections.push(compared);
         }
-        let unconfirmed = recorded
-            .into_iter()
-            .map(|(of, records)| (of, records.unconfirmed));
-        let unconfirmed = unconfirmed.filter(|(_, names)| !names.is_empty()).collect();
         Ok(SchemaPlan {
             plan,
             unconfirmed,
+            deployment,
             schema: self,
         })
+    }
+
+    async fn plan_collection(
+        &self,
+        collection: &str,
+        declared: &DeclaredCollection,
+        existing: Option<&CollectionSpecification>,
+        records: &record::Records,
+        deployment: &Deployment,
+    ) -> Result<CollectionPlan> {
+        let namespace = format!("{}.{collection}", self.database.name());
+        let options = encryption::collection_steps(declared, existing, self.has_data_keys(), deployment);
+        if declared
+            .options()
+            .is_some_and(|options| options.contains_key("viewOn"))
+        {
+            // A view has no indexes.
+            return Ok(CollectionPlan {
+                collection: collection.to_owned(),
+                namespace,
+                steps: options,
+            });
+        }
+        let handle = self.database.collection::<Document>(collection);
+        let listed: Vec<Document> = handle
+            .list_indexes()
+            .with_type::<Document>()
+            .await?
+            .try_collect()
+            .await?;
+        let default = collated::default_collation(declared, existing);
+        let indexes = collated::in_collection(&namespace, &declared.indexes, default)?;
+        let mut compared = plan::compare(
+            &namespace,
+            collection,
+            &indexes,
+            &listed,
+            &records.indexes,
+            deployment,
+        );
+        if declared.encrypted_fields().is_some()
+            && existing.is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
+        {
+            compared.steps.extend(plan::missing_index_of_encryption(&listed));
+        }
+        compared.steps.splice(0..0, options);
+        let search = declared.search_indexes();
+        let search = self
+            .search_steps(&handle, &search, &records.search_indexes)
+            .await?;
+        compared.steps.extend(search);
+        Ok(compared)
     }
 
     /// Makes a plan and applies it, as the mode says. Returns what was done.
@@ -353,8 +372,9 @@ pub enum SyncMode {
 #[must_use = "a plan does nothing until it is applied"]
 pub struct SchemaPlan {
     plan: Plan,
-    /// The indexes of each collection whose creation was recorded and not confirmed.
+    /// The indexes of each collection whose records do not say that they exist and are declared.
     unconfirmed: BTreeMap<String, BTreeSet<(record::Kind, String)>>,
+    deployment: Deployment,
     schema: Schema,
 }
 

@@ -4,9 +4,15 @@ use crate::bson::{Bson, Document, doc};
 use crate::driver::CollectionSpecification;
 use crate::index::normal::{is_listed_collation, normal_collation, number};
 use crate::schema::Step;
+use crate::schema::deployment::Deployment;
+use crate::schema::requirements::feature_of_change;
 
 /// The step for the options of a collection. `None` if the model declares none.
-pub(super) fn step(declared: &Document, listed: Option<&CollectionSpecification>) -> Option<Step> {
+pub(super) fn step(
+    declared: &Document,
+    listed: Option<&CollectionSpecification>,
+    deployment: &Deployment,
+) -> Option<Step> {
     if declared.is_empty() {
         return None;
     }
@@ -19,8 +25,21 @@ pub(super) fn step(declared: &Document, listed: Option<&CollectionSpecification>
     let can_change = differences
         .iter()
         .all(|name| can_change(name, &declared, &existing));
+    let features = differences.iter().filter_map(|name| {
+        let requirement = deployment.lacks(feature_of_change(name, &declared)?)?;
+        Some((name.clone(), requirement))
+    });
+    let unsupported = features.collect::<Vec<_>>().into_iter().next();
     Some(if differences.is_empty() {
         Step::KeepCollection
+    } else if can_change && let Some((option, requirement)) = unsupported {
+        Step::UnsupportedCollectionChange {
+            existing,
+            declared,
+            differences,
+            option,
+            requirement,
+        }
     } else if can_change {
         Step::ModifyCollection {
             existing,
@@ -106,13 +125,18 @@ fn can_change(name: &str, declared: &Document, existing: &Document) -> bool {
     }
 }
 
+/// The granularities of a time series, from fine to coarse.
+const GRANULARITIES: [&str; 3] = ["seconds", "minutes", "hours"];
+
+/// The index in [`GRANULARITIES`] of a time series.
+fn granularity(series: &Document) -> usize {
+    let declared = series.get_str("granularity").unwrap_or("seconds");
+    let index = GRANULARITIES.iter().position(|known| *known == declared);
+    index.unwrap_or(GRANULARITIES.len() - 1)
+}
+
 /// Whether only the granularity of a time series differs, and is increased.
 fn is_coarser(declared: &Document, existing: &Document) -> bool {
-    let rank = |options: &Document| match options.get_str("granularity").unwrap_or("seconds") {
-        "seconds" => 0,
-        "minutes" => 1,
-        _ => 2,
-    };
     let same = |a: &Document, b: &Document, name: &str| !a.contains_key(name) || a.get(name) == b.get(name);
     match (
         declared.get_document("timeseries"),
@@ -121,15 +145,22 @@ fn is_coarser(declared: &Document, existing: &Document) -> bool {
         (Ok(declared), Ok(existing)) => {
             same(declared, existing, "timeField")
                 && same(declared, existing, "metaField")
-                && rank(declared) > rank(existing)
+                && granularity(declared) > granularity(existing)
         }
         _ => false,
     }
 }
 
-/// The `collMod` that changes the options of these names.
-pub(super) fn coll_mod(collection: &str, declared: &Document, differences: &[String]) -> Document {
+/// The commands `collMod` that change the options of these names. The granularity of a time series is changed by commands
+/// of its own, one level each: servers refuse others.
+pub(super) fn coll_mods(
+    collection: &str,
+    existing: &Document,
+    declared: &Document,
+    differences: &[String],
+) -> Vec<Document> {
     let mut command = doc! { "collMod": collection };
+    let mut commands = Vec::new();
     for name in differences {
         match (name.as_str(), declared.get(name)) {
             // A view is changed as a whole.
@@ -141,9 +172,15 @@ pub(super) fn coll_mod(collection: &str, declared: &Document, differences: &[Str
                 }
             }
             ("timeseries", Some(Bson::Document(series))) => {
-                if let Some(granularity) = series.get("granularity") {
-                    command.insert("timeseries", doc! { "granularity": granularity.clone() });
-                }
+                let before = existing.get_document("timeseries").map_or(0, granularity);
+                let levels = GRANULARITIES
+                    .iter()
+                    .take(granularity(series) + 1)
+                    .skip(before + 1);
+                commands
+                    .extend(levels.map(
+                        |level| doc! { "collMod": collection, "timeseries": { "granularity": *level } },
+                    ));
             }
             ("size", Some(value)) => {
                 command.insert("cappedSize", value.clone());
@@ -157,7 +194,10 @@ pub(super) fn coll_mod(collection: &str, declared: &Document, differences: &[Str
             (_, None) => {}
         }
     }
-    command
+    if command.len() > 1 {
+        commands.insert(0, command);
+    }
+    commands
 }
 
 #[cfg(test)]
@@ -175,19 +215,56 @@ mod tests {
     }
 
     fn between(declared: &Document, existing: Document) -> Step {
-        step(declared, Some(&listed(existing))).expect("options are declared")
+        on(declared, existing, 27)
+    }
+
+    fn on(declared: &Document, existing: Document, wire_version: i32) -> Step {
+        let deployment = Deployment::test(wire_version, false);
+        step(declared, Some(&listed(existing)), &deployment).expect("options are declared")
+    }
+
+    #[test]
+    fn changes_that_the_server_cannot_make_are_not_planned() {
+        let capped = |size: i64| doc! { "capped": true, "size": size };
+        assert!(matches!(
+            on(&capped(512), capped(256), 17),
+            Step::ModifyCollection { .. }
+        ));
+        let old = on(&capped(512), capped(256), 13);
+        assert!(
+            matches!(&old, Step::UnsupportedCollectionChange { option, .. } if option == "size"),
+            "{old:?}"
+        );
+    }
+
+    #[test]
+    fn a_granularity_is_changed_by_one_level_each() {
+        let series = |granularity: &str| {
+            doc! { "timeseries": { "timeField": "at", "granularity": granularity }, "expireAfterSeconds": 5 }
+        };
+        let differences = ["timeseries".to_owned(), "expireAfterSeconds".to_owned()];
+        let level = |level: &str| doc! { "collMod": "c", "timeseries": { "granularity": level } };
+        assert_eq!(
+            coll_mods("c", &series("seconds"), &series("hours"), &differences),
+            [
+                doc! { "collMod": "c", "expireAfterSeconds": 5 },
+                level("minutes"),
+                level("hours")
+            ]
+        );
     }
 
     #[test]
     fn without_declared_options_there_is_no_step() {
-        assert_eq!(step(&Document::new(), None), None);
+        let new = Deployment::test(27, false);
+        assert_eq!(step(&Document::new(), None, &new), None);
         assert_eq!(
-            step(&Document::new(), Some(&listed(doc! { "capped": true }))),
+            step(&Document::new(), Some(&listed(doc! { "capped": true })), &new),
             None
         );
         let declared = doc! { "capped": true, "size": 100_i64 };
         assert!(matches!(
-            step(&declared, None),
+            step(&declared, None, &new),
             Some(Step::CreateCollection { .. })
         ));
     }
@@ -238,8 +315,8 @@ mod tests {
             panic!("no change");
         };
         assert_eq!(
-            coll_mod("c", &declared, &differences),
-            doc! { "collMod": "c", "validator": { "$jsonSchema": { "bsonType": "object" } } }
+            coll_mods("c", &Document::new(), &declared, &differences),
+            [doc! { "collMod": "c", "validator": { "$jsonSchema": { "bsonType": "object" } } }]
         );
         let series =
             |granularity: &str| doc! { "timeseries": { "timeField": "at", "granularity": granularity } };
@@ -257,8 +334,8 @@ mod tests {
             panic!("no change");
         };
         assert_eq!(
-            coll_mod("v", &declared, &differences),
-            doc! { "collMod": "v", "viewOn": "a", "pipeline": [{ "$limit": 1 }] }
+            coll_mods("v", &Document::new(), &declared, &differences),
+            [doc! { "collMod": "v", "viewOn": "a", "pipeline": [{ "$limit": 1 }] }]
         );
     }
 

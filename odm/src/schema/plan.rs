@@ -3,10 +3,11 @@
 use crate::bson::{Document, doc};
 use crate::collection::SAFE_CONTENT;
 use crate::error::SchemaError;
-use crate::index::normal::{NormalIndex, normalize};
+use crate::index::normal::{NormalIndex, normalize_listed};
 use crate::schema::Step;
 use crate::schema::change::changes;
 use crate::schema::declared::Declared;
+use crate::schema::deployment::{Deployment, Feature};
 use crate::schema::record::Recorded;
 
 /// The steps of one collection.
@@ -95,6 +96,7 @@ impl Plan {
                     step,
                     Step::Conflict { .. }
                         | Step::CollectionConflict { .. }
+                        | Step::UnsupportedCollectionChange { .. }
                         | Step::EncryptedFieldsConflict { .. }
                         | Step::SearchIndexConflict { .. }
                 )
@@ -112,12 +114,13 @@ struct Listed<'a> {
 
 /// Compares the declared indexes of a collection with those that the server lists for it. `recorded`
 /// are those that were created from declarations.
-pub(crate) fn compare(
+pub(super) fn compare(
     namespace: &str,
     collection: &str,
     declared: &[Declared],
     listed: &[Document],
     recorded: &Recorded,
+    deployment: &Deployment,
 ) -> CollectionPlan {
     let mut listed: Vec<Listed<'_>> = listed
         .iter()
@@ -129,19 +132,24 @@ pub(crate) fn compare(
             (!own).then(|| Listed {
                 name,
                 specification,
-                normal: normalize(specification),
+                normal: normalize_listed(specification),
                 known: false,
             })
         })
         .collect();
-    let mut steps: Vec<Step> = declared.iter().map(|d| step(d, &mut listed)).collect();
+    let mut steps: Vec<Step> = declared
+        .iter()
+        .map(|d| step(d, &mut listed, deployment))
+        .collect();
     steps.extend(listed.iter().filter(|l| !l.known).map(|l| {
         let (name, specification) = (l.name.to_owned(), l.specification.clone());
+        // An index that is not hidden was declared again, or shown by another client, since it was recorded as hidden.
+        let is_hidden = l.normal.options.contains_key("hidden") || !deployment.has(Feature::HIDDEN);
         match recorded.get(l.name) {
             Some(&hidden_at) => Step::Obsolete {
                 name,
                 specification,
-                hidden_at,
+                hidden_at: hidden_at.filter(|_| is_hidden),
             },
             None => Step::Unknown { name, specification },
         }
@@ -169,9 +177,8 @@ fn is_of_encryption(specification: &Document) -> bool {
     keys.is_ok_and(|keys| keys.len() == 1 && keys.contains_key(SAFE_CONTENT))
 }
 
-fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
+fn step(declared: &Declared, listed: &mut [Listed<'_>], deployment: &Deployment) -> Step {
     let differences = |l: &Listed<'_>| declared.normal.differences(&l.normal);
-    let is_text = |n: &NormalIndex| n.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"));
     let find = |test: &dyn Fn(&Listed<'_>) -> bool| listed.iter().position(test);
     let former = declared.renamed_from.as_deref();
     let found = find(&|l| l.name == declared.name)
@@ -180,7 +187,7 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
             find(&|l| !l.known && l.normal.same_signature(&declared.normal) && differences(l).is_empty())
         })
         .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal)))
-        .or_else(|| find(&|l| !l.known && is_text(&l.normal) && is_text(&declared.normal)));
+        .or_else(|| find(&|l| !l.known && l.normal.is_text() && declared.normal.is_text()));
     let Some(found) = found.and_then(|i| listed.get_mut(i)) else {
         return Step::Create {
             name: declared.name.clone(),
@@ -200,7 +207,7 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
     if renamed && declared.named {
         differences.push("name".to_owned());
     }
-    if let Some(changes) = changes(&differences, &declared.normal, &found.normal) {
+    if let Some(changes) = changes(&differences, &declared.normal, &found.normal, deployment) {
         return Step::Modify {
             name: found.name.to_owned(),
             existing: found.specification.clone(),
@@ -219,6 +226,10 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>]) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::normal::normalize;
+    use crate::schema::collated;
+
+    const NEW: i32 = 27;
 
     fn declared(name: &str, specification: &Document) -> Declared {
         let mut specification = specification.clone();
@@ -234,7 +245,13 @@ mod tests {
     }
 
     fn plan(declared: &[Declared], listed: &[Document]) -> Vec<Step> {
-        compare("db.c", "c", declared, listed, &Recorded::new()).steps
+        on(declared, listed, NEW).steps
+    }
+
+    fn on(declared: &[Declared], listed: &[Document], wire_version: i32) -> CollectionPlan {
+        let deployment = Deployment::test(wire_version, false);
+        let declared = collated::in_collection("db.c", declared, None).expect("no conflicts");
+        compare("db.c", "c", &declared, listed, &Recorded::new(), &deployment)
     }
 
     fn keep(name: &str, declared_as: Option<&str>) -> Step {
@@ -271,7 +288,7 @@ mod tests {
             ]
         );
         let plan = Plan {
-            collections: vec![compare("db.c", "c", &want, &listed, &Recorded::new())],
+            collections: vec![on(&want, &listed, NEW)],
         };
         assert_eq!(
             plan.to_string(),
@@ -293,7 +310,7 @@ mod tests {
         );
         let other_keys = [doc! { "v": 2, "key": { "b": 1 }, "name": "a_1" }];
         let whole = Plan {
-            collections: vec![compare("db.c", "c", &want, &other_keys, &Recorded::new())],
+            collections: vec![on(&want, &other_keys, NEW)],
         };
         assert!(matches!(
             whole.conflict(),
@@ -309,7 +326,7 @@ mod tests {
         )];
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "old", "expireAfterSeconds": 3600 }];
         let plan = Plan {
-            collections: vec![compare("db.c", "c", &want, &listed, &Recorded::new())],
+            collections: vec![on(&want, &listed, NEW)],
         };
         assert!(plan.conflict().is_none() && !plan.is_empty());
         assert_eq!(
@@ -326,7 +343,8 @@ mod tests {
             doc! { "v": 2, "key": { "b": 1 }, "name": "b_1" },
         ];
         let recorded = Recorded::from([("a_1".to_owned(), None), ("gone".to_owned(), None)]);
-        let steps = compare("db.c", "c", &[], &listed, &recorded).steps;
+        let deployment = Deployment::test(NEW, false);
+        let steps = compare("db.c", "c", &[], &listed, &recorded, &deployment).steps;
         assert!(
             matches!(&steps[..], [Step::Obsolete { name, .. }, Step::Unknown { .. }] if name == "a_1"),
             "{steps:?}"

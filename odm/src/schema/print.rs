@@ -56,6 +56,17 @@ impl fmt::Display for Step {
                 changed(f, existing, declared, differences)?;
                 f.write_str(" (only a new collection can have them; kept)")
             }
+            Step::UnsupportedCollectionChange {
+                existing,
+                declared,
+                differences,
+                option,
+                requirement,
+            } => {
+                f.write_str("! conflict collection")?;
+                changed(f, existing, declared, differences)?;
+                write!(f, " (the change of {option} needs {requirement}; kept)")
+            }
             Step::EncryptedFieldsConflict { differences, .. } => write!(
                 f,
                 "! conflict encrypted fields: {} (only a new collection can have others; kept)",

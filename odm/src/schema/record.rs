@@ -4,7 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bson::{Bson, DateTime, Document, doc};
-use crate::driver::{self, options::WriteConcern};
+use crate::driver::{
+    self,
+    options::{ReadConcern, ReadPreference, WriteConcern},
+};
+use crate::schema::Step;
 
 /// The name of the collection, in the database of the models.
 pub(super) const COLLECTION: &str = "marula_schema";
@@ -16,19 +20,24 @@ const CREATING: &str = "creating";
 /// interrupted commands, and of the connections between a mongos and its shards (6 HostUnreachable,
 /// 7 HostNotFound, 89 NetworkTimeout, 91 ShutdownInProgress, 189 PrimarySteppedDown, 262 ExceededTimeLimit,
 /// 9001 SocketException, 10107 NotWritablePrimary, 11600 InterruptedAtShutdown, 11601 Interrupted,
-/// 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436 NotPrimaryOrSecondary).
-const CONTINUED: [i32; 13] = [
-    6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_601, 11_602, 13_435, 13_436,
+/// 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436 NotPrimaryOrSecondary), and those of builds
+/// that another command has started (285 IndexBuildAlreadyInProgress, 12586 BackgroundOperationInProgressForDatabase,
+/// 12587 BackgroundOperationInProgressForNamespace).
+const CONTINUED: [i32; 16] = [
+    6, 7, 89, 91, 189, 262, 285, 9_001, 10_107, 11_600, 11_601, 11_602, 12_586, 12_587, 13_435, 13_436,
 ];
 
 /// The field of a record with the time since which the index is known to exist.
 const CREATED: &str = "created_at";
 
-/// The collection, with write concern `majority`: what it contains must survive elections.
+/// The collection, with write concern `majority`: what it contains must survive elections. Reads are those of the present
+/// state, from the primary, also if the database has another read preference.
 pub(super) fn collection(database: &driver::Database) -> driver::Collection<Document> {
     database
         .collection::<Document>(COLLECTION)
         .with_write_concern(WriteConcern::majority())
+        .with_read_concern(ReadConcern::local())
+        .with_read_preference(ReadPreference::primary())
 }
 
 /// The recorded indexes of a collection by name, with the time since which they are hidden because no
@@ -43,7 +52,26 @@ pub(super) struct Records {
     pub(super) search_indexes: Recorded,
     /// The indexes whose creation began and was not confirmed: an instance ended meanwhile, or its
     /// connection failed. Such a record does not mean that the index was created from a declaration.
-    pub(super) unconfirmed: BTreeSet<(Kind, String)>,
+    unconfirmed: BTreeSet<(Kind, String)>,
+}
+
+impl Records {
+    /// The indexes of which a plan keeps those that it confirms: with unconfirmed records, and those that were recorded as
+    /// not declared and are declared again.
+    pub(super) fn unconfirmed(&self, steps: &[Step]) -> BTreeSet<(Kind, String)> {
+        let mut unconfirmed = self.unconfirmed.clone();
+        for step in steps {
+            let (kind, name, records) = match step {
+                Step::Keep { name, .. } => (Kind::Index, name, &self.indexes),
+                Step::KeepSearchIndex { name, .. } => (Kind::Search, name, &self.search_indexes),
+                _ => continue,
+            };
+            if records.get(name).is_some_and(Option::is_some) {
+                unconfirmed.insert((kind, name.clone()));
+            }
+        }
+        unconfirmed
+    }
 }
 
 /// Which indexes a record is about. They have names of their own.

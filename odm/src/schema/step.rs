@@ -1,7 +1,7 @@
 //! The steps of a plan.
 
 use crate::bson::{DateTime, Document};
-use crate::error::{IndexChange, SchemaError};
+use crate::error::{IndexChange, Requirement, SchemaError};
 use crate::index::SearchIndexKind;
 use crate::schema::CollectionPlan;
 
@@ -34,6 +34,20 @@ pub enum Step {
         declared: Document,
         /// The names of the options that differ.
         differences: Vec<String>,
+    },
+    /// The collection differs in options that only a newer server, or a client without the strict Stable API, can change. It is
+    /// never changed.
+    UnsupportedCollectionChange {
+        /// The existing options.
+        existing: Document,
+        /// The declared options.
+        declared: Document,
+        /// The names of the options that differ.
+        differences: Vec<String>,
+        /// The option that cannot be changed.
+        option: String,
+        /// What its change needs.
+        requirement: Requirement,
     },
     /// The collection has other [encrypted fields](crate::encryption) than those that are declared. They are never
     /// changed: only a new collection can have others.
@@ -188,6 +202,16 @@ impl Step {
                 can_change: matches!(self, Step::ModifyCollection { .. }),
                 existing: Box::new(existing.clone()),
                 declared: Box::new(declared.clone()),
+            });
+        }
+        if let Step::UnsupportedCollectionChange {
+            option, requirement, ..
+        } = self
+        {
+            return Some(SchemaError::Unsupported {
+                namespace: collection.namespace.clone(),
+                feature: format!("the change of the option `{option}` of the collection"),
+                requirement: *requirement,
             });
         }
         if let Step::EncryptedFieldsConflict {

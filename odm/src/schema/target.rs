@@ -1,10 +1,15 @@
 //! The changes of one collection that a plan makes.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::bson::{Document, doc, from_document};
+use crate::bson::{Document, doc};
 use crate::driver::{self, IndexModel};
 use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
+use crate::index::normal::normalize;
+use crate::schema::builds::wait_for_builds;
+use crate::schema::collated::with_simple_collation;
+use crate::schema::deployment::Deployment;
 use crate::schema::record::{Creation, Kind};
 use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options, record};
 
@@ -15,7 +20,10 @@ const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
 pub(super) struct Target<'a> {
     pub(super) database: &'a driver::Database,
     pub(super) plan: &'a CollectionPlan,
+    pub(super) deployment: Deployment,
     pub(super) record: bool,
+    /// How long to wait for index builds of other clients.
+    pub(super) build_wait: Duration,
 }
 
 impl Target<'_> {
@@ -39,7 +47,7 @@ impl Target<'_> {
             return Err(error.into());
         }
         let existing = list_collections(self.database, &[&self.plan.collection]).await?;
-        match options::step(declared, existing.get(&self.plan.collection)) {
+        match options::step(declared, existing.get(&self.plan.collection), &self.deployment) {
             Some(Step::KeepCollection) => Ok(()),
             _ => Err(SchemaError::ConcurrentChange {
                 namespace: self.plan.namespace.clone(),
@@ -71,11 +79,7 @@ impl Target<'_> {
         creation: Option<Creation<'_>>,
         created: &mut Vec<(String, String)>,
     ) -> Result<()> {
-        let models = specifications
-            .iter()
-            .map(|specification| from_document::<IndexModel>(specification))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(driver::Error::from)?;
+        let models = specifications.iter().map(|specification| model(specification));
         let reply = self.collection().create_indexes(models).await;
         if let Err(error) = reply {
             if let Some(creation) = creation {
@@ -171,8 +175,14 @@ impl Target<'_> {
     pub(super) async fn coll_mod(&self, name: &str, options: Document) -> Result<()> {
         let mut index = doc! { "name": name };
         index.extend(options);
-        let command = doc! { "collMod": &self.plan.collection, "index": index };
-        self.database.run_command(command).await?;
+        self.run_coll_mod(&doc! { "collMod": &self.plan.collection, "index": index })
+            .await
+    }
+
+    /// Sends a command `collMod`, again while an index of the collection is built.
+    pub(super) async fn run_coll_mod(&self, command: &Document) -> Result<()> {
+        let send = || self.database.run_command(command.clone()).into_future();
+        wait_for_builds(self.build_wait, send).await?;
         Ok(())
     }
 
@@ -205,7 +215,8 @@ impl Target<'_> {
 
     /// The last step of the change of an index to unique.
     async fn make_unique(&self, name: &str, existing: &Document) -> Result<()> {
-        self.check_unique(existing).await?;
+        // The server lists an index without a collation as it is, and not as one that inherits.
+        self.check_unique(&with_simple_collation(existing)).await?;
         match self.coll_mod(name, IndexChange::Unique.options()).await {
             Err(Error::Driver(error)) if error.code() == Some(CANNOT_CONVERT_INDEX_TO_UNIQUE) => {
                 Err(SchemaError::Duplicates {
@@ -233,8 +244,9 @@ impl Target<'_> {
             // The existing index is not dropped for one that cannot be built.
             self.check_unique(declared).await?;
         }
-        // The server permits neither two indexes of one name nor two with equal keys.
-        let is_first = old != new && differences.iter().any(|name| name == "key");
+        // The server permits neither two indexes of one name nor two with equal keys, and one text index.
+        let is_text = normalize(existing).is_text() && normalize(declared).is_text();
+        let is_first = old != new && !is_text && differences.iter().any(|name| name == "key");
         if is_first {
             self.create(&[declared], &mut applied.created).await?;
             self.drop(old).await?;
@@ -244,7 +256,7 @@ impl Target<'_> {
             // An error of a record is one before the drop, so that the index is built again in any case.
             let names = [new.to_owned()];
             let creation = self.begin_if_recorded(&names).await?;
-            if let Err(error) = self.collection().drop_index(old).await {
+            if let Err(error) = self.send_drop(old).await {
                 if let Some(creation) = creation {
                     creation.failed(&error).await;
                 }
@@ -277,11 +289,49 @@ impl Target<'_> {
     }
 
     pub(super) async fn drop(&self, name: &str) -> Result<()> {
-        self.collection().drop_index(name).await?;
-        Ok(())
+        Ok(self.send_drop(name).await?)
     }
+
+    /// Drops an index, again while an index of the collection is built.
+    async fn send_drop(&self, name: &str) -> driver::Result<()> {
+        let collection = &self.collection();
+        wait_for_builds(
+            self.build_wait,
+            || async move { collection.drop_index(name).await },
+        )
+        .await
+    }
+}
+
+/// The index with this specification. Its options are sent as they are, also those that the driver does not know.
+fn model(specification: &Document) -> IndexModel {
+    let mut model = IndexModel::new(specification.get_document("key").cloned().unwrap_or_default());
+    for (name, value) in specification.iter().filter(|(name, _)| *name != "key") {
+        model = if name == "name" {
+            model.name(value.as_str().unwrap_or_default())
+        } else {
+            model.other(name, value.clone())
+        };
+    }
+    model
 }
 
 pub(super) fn name_of(specification: &Document) -> &str {
     specification.get_str("name").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_the_driver_does_not_know_are_sent() {
+        let specification = doc! { "key": { "a": 1 }, "name": "x", "sparse": 1, "prepareUnique": true };
+        let model = model(&specification);
+        assert_eq!(
+            (model.keys, model.options.name.as_deref()),
+            (doc! { "a": 1 }, Some("x"))
+        );
+        assert_eq!(model.options.other, doc! { "sparse": 1, "prepareUnique": true });
+    }
 }

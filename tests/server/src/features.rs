@@ -2,7 +2,10 @@
 //! fails with 238 NotImplemented, any other unknown name with MongoDB's error for it. The tables
 //! list what MongoDB 8.2 documents or accepts, and are consulted only after the implemented names.
 
+pub(crate) mod since;
+
 use crate::error::Error;
+use crate::version::Version;
 
 /// Commands of both mongod and mongos.
 const COMMANDS: &[&str] = &[
@@ -159,6 +162,7 @@ const MONGOS_COMMANDS: &[&str] = &[
 
 /// Expression operators.
 const EXPRESSIONS: &[&str] = &[
+    "$currentDate",
     "$encStrContains",
     "$encStrEndsWith",
     "$encStrNormalizedEq",
@@ -321,52 +325,79 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("currentOp", &["$truncateOps"]),
 ];
 
+/// Functions of `$setWindowFields`.
+const WINDOW_FUNCTIONS: &[&str] = &["$concatArrays", "$minMaxScaler", "$setUnion"];
+
 /// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
+    Stage,
     Expression,
     Accumulator,
+    WindowFunction,
     QueryOperator,
     Variable,
-    Stage,
+    Command,
 }
 
 impl Feature {
+    /// All kinds.
+    #[cfg(test)]
+    pub(crate) const ALL: [Feature; 7] = [
+        Feature::Stage,
+        Feature::Expression,
+        Feature::Accumulator,
+        Feature::WindowFunction,
+        Feature::QueryOperator,
+        Feature::Variable,
+        Feature::Command,
+    ];
+
     fn names(self) -> &'static [&'static str] {
         match self {
+            Feature::Stage => STAGES,
             Feature::Expression => EXPRESSIONS,
             Feature::Accumulator => ACCUMULATORS,
+            Feature::WindowFunction => WINDOW_FUNCTIONS,
             Feature::QueryOperator => QUERY_OPERATORS,
             Feature::Variable => VARIABLES,
-            Feature::Stage => STAGES,
+            Feature::Command => COMMANDS,
         }
+    }
+
+    /// Whether the version has the name, unless no version has it.
+    pub(crate) fn is_in(self, name: &str, version: Version) -> bool {
+        since::exists(self, name, version)
     }
 
     /// Whether the name is one of a feature of MongoDB that this server does not implement.
-    pub(crate) fn is_missing(self, name: &str) -> bool {
-        self.names().contains(&name)
+    pub(crate) fn is_missing(self, name: &str, version: Version) -> bool {
+        self.names().contains(&name) && self.is_in(name, version)
     }
 
-    /// The error for a name that this server does not implement: 238 if MongoDB has the feature,
-    /// else `unknown`.
-    pub(crate) fn refuse(self, name: &str, unknown: impl FnOnce() -> Error) -> Error {
-        if !self.is_missing(name) {
+    /// The error for a name that this server does not implement: 238 if the version of MongoDB has
+    /// the feature, else `unknown`.
+    pub(crate) fn refuse(self, name: &str, version: Version, unknown: impl FnOnce() -> Error) -> Error {
+        if !self.is_missing(name, version) {
             return unknown();
         }
         Error::not_served(match self {
+            Feature::Stage => format!("the aggregation stage {name}"),
             Feature::Expression => format!("the expression operator {name}"),
             Feature::Accumulator => format!("the accumulator {name}"),
+            Feature::WindowFunction => format!("the window function {name}"),
             Feature::QueryOperator => format!("{name} in a filter"),
             Feature::Variable => format!("the variable $${name}"),
-            Feature::Stage => format!("the aggregation stage {name}"),
+            Feature::Command => format!("the command {name}"),
         })
     }
 }
 
-/// Whether the command is one of mongos or mongod that this server does not implement.
-pub(crate) fn is_command(name: &str, mongos: bool) -> bool {
+/// Whether the command is one of mongos or mongod of this version that this server does not
+/// implement.
+pub(crate) fn is_command(name: &str, mongos: bool, version: Version) -> bool {
     let own = if mongos { MONGOS_COMMANDS } else { MONGOD_COMMANDS };
-    COMMANDS.contains(&name) || own.contains(&name)
+    (COMMANDS.contains(&name) || own.contains(&name)) && Feature::Command.is_in(name, version)
 }
 
 /// Whether the option is one of MongoDB's command that this server does not implement.

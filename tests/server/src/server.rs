@@ -3,12 +3,16 @@
 
 use crate::balancer::Balancer;
 use crate::builder::{Started, TestServerBuilder};
+use crate::command::sharding;
 use crate::deployment::Deployment;
+use crate::error::{Error, code};
 use crate::index_build::HeldIndexBuilds;
 use crate::member::Member;
 use crate::runtime::ServerRuntime;
 use crate::session_info::shown;
+use crate::shard_error::ShardCollectionError;
 use crate::violation::{Violation, ViolationKind};
+use bson::Document;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -258,6 +262,47 @@ impl TestServer {
     /// ```
     pub fn hold_index_builds(&self) -> HeldIndexBuilds {
         HeldIndexBuilds::new(Arc::clone(&self.deployment))
+    }
+
+    /// Shards a collection, as the command `shardCollection` does: `namespace` is
+    /// `database.collection`, `key` the shard key pattern. A collection that does not exist is
+    /// created. Requires a sharded or load-balanced cluster.
+    ///
+    /// The cluster has one shard. Writes to sharded collections, their indexes and the stages that
+    /// read them nevertheless obey the rules of a cluster whose collection has chunks on several
+    /// shards: for example, servers before 7.0 refuse an `update` of one document whose filter
+    /// contains neither `_id` nor the whole shard key.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use bson::doc;
+    /// use marula_test_server::TestServer;
+    ///
+    /// let server = TestServer::builder().sharded().version("6.0").start().await?;
+    /// server.shard_collection("shop.orders", &doc! { "customer": 1 })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of `shardCollection`, such as for a collection with documents and without an index
+    /// that begins with the shard key.
+    pub fn shard_collection(&self, namespace: &str, key: &Document) -> Result<(), ShardCollectionError> {
+        if !self.deployment.is_mongos() {
+            let message = "no such command: 'shardCollection'";
+            return Err(Error::new(code::COMMAND_NOT_FOUND, message).into());
+        }
+        let namespace = sharding::parse_namespace(namespace)?;
+        let sharding = sharding::Sharding {
+            key,
+            unique: false,
+            collation: None,
+        };
+        let profile = self.deployment.profile();
+        sharding.apply(&mut self.deployment.catalog(), &namespace, profile)?;
+        Ok(())
     }
 
     /// Returns the number of connections accepted since the start, on all processes.

@@ -28,7 +28,7 @@ use crate::{
         server_selection::Criteria,
         timeout::MaxTime,
     },
-    types::{concern::WriteConcern, timeout_mode::TimeoutMode},
+    types::{concern::WriteConcern, server_requirement::ServerRequirement, timeout_mode::TimeoutMode},
 };
 
 /// The options of `aggregate`. See `api/command/declare.rs`.
@@ -324,6 +324,10 @@ impl Operation for AggregateOperation<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

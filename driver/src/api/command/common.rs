@@ -32,6 +32,9 @@ macro_rules! __read_options {
             read_concern: read_concern;
             /// The read preference of this operation. Default: that of the collection or database.
             read_preference: read_preference;
+            /// A feature of the operation that older servers do not have: on such a server the
+            /// operation fails before it is sent. Default: none.
+            [driver] requires: requirement;
         }
     };
 }

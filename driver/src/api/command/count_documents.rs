@@ -58,6 +58,7 @@ impl From<&FindOptions> for CountDocumentsOptions {
             raw_data: options.raw_data,
             read_concern: options.read_concern.clone(),
             read_preference: options.read_preference.clone(),
+            requires: options.requires.clone(),
             deferred: options.deferred.clone(),
         }
     }
@@ -139,6 +140,7 @@ impl<'a> CountDocuments<'a> {
                 raw_data: options.raw_data,
                 read_concern: options.read_concern,
                 read_preference: options.read_preference,
+                requires: options.requires,
                 ..AggregateOptions::default()
             })
             .in_session(self.session);

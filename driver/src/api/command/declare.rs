@@ -30,7 +30,7 @@
 //! | `document` | `Option<RawDocumentBuf>` | `impl IntoDocument` |
 //! | `boxed_document`, for a rare document | `Option<Box<RawDocumentBuf>>` | `impl IntoDocument` |
 //! | `documents` | `Option<Vec<RawDocumentBuf>>` | an iterator of `impl IntoDocument` |
-//! | `read_concern`, `write_concern`, `read_preference` | `Option<Box<…>>` | the value |
+//! | `read_concern`, `write_concern`, `read_preference`, `requirement` | `Option<Box<…>>` | the value |
 //!
 //! Fields are written in the order of the list, in the form of
 //! [`WriteOption`](super::wire::WriteOption). With `since`, the field is written only if the method
@@ -125,6 +125,12 @@ macro_rules! define_options {
                 let _ = (options, &mut overrides);
                 overrides
             }
+
+            #[inline]
+            fn requirement(&self) -> Option<&$crate::options::ServerRequirement> {
+                $($crate::api::command::declare::option_requirement! { self $name: $kind })*
+                None
+            }
         }
     };
 }
@@ -145,6 +151,9 @@ macro_rules! shown_option {
         $value
     };
     (read_preference $value:ident) => {
+        $value
+    };
+    (requirement $value:ident) => {
         $value
     };
     ($kind:ident $value:ident) => {
@@ -209,6 +218,17 @@ macro_rules! option_override {
 }
 pub(crate) use option_override;
 
+/// Returns the requirement, if the option is one and is set.
+macro_rules! option_requirement {
+    ($options:ident $name:ident: requirement) => {
+        if let Some(requirement) = &$options.$name {
+            return Some(requirement);
+        }
+    };
+    ($options:ident $name:ident: $kind:ident) => {};
+}
+pub(crate) use option_requirement;
+
 /// Defines the setters of an action with the options in a field `options`: `option_setters {
 /// FindOptions }`, or `option_setters { FindOptions without cursor }`.
 macro_rules! option_setters {
@@ -252,6 +272,7 @@ macro_rules! option_type {
     (read_concern) => { Box<$crate::options::ReadConcern> };
     (write_concern) => { Box<$crate::options::WriteConcern> };
     (read_preference) => { Box<$crate::options::ReadPreference> };
+    (requirement) => { Box<$crate::options::ServerRequirement> };
 }
 pub(crate) use option_type;
 
@@ -268,6 +289,7 @@ macro_rules! __option_argument {
     (read_concern) => { $crate::options::ReadConcern };
     (write_concern) => { $crate::options::WriteConcern };
     (read_preference) => { $crate::options::ReadPreference };
+    (requirement) => { $crate::options::ServerRequirement };
 }
 
 /// The value that a setter stores. The error of a value that cannot be serialized is stored in
@@ -295,6 +317,9 @@ macro_rules! option_value {
         Box::new($value)
     };
     (write_concern $value:ident $name:ident $deferred:expr) => {
+        Box::new($value)
+    };
+    (requirement $value:ident $name:ident $deferred:expr) => {
         Box::new($value)
     };
     (read_preference $value:ident $name:ident $deferred:expr) => {{

@@ -21,7 +21,7 @@ use crate::{
     operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
-    types::write_result::DeleteResult,
+    types::{server_requirement::ServerRequirement, write_result::DeleteResult},
 };
 
 /// The options of `delete_one` and `delete_many`. See `api/command/declare.rs`.
@@ -52,6 +52,9 @@ macro_rules! __delete_options {
             timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
+            /// A feature of the operation that older servers do not have: on such a server the
+            /// operation fails before it is sent. Default: none.
+            [driver] requires: requirement;
         }
     };
 }
@@ -205,6 +208,10 @@ impl Statements for DeleteStatement<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -21,6 +21,7 @@ use crate::{
         command::{CommandBuilder, Reply},
         description::HelloReply,
     },
+    types::server_requirement::ServerRequirement,
 };
 
 /// The options of `distinct`. See `api/command/declare.rs`.
@@ -48,6 +49,9 @@ impl<T> Collection<T> {
     /// The distinct values of the field `field`, e.g. `"address.city"`, in the documents that match
     /// the filter. If the value is an array, its elements are the values. The order is undefined.
     /// All values are in one reply, which is limited to 16 MiB.
+    ///
+    /// The command is not part of the Stable API, version 1: with `apiStrict` the server rejects it with code 323
+    /// (`APIStrictError`). Group by the field in an aggregation instead.
     pub fn distinct(&self, field: impl Into<String>, filter: impl IntoDocument) -> Distinct<'_> {
         let mut deferred = Deferred::default();
         Distinct {
@@ -145,6 +149,10 @@ impl Operation for DistinctOperation<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -33,11 +33,16 @@ pub(super) fn index_keys() -> Document {
     doc! { "__safeContent__": 1 }
 }
 
-/// Rejects servers without the current version of Queryable Encryption.
+/// Rejects servers without the current version of Queryable Encryption, and standalones, which have none.
 pub(super) fn check_server(server: &HelloReply) -> Result<()> {
     if server.max_wire_version < WIRE_VERSION {
         return Err(Error::unsupported(
             "Driver support of Queryable Encryption is incompatible with server. Upgrade server to use Queryable Encryption.",
+        ));
+    }
+    if !server.is_mongos() && !server.is_replica_set_member() {
+        return Err(Error::unsupported(
+            "a collection for Queryable Encryption requires a replica set or a sharded cluster, the server is a standalone",
         ));
     }
     Ok(())

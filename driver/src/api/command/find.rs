@@ -30,7 +30,7 @@ use crate::{
         description::HelloReply,
         timeout::MaxTime,
     },
-    types::cursor_type::CursorType,
+    types::{cursor_type::CursorType, server_requirement::ServerRequirement},
 };
 
 /// The options of `find`, in the order of the fields of the command.
@@ -370,6 +370,10 @@ impl Operation for FindOperation<'_> {
         self.options.overrides()
     }
 
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
+    }
+
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {
         command.str("find", &self.scope.namespace.collection);
         command.document("filter", self.filter);
@@ -410,6 +414,10 @@ impl<T: DeserializeOwned + 'static> Operation for FindOneOperation<'_, T> {
 
     fn overrides(&self) -> OperationOverrides {
         self.find.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.find.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

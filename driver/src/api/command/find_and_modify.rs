@@ -29,7 +29,7 @@ use crate::{
         command::{CommandBuilder, Reply, document_bytes},
         description::HelloReply,
     },
-    types::{concern::WriteConcern, return_document::ReturnDocument},
+    types::{concern::WriteConcern, return_document::ReturnDocument, server_requirement::ServerRequirement},
 };
 
 /// The options of `find_one_and_delete`, which `find_one_and_replace` and `find_one_and_update`
@@ -73,6 +73,9 @@ macro_rules! __find_one_and_delete_options {
             timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
+            /// A feature of the operation that older servers do not have: on such a server the
+            /// operation fails before it is sent. Default: none.
+            [driver] requires: requirement;
             $($more)*
         }
     };
@@ -140,6 +143,7 @@ impl From<FindOneAndDeleteOptions> for FindOneAndUpdateOptions {
             comment: options.comment,
             timeout: options.timeout,
             write_concern: options.write_concern,
+            requires: options.requires,
             deferred: options.deferred,
             ..Self::default()
         }
@@ -368,6 +372,10 @@ impl<T: DeserializeOwned + 'static, O: WriteOptions> Operation for FindAndModify
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn build(&mut self, command: &mut CommandBuilder<'_>, server: &HelloReply) -> Result<()> {

@@ -43,7 +43,8 @@ impl<T> Collection<T> {
     /// # Errors
     /// [`ErrorKind::Command`](crate::ErrorKind::Command) with code 26 (`NamespaceNotFound`) if the
     /// collection does not exist, and with code 48 (`NamespaceExists`) if a collection has the new
-    /// name, unless [`drop_target`](RenameCollection::drop_target) is set.
+    /// name, unless [`drop_target`](RenameCollection::drop_target) is set; with code 323 (`APIStrictError`) if the client
+    /// declares the strict Stable API and the server is older than 8.1.
     pub fn rename(&self, to: &str) -> RenameCollection<'_> {
         RenameCollection {
             collection: self.inner(),

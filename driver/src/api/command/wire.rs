@@ -9,7 +9,10 @@ use crate::{
         command::{CommandBuilder, max_time_millis, write_documents},
         description::HelloReply,
     },
-    types::{collation::Collation, hint::Hint, return_document::ReturnDocument},
+    types::{
+        collation::Collation, hint::Hint, return_document::ReturnDocument,
+        server_requirement::ServerRequirement,
+    },
 };
 
 /// The options of a command.
@@ -23,6 +26,9 @@ pub(crate) trait WriteOptions {
 
     /// The concerns and the read preference that are set.
     fn overrides(&self) -> OperationOverrides;
+
+    /// What the operation needs of the server's version.
+    fn requirement(&self) -> Option<&ServerRequirement>;
 }
 
 /// A value that an option writes as one field of a command or a statement.

@@ -18,10 +18,9 @@ fn options_of_merge_are_sent() {
     let merge = Merge::new()
         .collection("other")
         .on(["day", "shop"])
-        .when_matched(WhenMatched::KeepExisting)
-        .when_not_matched(WhenNotMatched::Discard);
+        .when_matched(WhenMatched::Merge(WhenNotMatched::Discard));
     let sent = daily().merge_into(merge).to_string();
-    let expected = r#"{"$merge": {"into": "other", "on": ["day", "shop"], "whenMatched": "keepExisting", "whenNotMatched": "discard"}}]"#;
+    let expected = r#"{"$merge": {"into": "other", "on": ["day", "shop"], "whenMatched": "merge", "whenNotMatched": "discard"}}]"#;
     assert!(sent.ends_with(expected), "{sent}");
 }
 

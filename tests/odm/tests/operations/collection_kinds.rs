@@ -17,7 +17,7 @@ struct LogEntry {
 #[derive(Serialize, Deserialize, Document)]
 #[document(
     collection = "readings",
-    timeseries(time = at, meta = source.sensor, granularity = "minutes", ttl = "30d")
+    timeseries(time = at, meta = source, granularity = "minutes", ttl = "30d")
 )]
 struct Reading {
     _id: i64,
@@ -80,7 +80,7 @@ async fn collections_of_each_kind_are_created_once() {
             .unwrap()
             .get_str("metaField")
             .unwrap(),
-        "source.sensor"
+        "source"
     );
     let log = env.db.collection::<LogEntry>();
     for id in 1..=3 {

@@ -1,6 +1,10 @@
 //! A database for each test, and the models of a small shop.
 
+use std::sync::{Arc, Mutex};
+
 use marula::bson::{self, DateTime, Decimal128};
+use marula::driver::event::{CommandEvent, EventListener};
+use marula::driver::options::ClientOptions;
 use marula::{Client, Database, Document, Embedded};
 use marula_test_server::{TestServer, TestServerBuilder};
 use serde::{Deserialize, Serialize};
@@ -51,7 +55,11 @@ impl Env {
         Env::start_with(TestServer::builder().replica_set().search(true)).await
     }
 
-    async fn start_with(builder: TestServerBuilder) -> Env {
+    /// As [`start`](Env::start), with a server of these settings.
+    ///
+    /// # Panics
+    /// If the server cannot be started or reached.
+    pub(crate) async fn start_with(builder: TestServerBuilder) -> Env {
         let server = match std::env::var("MONGODB_URI") {
             Ok(_) => None,
             Err(_) => Some(builder.start().await.expect("the test server starts")),
@@ -111,11 +119,70 @@ fn uri_of(server: Option<&TestServer>) -> String {
     )
 }
 
+/// The database of a test through another client, and the commands that it sends.
+pub(crate) struct Observed {
+    pub(crate) db: Database,
+    sent: Arc<Mutex<Vec<bson::Document>>>,
+}
+
+impl Observed {
+    /// A client of the same deployment with changed options.
+    ///
+    /// # Panics
+    /// If the options are invalid.
+    pub(crate) fn with_options(env: &Env, change: impl FnOnce(&mut ClientOptions)) -> Observed {
+        let mut options = ClientOptions::parse(&env.uri()).expect("a valid connection string");
+        change(&mut options);
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&sent);
+        options.command_listener = Some(EventListener::new(move |event: &CommandEvent| {
+            if let CommandEvent::Started(started) = event {
+                let command = bson::from_slice::<bson::Document>(started.command.as_bytes());
+                seen.lock()
+                    .expect("not poisoned")
+                    .push(command.expect("a command"));
+            }
+        }));
+        let client = Client::with_options(options).expect("valid options");
+        let db = client.database(env.db.name());
+        Observed { db, sent }
+    }
+
+    /// As [`with_options`](Observed::with_options), with the default options.
+    pub(crate) fn of(env: &Env) -> Observed {
+        Observed::with_options(env, |_| {})
+    }
+
+    /// The names of all commands that were not taken, in their order.
+    ///
+    /// # Panics
+    /// If a test has panicked meanwhile.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let sent = self.sent.lock().expect("not poisoned");
+        sent.iter()
+            .filter_map(|command| command.keys().next().cloned())
+            .collect()
+    }
+
+    /// The commands of this name since the last call.
+    ///
+    /// # Panics
+    /// If a test has panicked meanwhile.
+    pub(crate) fn take(&self, name: &str) -> Vec<bson::Document> {
+        let mut sent = self.sent.lock().expect("not poisoned");
+        let all = std::mem::take(&mut *sent);
+        let is_named = |command: &bson::Document| command.keys().next().is_some_and(|first| first == name);
+        let (taken, left) = all.into_iter().partition(is_named);
+        *sent = left;
+        taken
+    }
+}
+
 /// Whether the server does not support a command or option: `CommandNotFound`,
-/// `CommandNotSupported`, `NotImplemented`, or a message that says so.
+/// `CommandNotSupported`, `InvalidIndexSpecificationOption`, `NotImplemented`, an unknown field, or a message that says so.
 fn is_unsupported(error: &marula::driver::Error) -> bool {
     let text = error.to_string();
-    matches!(error.code(), Some(59 | 115 | 238))
+    matches!(error.code(), Some(59 | 115 | 197 | 238 | 40_415))
         || text.contains("not implemented")
         || text.contains("not supported")
         || text.contains("not yet supported")

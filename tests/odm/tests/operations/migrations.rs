@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use crate::common::Env;
+use crate::common::{Env, Observed};
 use crate::schema_versions::{Person, one, raw, sorted, start, stored, three, two};
-use marula::bson::{Bson, Document as BsonDocument, doc};
+use marula::bson::{self, Bson, Document as BsonDocument, doc};
 use marula::collection::MigrationFailureReason;
 use marula::managed::BoxedError;
 use marula::prelude::*;
@@ -234,10 +234,45 @@ async fn a_document_that_changes_after_it_was_read_is_read_again() {
         let old = doc! { "_id": 1_i64, "count": 1_i64, "label": "a" };
         raw(&labels).insert_one(&old).await.unwrap();
         *INTERFERENCE.lock().expect("not poisoned") = Some((Interference::Label, raw(&labels)));
+        let observed = Observed::of(&env);
+        let labels = observed.db.collection::<Total>().named("labels");
         assert_eq!(labels.migrate().await.unwrap().upgraded, 1);
+        let writes = observed.take("update");
+        assert!(
+            !writes.is_empty() && writes.iter().all(has_collation),
+            "{writes:?}"
+        );
         let stored = raw(&labels).find_one(doc! {}).await.unwrap().expect("a document");
         assert_eq!(stored.get("label"), Some(&Bson::from("A")));
     }
+    env.stop().await;
+}
+
+/// Whether the statements of an `update` have a collation.
+fn has_collation(update: &bson::Document) -> bool {
+    let statements = update.get_array("updates").expect("statements");
+    statements.iter().all(|statement| {
+        statement
+            .as_document()
+            .is_some_and(|s| s.contains_key("collation"))
+    })
+}
+
+#[tokio::test]
+async fn a_collection_without_a_default_collation_is_migrated_without_one() {
+    let env = Env::start().await;
+    let observed = Observed::of(&env);
+    let totals = observed.db.collection::<Counter>();
+    raw(&totals)
+        .insert_one(&doc! { "_id": 1_i64, "count": 4_i64 })
+        .await
+        .unwrap();
+    assert_eq!(totals.migrate().await.unwrap().upgraded, 1);
+    let writes = observed.take("update");
+    assert!(
+        !writes.is_empty() && !writes.iter().any(has_collation),
+        "{writes:?}"
+    );
     env.stop().await;
 }
 

@@ -70,6 +70,10 @@ impl Kind {
     }
 }
 
+fn unknown(operator: &str) -> Error {
+    Error::new(15952, format!("unknown group operator '{operator}'"))
+}
+
 impl Accumulator {
     pub(super) fn parse(name: &str, spec: &Bson, env: &Env) -> Result<Accumulator> {
         if name.contains('.') {
@@ -108,6 +112,9 @@ impl Accumulator {
                 40237,
                 format!("The {operator} accumulator is a unary operator"),
             ));
+        }
+        if !Feature::Accumulator.is_in(operator, env.profile.version) {
+            return Err(unknown(operator));
         }
         Ok(Accumulator {
             name: name.to_owned(),
@@ -162,6 +169,8 @@ fn state_mismatch() -> Error {
 }
 
 impl Operation {
+    /// Parses the operator and argument of an accumulator. Whether the version has the operator as
+    /// an accumulator or as a window function was checked before.
     fn parse(operator: &str, argument: &Bson, env: &Env) -> Result<Operation> {
         if matches!(operator, "$percentile" | "$median") {
             return Quantile::parse(operator, argument, env, &mut |value| {
@@ -173,9 +182,7 @@ impl Operation {
             return Ok(Operation::Choose(Box::new(chooser)));
         }
         let kind = Kind::parse(operator).ok_or_else(|| {
-            Feature::Accumulator.refuse(operator, || {
-                Error::new(15952, format!("unknown group operator '{operator}'"))
-            })
+            Feature::Accumulator.refuse(operator, env.profile.version, || unknown(operator))
         })?;
         let argument = match (kind, argument) {
             (Kind::Count, Bson::Document(empty)) if empty.is_empty() => Expression::Literal(Bson::Int32(1)),

@@ -8,7 +8,9 @@ use crate::expression::parse::check_variable_name;
 use crate::query::filter::Test;
 use crate::query::path::{self, Path, expanded};
 use crate::query::{Env, Filter};
+use crate::refusal::{Refusal, aggregation as rows};
 use crate::value::compare::compare;
+use crate::value::format;
 use bson::{Bson, Document};
 
 /// A `$lookup` stage, with an equality match, a pipeline, or both.
@@ -68,24 +70,24 @@ impl Lookup {
             }
             Some(_) => return Err(Error::failed_to_parse("$lookup argument 'let' must be an object")),
         }
+        let has_pipeline = spec.contains_key("pipeline");
+        let has_fields = spec.contains_key("localField") || spec.contains_key("foreignField");
+        rows::LOOKUP_WITHOUT_FROM.check(env.profile, from.is_none(), &[&format::document(spec)])?;
+        rows::LOOKUP_FIELDS_AND_PIPELINE.check(env.profile, has_pipeline && has_fields, &[])?;
+        rows::LOOKUP_LET.check(env.profile, spec.contains_key("let") && !has_pipeline, &[])?;
+        rows::LOOKUP_WITHOUT_DOCUMENTS.check(env.profile, from.is_none() && !has_pipeline, &[])?;
         let pipeline = match spec.get("pipeline") {
             None => None,
-            Some(Bson::Array(stages)) => Some(Pipeline::parse(stages, &inner_env)?),
+            Some(Bson::Array(stages)) => {
+                check_nested(stages, &rows::STAGE_IN_LOOKUP)?;
+                Some(Pipeline::parse(stages, &inner_env)?)
+            }
             Some(_) => {
                 return Err(Error::type_mismatch(
                     "'pipeline' option must be specified as an array",
                 ));
             }
         };
-        if pipeline
-            .as_ref()
-            .is_some_and(|pipeline| pipeline.output.is_some())
-        {
-            return Err(Error::new(
-                51047,
-                "$out and $merge are not allowed within a $lookup's sub-pipeline",
-            ));
-        }
         if pipeline.is_none() && fields.is_none() {
             return Err(Error::failed_to_parse(
                 "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
@@ -151,6 +153,17 @@ impl Lookup {
     }
 }
 
+/// Fails on stages that are not allowed in the pipeline of another stage.
+fn check_nested(stages: &[Bson], row: &Refusal) -> Result<()> {
+    let mut names = stages
+        .iter()
+        .filter_map(|stage| stage.as_document()?.keys().next());
+    match names.find(|name| matches!(name.as_str(), "$out" | "$merge" | "$changeStream")) {
+        Some(name) => Err(row.error(&[name])),
+        None => Ok(()),
+    }
+}
+
 fn starts_with_documents(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.first(), Some(super::stage::Stage::Documents(_)))
 }
@@ -193,6 +206,7 @@ impl UnionWith {
                     match (name.as_str(), value) {
                         ("coll", Bson::String(collection)) => union.collection = Some(collection.clone()),
                         ("pipeline", Bson::Array(stages)) => {
+                            check_nested(stages, &rows::STAGE_IN_UNION)?;
                             union.pipeline = Some(Pipeline::parse(stages, env)?);
                         }
                         (other, _) => {
@@ -202,16 +216,6 @@ impl UnionWith {
                             ));
                         }
                     }
-                }
-                if union
-                    .pipeline
-                    .as_ref()
-                    .is_some_and(|pipeline| pipeline.output.is_some())
-                {
-                    return Err(Error::new(
-                        31441,
-                        "$out and $merge are not allowed within a $unionWith's sub-pipeline",
-                    ));
                 }
                 if union.collection.is_none() && !union.pipeline.as_ref().is_some_and(starts_with_documents) {
                     return Err(Error::failed_to_parse(

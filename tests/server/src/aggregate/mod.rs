@@ -16,6 +16,7 @@ pub(crate) mod parse;
 pub(crate) mod partition;
 pub(crate) mod quantile;
 pub(crate) mod redact;
+pub(crate) mod rules;
 pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod stage;
@@ -24,8 +25,10 @@ pub(crate) mod window;
 
 use crate::error::{Error, Result, code};
 use crate::query::Env;
+use crate::refusal::ServerProfile;
 use crate::storage::Catalog;
 use crate::value::metadata;
+use crate::version::Version;
 use bson::{Bson, Document};
 use output::Output;
 use stage::Stage;
@@ -49,6 +52,8 @@ pub(crate) struct Source<'s> {
     pub(crate) host: &'s str,
     /// The session of the command, for `$listLocalSessions`.
     pub(crate) lsid: Option<&'s Bson>,
+    /// The version and the deployment, for the definitions of views.
+    pub(crate) profile: ServerProfile,
 }
 
 /// Stages allowed in the pipeline of an update.
@@ -67,12 +72,12 @@ impl Pipeline {
         parse::pipeline(stages, env)
     }
 
-    /// Fails on stages that MongoDB does not have.
-    pub(crate) fn check_stages(stages: &[Bson]) -> Result<()> {
+    /// Fails on stages that the version of MongoDB does not have.
+    pub(crate) fn check_stages(stages: &[Bson], version: Version) -> Result<()> {
         stages
             .iter()
             .try_for_each(|stage| match parse::single_field(stage)? {
-                (name, _) if parse::is_known(name) => Ok(()),
+                (name, _) if parse::is_known(name, version) => Ok(()),
                 (name, _) => Err(parse::unknown_stage(name)),
             })
     }
@@ -81,7 +86,7 @@ impl Pipeline {
     pub(crate) fn parse_update(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         for stage in stages {
             let (name, _) = parse::single_field(stage)?;
-            if !parse::is_known(name) {
+            if !parse::is_known(name, env.profile.version) {
                 return Err(parse::unknown_stage(name));
             }
             if !UPDATE_STAGES.contains(&name) {

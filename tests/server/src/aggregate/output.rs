@@ -2,9 +2,11 @@
 
 use super::Pipeline;
 use crate::command::insert::prepare;
+use crate::command::shard_key;
 use crate::error::{Error, Result, code};
 use crate::query::path;
 use crate::query::{Env, Filter};
+use crate::refusal::aggregation as rows;
 use crate::storage::collection::Replacing;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::oid::ObjectId;
@@ -38,7 +40,8 @@ pub(crate) enum Output {
     Merge {
         database: Option<String>,
         collection: String,
-        on: Vec<String>,
+        /// `None`: the shard key and `_id`.
+        on: Option<Vec<String>>,
         matched: Box<MergeRule>,
     },
 }
@@ -86,7 +89,15 @@ fn target(value: &Bson, stage: &str, keys: [&str; 2]) -> Result<(Option<String>,
 }
 
 impl Output {
-    pub(super) fn parse_out(argument: &Bson) -> Result<Output> {
+    pub(super) fn parse_out(argument: &Bson, env: &Env) -> Result<Output> {
+        let text = argument.as_str().is_some();
+        rows::OUT_OBJECT.check(env.profile, !text, &[&crate::value::type_name(argument)])?;
+        if let Bson::Document(fields) = argument
+            && fields.contains_key("timeseries")
+        {
+            rows::OUT_TIME_SERIES.check(env.profile, true, &[])?;
+            return Err(Error::not_served("timeseries of $out"));
+        }
         let (database, collection) = target(argument, "$out", ["db", "coll"])?;
         Ok(Output::Out { database, collection })
     }
@@ -100,10 +111,10 @@ impl Output {
             }
             Bson::Document(fields) => fields,
             _ => {
-                return Err(Error::new(
-                    51182,
-                    "$merge only supports a string or object argument",
-                ));
+                return Err(Error::type_mismatch(format!(
+                    "$merge requires a string or object argument, but found {}",
+                    crate::value::type_name(argument)
+                )));
             }
         };
         if let Some(name) = fields.keys().find(|name| {
@@ -125,21 +136,8 @@ impl Output {
         })?;
         let (database, collection) = target(into, "$merge.into", ["db", "coll"])?;
         let on = match fields.get("on") {
-            None => vec!["_id".to_owned()],
-            Some(Bson::String(field)) => vec![field.clone()],
-            Some(Bson::Array(items)) if !items.is_empty() => items
-                .iter()
-                .map(|item| match item {
-                    Bson::String(field) => Ok(field.clone()),
-                    _ => Err(Error::new(51134, "$merge 'on' array elements must be strings")),
-                })
-                .collect::<Result<_>>()?,
-            Some(_) => {
-                return Err(Error::new(
-                    51187,
-                    "If explicitly specifying $merge 'on', must include at least one field",
-                ));
-            }
+            None => None,
+            Some(on) => Some(on_fields(on, env)?),
         };
         let not_matched = match fields
             .get("whenNotMatched")
@@ -154,6 +152,17 @@ impl Output {
                 )));
             }
         };
+        let mode = match fields.get("whenMatched") {
+            None => "merge",
+            Some(Bson::String(mode)) => mode.as_str(),
+            Some(_) => "pipeline",
+        };
+        let inserts = not_matched == NotMatched::Insert;
+        let only_inserts = matches!(mode, "keepExisting" | "fail");
+        let otherwise = fields.get_str("whenNotMatched").unwrap_or("insert");
+        rows::MERGE_MODES.check(env.profile, only_inserts && !inserts, &[&mode, &otherwise])?;
+        let defines = fields.contains_key("let");
+        rows::MERGE_LET.check(env.profile, defines && mode != "pipeline", &[&mode])?;
         let matched = match fields.get("whenMatched") {
             None => Matched::Merge,
             Some(Bson::String(mode)) => match mode.as_str() {
@@ -170,12 +179,14 @@ impl Output {
             Some(Bson::Array(stages)) => {
                 let mut inner = env.clone();
                 let mut variables = Vec::new();
-                let default = doc! { "new": "$$ROOT" };
-                let defined = match fields.get("let") {
-                    Some(Bson::Document(defined)) => defined,
-                    _ => &default,
+                let mut defined = match fields.get("let") {
+                    Some(Bson::Document(defined)) => defined.clone(),
+                    _ => Document::new(),
                 };
-                for (name, value) in defined {
+                let new = defined.entry("new".to_owned()).or_insert_with(|| "$$ROOT".into());
+                let other = *new != Bson::from("$$ROOT");
+                rows::MERGE_LET_NEW.check(env.profile, other, &[])?;
+                for (name, value) in &defined {
                     variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
                     inner.variables.insert(name.clone(), Bson::Null);
                 }
@@ -196,15 +207,32 @@ impl Output {
         })
     }
 
+    /// Fails if the target collection is not allowed. `read` is the collection of the `aggregate`.
+    pub(crate) fn check_target(&self, target: &Namespace, read: Option<&Namespace>, env: &Env) -> Result<()> {
+        let profile = env.profile;
+        let (database, collection) = (&target.database, &target.collection);
+        let internal = matches!(database.as_str(), "admin" | "config" | "local");
+        let special = collection.starts_with("system.");
+        match self {
+            Output::Out { .. } => {
+                rows::OUT_SPECIAL.check(profile, special, &[collection])?;
+                rows::OUT_INTERNAL.check(profile, internal, &[database])
+            }
+            Output::Merge { .. } => {
+                rows::MERGE_SPECIAL.check(profile, special, &[collection])?;
+                rows::MERGE_INTERNAL.check(profile, internal, &[database])?;
+                rows::MERGE_SAME_COLLECTION.check(profile, read == Some(target), &[])
+            }
+        }
+    }
+
     /// The namespace of the target collection.
     pub(crate) fn namespace(&self, default_database: &str) -> Result<Namespace> {
         let (Output::Out { database, collection }
         | Output::Merge {
             database, collection, ..
         }) = self;
-        let namespace = Namespace::new(database.as_deref().unwrap_or(default_database), collection)?;
-        namespace.check_creatable()?;
-        Ok(namespace)
+        Namespace::new(database.as_deref().unwrap_or(default_database), collection)
     }
 
     /// Writes the documents to the target collection.
@@ -223,10 +251,7 @@ impl Output {
                 // The content is replaced atomically; indexes and options are kept.
                 let mut target = match catalog.get(&namespace) {
                     Some(existing) if existing.capped.is_some() => {
-                        return Err(Error::new(
-                            17152,
-                            format!("namespace '{namespace}' is capped so it can't be used for $out"),
-                        ));
+                        return Err(rows::OUT_CAPPED.error(&[&namespace]));
                     }
                     Some(existing) => emptied(existing),
                     None => {
@@ -242,9 +267,12 @@ impl Output {
             }
             Output::Merge { on, matched, .. } => {
                 let collection = catalog.get_or_create(&namespace)?;
-                check_unique_on(collection, on)?;
+                if let Some(on) = on {
+                    check_unique_on(collection, on, env)?;
+                }
+                let on = on.clone().unwrap_or_else(|| collection.document_key());
                 for document in documents {
-                    merge_one(collection, &namespace, on, matched, document, env, now, bypass)?;
+                    merge_one(collection, &namespace, &on, matched, document, env, now, bypass)?;
                 }
                 Ok(())
             }
@@ -261,22 +289,58 @@ fn emptied(existing: &Collection) -> Collection {
     target
 }
 
-fn check_unique_on(collection: &Collection, on: &[String]) -> Result<()> {
+/// Parses `on` of `$merge`.
+fn on_fields(on: &Bson, env: &Env) -> Result<Vec<String>> {
+    let items = match on {
+        Bson::String(field) => return Ok(vec![field.clone()]),
+        Bson::Array(items) => items,
+        other => {
+            return Err(Error::new(
+                51186,
+                format!(
+                    "$merge 'on' field must be either a string or an array of strings, but found {}",
+                    crate::value::type_name(other)
+                ),
+            ));
+        }
+    };
+    if items.is_empty() {
+        return Err(Error::new(
+            51187,
+            "If explicitly specifying $merge 'on' array, it must contain at least one field",
+        ));
+    }
+    let mut fields: Vec<String> = Vec::with_capacity(items.len());
+    for item in items {
+        let Bson::String(field) = item else {
+            return Err(Error::new(
+                51134,
+                format!(
+                    "$merge 'on' array elements must be strings, but found {}",
+                    crate::value::type_name(item)
+                ),
+            ));
+        };
+        rows::MERGE_DUPLICATE_ON.check(env.profile, fields.contains(field), &[field])?;
+        fields.push(field.clone());
+    }
+    Ok(fields)
+}
+
+fn check_unique_on(collection: &Collection, on: &[String], env: &Env) -> Result<()> {
     let mut wanted: Vec<&str> = on.iter().map(String::as_str).collect();
     wanted.sort_unstable();
     let found = collection.indexes.iter().any(|index| {
         let pattern = index.key_pattern();
         let mut fields: Vec<&str> = pattern.keys().map(String::as_str).collect();
         fields.sort_unstable();
-        (index.unique || index.name == "_id_") && index.partial.is_none() && fields == wanted
+        (index.unique || index.name == "_id_")
+            && index.partial.is_none()
+            && index.collation == env.collation
+            && fields == wanted
     });
-    if found {
-        return Ok(());
-    }
-    Err(Error::new(
-        51183,
-        "Cannot find index to verify that join fields will be unique",
-    ))
+    rows::MERGE_ON_INDEX.check(env.profile, !found, &[])?;
+    rows::MERGE_ON_INDEX_ROUTER.check(env.profile, !found, &[])
 }
 
 #[expect(
@@ -364,6 +428,9 @@ fn merge_one(
             pipeline.run_on_one(old.clone(), &inner)?
         }
     };
+    if shard_key::is_changed(collection, &old, &new) {
+        return Err(shard_key::merge_change());
+    }
     if new.get("_id") != old.get("_id") {
         return Err(Error::new(
             code::IMMUTABLE_FIELD,

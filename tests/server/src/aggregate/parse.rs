@@ -22,8 +22,10 @@ use crate::features::Feature;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::refusal::aggregation as rows;
 use crate::value::number::Number;
 use crate::value::{format, type_name};
+use crate::version::Version;
 use bson::{Bson, Document, doc};
 
 /// The stages that this server implements.
@@ -67,9 +69,30 @@ pub(crate) const IMPLEMENTED: [&str; 37] = [
     "$merge",
 ];
 
-/// Whether a stage of this name exists in MongoDB.
-pub(super) fn is_known(name: &str) -> bool {
-    IMPLEMENTED.contains(&name) || Feature::Stage.is_missing(name)
+/// The stages that `$facet` does not allow.
+const NOT_IN_FACET: [&str; 16] = [
+    "$out",
+    "$merge",
+    "$facet",
+    "$changeStream",
+    "$collStats",
+    "$currentOp",
+    "$documents",
+    "$geoNear",
+    "$indexStats",
+    "$listLocalSessions",
+    "$listSearchIndexes",
+    "$listSessions",
+    "$planCacheStats",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
+];
+
+/// Whether the version of MongoDB has a stage of this name.
+pub(super) fn is_known(name: &str, version: Version) -> bool {
+    (IMPLEMENTED.contains(&name) && Feature::Stage.is_in(name, version))
+        || Feature::Stage.is_missing(name, version)
 }
 
 pub(super) fn unknown_stage(name: &str) -> Error {
@@ -104,13 +127,14 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
         stages: Vec::with_capacity(stages.len()),
         output: None,
     };
+    let mut output_name = "";
     for (index, stage) in stages.iter().enumerate() {
         let (name, argument) = single_field(stage)?;
+        if !Feature::Stage.is_in(name, env.profile.version) {
+            return Err(unknown_stage(name));
+        }
         if pipeline.output.is_some() {
-            return Err(Error::new(
-                40601,
-                "$out or $merge can only be the final stage in the pipeline",
-            ));
+            return Err(rows::OUTPUT_NOT_LAST.error(&[&output_name]));
         }
         let first_only = matches!(
             name,
@@ -142,8 +166,11 @@ pub(super) fn pipeline(stages: &[Bson], env: &Env) -> Result<Pipeline> {
                 "$match with $text is only allowed as the first pipeline stage",
             ));
         }
+        if matches!(name, "$out" | "$merge") {
+            output_name = name;
+        }
         match name {
-            "$out" => pipeline.output = Some(Box::new(Output::parse_out(argument)?)),
+            "$out" => pipeline.output = Some(Box::new(Output::parse_out(argument, env)?)),
             "$merge" => pipeline.output = Some(Box::new(Output::parse_merge(argument, env)?)),
             _ => parse_stage(name, argument, env, &mut pipeline.stages)?,
         }
@@ -253,7 +280,10 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
                 "$changeStreamSplitLargeEvent can only be used in a $changeStream pipeline",
             ));
         }
-        name => return Err(Feature::Stage.refuse(name, || unknown_stage(name))),
+        name => {
+            let version = env.profile.version;
+            return Err(Feature::Stage.refuse(name, version, || unknown_stage(name)));
+        }
     };
     stages.push(stage);
     Ok(())
@@ -338,30 +368,20 @@ fn facets(spec: &Document, env: &Env) -> Result<Vec<(String, Pipeline)>> {
                     ),
                 ));
             };
+            rows::EMPTY_FACET.check(env.profile, stages.is_empty(), &[])?;
+            let mut names = stages
+                .iter()
+                .filter_map(|stage| stage.as_document()?.keys().next());
+            if let Some(refused) = names.find(|name| NOT_IN_FACET.contains(&name.as_str())) {
+                return Err(rows::STAGE_IN_FACET.error(&[refused]));
+            }
             let inner = pipeline(stages, env)?;
-            let refused = inner.output.is_some()
-                || inner.stages.iter().any(|stage| {
-                    matches!(stage, Stage::Match(filter) if filter.text().is_some())
-                        || matches!(
-                            stage,
-                            Stage::Facet(_)
-                                | Stage::Documents(_)
-                                | Stage::Stats(_)
-                                | Stage::GeoNear(_)
-                                | Stage::Search(_)
-                                | Stage::VectorSearch(_)
-                                | Stage::ListSearchIndexes(_)
-                                | Stage::CurrentOp(_)
-                                | Stage::ListLocalSessions
-                        )
-                });
-            if refused {
-                return Err(Error::new(
-                    40600,
-                    format!(
-                        "a stage in the pipeline '{name}' is not allowed to be used within a $facet stage"
-                    ),
-                ));
+            let text = inner
+                .stages
+                .iter()
+                .any(|stage| matches!(stage, Stage::Match(filter) if filter.text().is_some()));
+            if text {
+                return Err(rows::STAGE_IN_FACET.error(&[&"$match"]));
             }
             Ok((name.clone(), inner))
         })

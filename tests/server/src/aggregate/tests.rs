@@ -17,6 +17,7 @@ fn run_in(catalog: &Catalog, stages: Vec<Document>, input: Vec<Document>) -> Res
         collection: Some("c"),
         host: "h",
         lsid: None,
+        profile: ServerProfile::default(),
     };
     Pipeline::parse(&stages, &env)?.run(input, source, &env)
 }

@@ -219,6 +219,7 @@ impl ChangeStream {
             collection: None,
             host: "",
             lsid: None,
+            profile: self.env.profile,
         };
         let out = self
             .pipeline

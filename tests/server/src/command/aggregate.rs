@@ -4,7 +4,8 @@ use super::Call;
 use super::find::read_from;
 use super::list::cursor_batch_size;
 use super::plan::{Scan, select};
-use super::view;
+use super::{shard_key, view};
+use crate::aggregate::rules;
 use crate::aggregate::stage::Stage;
 use crate::aggregate::{Pipeline, Source};
 use crate::change_stream::ChangeStream;
@@ -34,7 +35,15 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         _ => Some(call.namespace()?),
     };
     let stages = args.required_array("pipeline")?;
-    if args.flag("explain", false)? {
+    let concern = call.body.get_document("readConcern").ok();
+    let explain = args.flag("explain", false)?;
+    let profile = call.deployment.profile();
+    if call.in_transaction() {
+        rules::check_transaction(profile, stages, explain, concern)?;
+    } else {
+        rules::check_read_concern(profile, stages, concern)?;
+    }
+    if explain {
         return crate::explain::explain_aggregate(call, crate::explain::Verbosity::QueryPlanner);
     }
     if args.document("cursor")?.is_none() {
@@ -58,6 +67,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         return change_stream(call, namespace.as_ref(), stages, batch_size);
     }
     let mut catalog = call.catalog();
+    shard_key::check_stages(call, &catalog, stages)?;
     let collection = namespace.as_ref().and_then(|namespace| catalog.get(namespace));
     let env = call.env(collection)?;
     let pipeline = Pipeline::parse(stages, &env)?;
@@ -70,24 +80,13 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
             return Err(Error::new(code::NOT_WRITABLE_PRIMARY, "not primary"));
         }
         let target = output.namespace(call.db)?;
+        output.check_target(&target, namespace.as_ref(), &env)?;
+        target.check_creatable()?;
         view::refuse(&catalog, &target)?;
         if !call.in_transaction() && super::concerns::snapshot_time(call.body).is_some() {
             return Err(Error::new(
                 code::INVALID_OPTIONS,
                 "$out and $merge cannot be used with a 'snapshot' read concern level",
-            ));
-        }
-        if call.body.contains_key("autocommit") {
-            return Err(Error::new(
-                code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-                "Operation not permitted in transaction :: caused by :: $out and $merge write to a collection",
-            ));
-        }
-        let linearizable = matches!(call.body.get("readConcern"), Some(Bson::Document(concern)) if concern.get_str("level").is_ok_and(|level| level == "linearizable"));
-        if linearizable {
-            return Err(Error::new(
-                code::INVALID_OPTIONS,
-                "$out and $merge cannot be used with a 'linearizable' read concern level",
             ));
         }
     }
@@ -98,6 +97,7 @@ fn run_pipeline(call: &Call<'_>) -> Result<Document> {
         collection: namespace.as_ref().map(|namespace| namespace.collection.as_str()),
         host: &host,
         lsid: call.body.get("lsid"),
+        profile: call.deployment.profile(),
     };
     let (input, done) = input(call, &catalog, namespace.as_ref(), &pipeline, &env)?;
     let rest = Pipeline {

@@ -229,8 +229,10 @@ fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) ->
             let document = statement.get_document("document").unwrap_or(&empty);
             let document = prepare(document, true, || call.deployment.tick())?;
             super::view::writable(call, catalog, namespace)?;
+            super::transaction_rules::check_implicit_create(call, catalog, namespace)?;
             let collection = catalog.get_or_create(namespace)?;
             super::timeseries::check_insert(call, collection, namespace)?;
+            super::shard_key::check_insert(call, collection, &document)?;
             collection.insert(document, &namespace.to_string(), bypass)?;
             call.advance_clock();
             Ok(doc! { "n": 1 })

@@ -194,7 +194,7 @@ fn set_options(call: &Call<'_>, collection: &mut Collection, profile: ServerProf
         wanted.extend(call.body.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     encrypted_fields::check_options(&wanted)?;
-    set_validator(collection, &mut options, call.body, ("collMod", profile))?;
+    set_validator(collection, &mut options, call)?;
     let namespace = call.namespace()?;
     check_validator(call.body, &namespace, collection)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {

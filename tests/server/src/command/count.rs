@@ -47,6 +47,7 @@ pub(crate) fn distinct(call: &Call<'_>) -> Result<Document> {
     let key = Path::new(args.required_string("key")?);
     let empty = Document::new();
     let catalog = call.catalog();
+    super::shard_key::check_distinct(call, catalog.get(&namespace))?;
     let seen = view::readable(call, &catalog, &namespace)?;
     let collection = seen.as_deref();
     let env = call.env(collection)?;

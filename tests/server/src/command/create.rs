@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::{Call, encrypted_fields, timeseries};
 use crate::error::{Error, Result, code};
-use crate::query::{Env, Filter};
+use crate::query::Filter;
 use crate::refusal::ServerProfile;
 use crate::refusal::collections as rows;
 use crate::storage::collection::{Capped, Collection, Validator, View};
@@ -22,6 +22,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     namespace.check_creatable()?;
     let collection = with_options(call, &namespace)?;
+    super::transaction_rules::check_create(call, &collection)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
         return exists(call, &namespace, existing, &collection).map(|()| Document::new());
@@ -119,7 +120,7 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     }
     set_view(call, &mut collection, &mut options)?;
     check_validator(call.body, namespace, &collection)?;
-    set_validator(&mut collection, &mut options, call.body, ("create", profile))?;
+    set_validator(&mut collection, &mut options, call)?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
     }
@@ -326,9 +327,9 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
 pub(crate) fn set_validator(
     collection: &mut Collection,
     options: &mut Document,
-    body: &Document,
-    (command, profile): (&str, ServerProfile),
+    call: &Call<'_>,
 ) -> Result<()> {
+    let (body, command, profile) = (call.body, call.name, call.deployment.profile());
     let text = |name: &str, allowed: &[&str]| match body.get(name) {
         None => Ok(None),
         Some(Bson::String(text)) if allowed.contains(&text.as_str()) => Ok(Some(text.clone())),
@@ -347,11 +348,7 @@ pub(crate) fn set_validator(
         None => {}
         Some(Bson::Document(spec)) => {
             check_validator_operators(spec)?;
-            let env = Env {
-                profile,
-                ..Env::with_collation(collection.collation.clone())
-            };
-            let filter = Filter::parse(spec, &env)?;
+            let filter = Filter::parse(spec, &call.definition_env(collection.collation.clone()))?;
             if spec.is_empty() {
                 options.remove("validator");
                 collection.validator = None;

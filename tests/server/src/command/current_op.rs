@@ -206,7 +206,7 @@ pub(crate) fn current_op(call: &Call<'_>) -> Result<Document> {
         .filter(|(name, _)| !super::generic::is_generic_field(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let env = Env::default();
+    let env = Env::of(call.deployment.profile());
     let filter = Filter::parse(&filter, &env)?;
     let mut found = Vec::new();
     for operation in list(call, listing) {

@@ -77,6 +77,7 @@ async fn run_command(
     // use.
     let _session_use = deployment.violations.enter(body, client.id);
     deployment.events.command_seen(key);
+    crate::record::note(body);
     if hello::is_hello(key) {
         hello::store_client(deployment, client, body);
     }
@@ -125,7 +126,7 @@ async fn run_command(
     }
     let command = table::find(key, deployment);
     let result = match command {
-        None if features::is_command(key, deployment.is_mongos()) => {
+        None if features::is_command(key, deployment.is_mongos(), deployment.version) => {
             sasl::check_user(deployment, client, key)
                 .and(Err(Error::not_served(format!("the command {key}"))))
         }

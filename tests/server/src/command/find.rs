@@ -9,6 +9,7 @@ use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::refusal::transactions;
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
@@ -31,6 +32,8 @@ fn query(call: &Call<'_>) -> Result<Document> {
             "Cannot set 'awaitData' without also setting 'tailable'",
         ));
     }
+    let in_transaction = tailable && call.in_transaction();
+    transactions::TAILABLE.check(call.deployment.profile(), in_transaction, &[])?;
     let empty = Document::new();
     let filter = args.document("filter")?.unwrap_or(&empty);
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
@@ -54,11 +57,12 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let collection = seen.as_deref();
     let env = call.env(collection)?;
     let filter = Filter::parse(filter, &env)?;
-    let projection = args
-        .document("projection")?
-        .filter(|p| !p.is_empty())
-        .map(|p| Projection::parse_find(p, &env))
-        .transpose()?;
+    filter.check_order(args.document("sort")?, hint, &env)?;
+    let projection = args.document("projection")?.filter(|p| !p.is_empty());
+    if let Some(sort) = args.document("sort")? {
+        Sort::check_metadata(sort, projection, &env)?;
+    }
+    let projection = projection.map(|p| Projection::parse_find(p, &env)).transpose()?;
     if tailable {
         let tail = Tail {
             uuid: bson::Uuid::default(),

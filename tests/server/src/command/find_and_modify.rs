@@ -7,7 +7,7 @@ use super::update::Write;
 use crate::error::{Error, Result, code};
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
-use crate::query::{Env, Filter};
+use crate::query::{Env, Filter, check_upsert};
 use crate::storage::{Catalog, Namespace};
 use crate::update::Update;
 use bson::{Bson, Document, doc};
@@ -77,6 +77,11 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
     let empty = Document::new();
     let env = call.env(catalog.get(namespace))?;
     let filter = Filter::parse(args.document("query")?.unwrap_or(&empty), &env)?;
+    if upsert {
+        check_upsert(args.document("query")?.unwrap_or(&empty), &env)?;
+    }
+    filter.check_order(args.document("sort")?, args.get("hint"), &env)?;
+    super::shard_key::check_find_and_modify(call, catalog.get(namespace), &filter, &env)?;
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let fields = args.document("fields")?.filter(|fields| !fields.is_empty());
     let projection = fields
@@ -119,6 +124,7 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
         env: &env,
         filter: &filter,
         update: &update,
+        multi: false,
         bypass,
     };
     if let Some(id) = id

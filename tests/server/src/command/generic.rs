@@ -5,6 +5,7 @@ use super::table::Command;
 use crate::deployment::Deployment;
 use crate::error::{Error, Result, code};
 use crate::features;
+use crate::refusal::{ServerProfile, transactions as rows};
 use crate::session_info::{session_id, transaction_number};
 use crate::value::number::Number;
 use crate::violation::ViolationKind;
@@ -114,36 +115,25 @@ pub(crate) fn check_transaction(command: &Command, deployment: &Deployment, body
         (_, Some(_)) => return invalid("Specifying autocommit=true is not allowed."),
     }
     if !deployment.is_replicated() {
-        return Err(Error::new(
-            code::ILLEGAL_OPERATION,
-            "Transaction numbers are only allowed on a replica set member or mongos",
-        ));
+        return Err(rows::STANDALONE.error(&[]));
     }
     let ends = matches!(command.name, "commitTransaction" | "abortTransaction");
     let makes = matches!(command.name, "create" | "createIndexes");
-    if !command.in_transaction || (makes && !deployment.version.at_least(4, 4)) {
-        return Err(Error::new(
-            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
-            format!("Cannot run '{}' in a multi-document transaction.", command.name),
-        ));
-    }
-    check_transaction_target(command, starts.is_some(), body)?;
+    let profile = deployment.profile();
+    rows::COUNT.check(profile, command.name == "count", &[])?;
+    rows::COMMAND.check(profile, !command.in_transaction, &[&command.name])?;
+    rows::CREATE.check(profile, makes, &[&command.name])?;
+    check_transaction_target(command, profile, starts.is_some(), body)?;
     if body.contains_key("writeConcern") && !ends {
-        return misplaced(
-            ViolationKind::WriteConcern,
-            "writeConcern is not allowed within a multi-statement transaction",
-        );
+        return misplaced(ViolationKind::WriteConcern, rows::WRITE_CONCERN.message);
     }
     match body.get("readConcern") {
-        Some(_) if starts.is_none() => misplaced(
-            ViolationKind::ReadConcern,
-            "Only the first command in a transaction may specify a readConcern",
-        ),
+        Some(_) if starts.is_none() => {
+            misplaced(ViolationKind::ReadConcern, rows::READ_CONCERN_LATER.message)
+        }
         Some(Bson::Document(concern)) => match concern.get_str("level") {
             Ok("local" | "majority" | "snapshot") | Err(_) => Ok(()),
-            Ok(_) => invalid(
-                "The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction",
-            ),
+            Ok(_) => invalid(rows::READ_CONCERN_LEVEL.message),
         },
         _ => Ok(()),
     }
@@ -155,10 +145,7 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
         return Ok(());
     }
     let refused = if !deployment.is_replicated() {
-        Error::new(
-            code::ILLEGAL_OPERATION,
-            "Transaction numbers are only allowed on a replica set member or mongos",
-        )
+        rows::STANDALONE.error(&[])
     } else if session_id(body)?.is_none() {
         Error::new(
             code::INVALID_OPTIONS,
@@ -179,25 +166,28 @@ fn check_transaction_number(command: &Command, deployment: &Deployment, body: &D
 
 /// Fails if the command of a transaction is on a system database, or is `killCursors` and the first
 /// of the transaction.
-fn check_transaction_target(command: &Command, starts: bool, body: &Document) -> Result<()> {
-    let refused = |message: String| Err(Error::new(code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION, message));
+fn check_transaction_target(
+    command: &Command,
+    profile: ServerProfile,
+    starts: bool,
+    body: &Document,
+) -> Result<()> {
     let db = body.get_str("$db").unwrap_or_default();
+    let collection = body.values().next().and_then(Bson::as_str).unwrap_or_default();
     // `bulkWrite` runs on `admin`, and so do the commands on its results cursor.
     let is_bulk_write_cursor = command.name == "getMore"
         && body
             .get_str("collection")
             .is_ok_and(|name| name == "$cmd.bulkWrite");
-    if matches!(db, "admin" | "config" | "local") && !command.admin_only && !is_bulk_write_cursor {
-        return refused(format!(
-            "Cannot run command against the '{db}' database in a transaction."
-        ));
+    if !command.admin_only && !is_bulk_write_cursor {
+        rows::DATABASE.check(profile, db == "local", &[&db])?;
+        rows::CONFIG.check(profile, db == "config", &[])?;
+        rows::ADMIN.check(profile, db == "admin", &[&db])?;
+        let namespace = format!("{db}.{collection}");
+        rows::PROFILE.check(profile, collection == "system.profile", &[&namespace])?;
+        rows::SYSTEM_VIEWS.check(profile, collection == "system.views", &[&namespace])?;
     }
-    if starts && command.name == "killCursors" {
-        return refused(
-            "Cannot run killCursors as the first operation in a multi-document transaction.".to_owned(),
-        );
-    }
-    Ok(())
+    rows::KILL_CURSORS.check(profile, starts && command.name == "killCursors", &[])
 }
 
 /// Whether the fields of a command are those of a retryable write: a `txnNumber` without

@@ -32,6 +32,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         ));
     }
     let indexes = parse(call, catalog.get(&namespace), &specs)?;
+    super::shard_key::check_indexes(call, catalog.get(&namespace), &indexes)?;
     let count = indexes.len();
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
@@ -188,6 +189,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
             collection.indexes.remove(position);
         }
     }
+    super::shard_key::keep_supporting_index(call, collection, &old)?;
     let kept: Vec<&str> = collection
         .indexes
         .iter()

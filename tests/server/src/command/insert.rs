@@ -24,6 +24,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         .history(call.body, call.deployment.is_replicated())?;
     let mut catalog = call.catalog();
     super::view::writable(call, &catalog, &namespace)?;
+    super::transaction_rules::check_implicit_create(call, &catalog, &namespace)?;
     let collection = catalog.get_or_create(&namespace)?;
     timeseries::check_insert(call, collection, &namespace)?;
     let name = namespace.to_string();
@@ -37,7 +38,10 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
         let inserted = prepare(document, call.deployment.version.at_least(5, 0), || {
             call.deployment.tick()
         })
-        .and_then(|document| collection.insert(document, &name, bypass));
+        .and_then(|document| {
+            super::shard_key::check_insert(call, collection, &document)?;
+            collection.insert(document, &name, bypass)
+        });
         match inserted {
             Ok(_) => {
                 batch.n += 1;

@@ -16,7 +16,7 @@ pub(crate) fn list_collections(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let name_only = args.flag("nameOnly", false)?;
     let empty = Document::new();
-    let env = Env::default();
+    let env = Env::of(call.deployment.profile());
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let batch_size = cursor_batch_size(call)?;
     let mut rows = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn list_databases(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let name_only = args.flag("nameOnly", false)?;
     let empty = Document::new();
-    let env = Env::default();
+    let env = Env::of(call.deployment.profile());
     let filter = Filter::parse(args.document("filter")?.unwrap_or(&empty), &env)?;
     let rights = sasl::rights(call.deployment, call.client);
     let all = rights.allow(&Resource::Cluster, "listDatabases");

@@ -32,6 +32,7 @@ pub(crate) mod rename;
 pub(crate) mod repl_set;
 pub(crate) mod sasl;
 pub(crate) mod search_index;
+pub(crate) mod shard_key;
 pub(crate) mod sharding;
 pub(crate) mod stats;
 mod structured_encryption;
@@ -39,6 +40,7 @@ pub(crate) mod system;
 pub(crate) mod table;
 pub(crate) mod table_admin;
 pub(crate) mod timeseries;
+pub(crate) mod transaction_rules;
 pub(crate) mod transactional_write;
 pub(crate) mod update;
 pub(crate) mod users;
@@ -112,12 +114,23 @@ impl<'c> Call<'c> {
         env.set_text_index(collection);
         env.search = self.deployment.search;
         env.profile = self.deployment.profile();
+        env.strict = api_version::is_strict(self.body);
         if self.deployment.is_replicated() {
             let now = self.deployment.operation_time();
             env.variables.insert("CLUSTER_TIME".to_owned(), now.into());
         }
         crate::expression::define_let(self.args().document("let")?, &mut env)?;
         Ok(env)
+    }
+
+    /// The environment of the expressions of a definition that the command stores: those of a view
+    /// or a validator.
+    pub(crate) fn definition_env(&self, collation: Option<Collation>) -> Env {
+        Env {
+            collation,
+            strict: api_version::is_strict(self.body),
+            ..Env::of(self.deployment.profile())
+        }
     }
 
     /// Locks the catalog that the command reads and writes.

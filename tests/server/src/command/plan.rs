@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::refusal::{queries, stable_api};
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Collection, RecordId};
 use crate::value::compare::compare;
@@ -88,9 +89,8 @@ pub(crate) fn select(
 ) -> Result<Vec<RecordId>> {
     if filter.text().is_some() {
         env.required_text_index()?;
-        if scan.hint.is_some() {
-            return Err(Error::bad_value("text and hint not allowed in same query"));
-        }
+        queries::TEXT_HINT.check(env.profile, scan.hint.is_some(), &[])?;
+        stable_api::TEXT.check(env.profile, env.strict, &[])?;
     }
     if let Some(near) = filter.near() {
         let patterns: Vec<Document> = collection.indexes.iter().map(Index::key_pattern).collect();

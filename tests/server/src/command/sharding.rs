@@ -1,10 +1,15 @@
-//! Commands of mongos only. Sharding a collection does not change how it is stored.
+//! Commands of mongos only. Sharding a collection does not change how it is stored; the rules for
+//! its shard key are in [`shard_key`].
 
-use super::Call;
 use super::list::cursor_batch_size;
+use super::{Call, shard_key};
 use crate::error::{Error, Result, code};
-use crate::storage::Namespace;
+use crate::refusal::{ServerProfile, sharding as rows};
 use crate::storage::change::Definition;
+use crate::storage::index::{Index, Kind};
+use crate::storage::{Catalog, Collection, Namespace};
+use crate::value::compare::equal;
+use crate::value::{format, identical_documents};
 use bson::{Bson, Document, doc};
 
 pub(crate) fn is_dbgrid(call: &Call<'_>) -> Result<Document> {
@@ -24,29 +29,149 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let name = args.required_string(call.key)?;
     let key = args.required_document("key")?;
-    let namespace = match name.split_once('.') {
-        Some((database, collection)) => Namespace::new(database, collection)?,
-        None => {
-            return Err(Error::new(
-                code::INVALID_NAMESPACE,
-                format!("Invalid namespace specified '{name}'"),
-            ));
-        }
+    let namespace = parse_namespace(name)?;
+    let sharding = Sharding {
+        key,
+        unique: args.flag("unique", false)?,
+        collation: args.document("collation")?,
     };
-    if key.is_empty() {
-        return Err(Error::bad_value("The shard key cannot be empty"));
-    }
-    let mut catalog = call.catalog();
-    catalog.get_or_create(&namespace)?;
-    if let Some(collection) = catalog.shared(&namespace).cloned() {
-        let description = doc! { "shardKey": key.clone(), "unique": args.flag("unique", false)?, "numInitialChunks": 0_i64 };
-        catalog.define(
-            &namespace,
-            &collection,
-            Definition::Other("shardCollection", description),
-        );
-    }
+    sharding.apply(&mut call.catalog(), &namespace, call.deployment.profile())?;
     Ok(doc! { "collectionsharded": name })
+}
+
+/// Parses `database.collection`.
+pub(crate) fn parse_namespace(name: &str) -> Result<Namespace> {
+    match name.split_once('.') {
+        Some((database, collection)) => Namespace::new(database, collection),
+        None => Err(Error::new(
+            code::INVALID_NAMESPACE,
+            format!("Invalid namespace specified '{name}'"),
+        )),
+    }
+}
+
+/// The options of `shardCollection`.
+pub(crate) struct Sharding<'s> {
+    pub(crate) key: &'s Document,
+    pub(crate) unique: bool,
+    pub(crate) collation: Option<&'s Document>,
+}
+
+impl Sharding<'_> {
+    /// Shards the collection, which is created if it does not exist.
+    pub(crate) fn apply(
+        &self,
+        catalog: &mut Catalog,
+        namespace: &Namespace,
+        profile: ServerProfile,
+    ) -> Result<()> {
+        self.check_key(profile)?;
+        self.check_collation(catalog.get(namespace), profile)?;
+        let collection = catalog.get_or_create(namespace)?;
+        if let Some(key) = &collection.shard_key {
+            let other = !identical_documents(key, self.key);
+            return rows::ALREADY.check(profile, other, &[namespace]);
+        }
+        rows::VIEW.check(profile, collection.view.is_some(), &[])?;
+        rows::CAPPED.check(profile, collection.capped.is_some(), &[])?;
+        self.prepare_index(collection, namespace, profile)?;
+        collection.shard_key = Some(self.key.clone());
+        if let Some(collection) = catalog.shared(namespace).cloned() {
+            let description =
+                doc! { "shardKey": self.key.clone(), "unique": self.unique, "numInitialChunks": 0_i64 };
+            catalog.define(
+                namespace,
+                &collection,
+                Definition::Other("shardCollection", description),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, profile: ServerProfile) -> Result<()> {
+        if self.key.is_empty() {
+            return Err(Error::bad_value("The shard key cannot be empty"));
+        }
+        let is_hashed = |kind: &Bson| kind.as_str() == Some("hashed");
+        let hashed = self.key.values().filter(|kind| is_hashed(kind)).count();
+        let ascending = |kind: &Bson| crate::value::is_number(kind) && equal(kind, &Bson::Int32(1), None);
+        let invalid = self
+            .key
+            .iter()
+            .find(|(_, kind)| !ascending(kind) && !(is_hashed(kind) && hashed == 1));
+        let shown = format::document(self.key);
+        let old = invalid.is_some() || (hashed > 0 && self.key.len() > 1);
+        rows::PATTERN_OLD.check(profile, old, &[&shown])?;
+        if let Some((field, _)) = invalid {
+            rows::PATTERN.check(profile, true, &[&shown, field])?;
+        }
+        rows::UNIQUE_HASHED.check(profile, self.unique && hashed > 0, &[])
+    }
+
+    fn check_collation(&self, collection: Option<&Collection>, profile: ServerProfile) -> Result<()> {
+        let simple =
+            |collation: &Document| collation.get_str("locale").is_ok_and(|locale| locale == "simple");
+        if let Some(collation) = self.collation {
+            let shown = format::document(collation);
+            return rows::OTHER_COLLATION.check(profile, !simple(collation), &[&shown]);
+        }
+        let default = collection.and_then(|collection| collection.collation.as_ref());
+        match default {
+            Some(default) => {
+                let shown = format::document(&default.to_document());
+                rows::COLLATION.check(profile, true, &[&shown])
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if the indexes of the collection don't allow the shard key. Creates the index on the
+    /// shard key if the collection is empty.
+    fn prepare_index(
+        &self,
+        collection: &mut Collection,
+        namespace: &Namespace,
+        profile: ServerProfile,
+    ) -> Result<()> {
+        let shown = format::document(self.key);
+        for index in &collection.indexes {
+            let pattern = index.key_pattern();
+            let unique = index.unique || index.prepare_unique;
+            let refused = unique && index.name != "_id_" && !shard_key::may_be_unique(&pattern, self.key);
+            let pattern = format::document(&pattern);
+            rows::EXISTING_UNIQUE.check(profile, refused, &[namespace, &pattern, &shown])?;
+        }
+        let supporting: Vec<&Index> = collection
+            .indexes
+            .iter()
+            .filter(|index| shard_key::supports(index, self.key))
+            .collect();
+        if !supporting.is_empty() {
+            let exact = |index: &&&Index| index.key_pattern().len() == self.key.len();
+            let not_unique = self.unique
+                && supporting
+                    .iter()
+                    .find(exact)
+                    .is_some_and(|index| !index.unique && index.name != "_id_");
+            return rows::NOT_UNIQUE.check(profile, not_unique, &[namespace, &shown]);
+        }
+        rows::NO_INDEX.check(profile, collection.len() > 0, &[])?;
+        let names: Vec<String> = self
+            .key
+            .iter()
+            .map(|(field, kind)| format!("{field}_{}", kind.as_str().unwrap_or("1")))
+            .collect();
+        let name = names.join("_");
+        let mut spec = doc! { "v": 2, "key": self.key.clone(), "name": &name };
+        if self.unique {
+            spec.insert("unique", true);
+        }
+        let hashed = self.key.values().any(|kind| kind.as_str().is_some());
+        let kind = if hashed { Kind::Listed } else { Kind::Ordered };
+        let mut index = Index::new(&name, spec, kind);
+        index.unique = self.unique;
+        collection.add_index(index, &namespace.to_string())
+    }
 }
 
 /// `checkMetadataConsistency`. Returns an empty cursor.

@@ -131,7 +131,6 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "killSessions",
-        api_v1: true,
         run: admin::end_sessions,
         ..COMMAND
     },
@@ -164,7 +163,6 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "connectionStatus",
         fields: Some(&["showPrivileges"]),
-        api_v1: true,
         run: sasl::connection_status,
         ..COMMAND
     },
@@ -462,6 +460,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "renameCollection",
+        api_v1: true,
         fields: Some(&["to", "dropTarget"]),
         access: Access::Write,
         admin_only: true,

@@ -109,6 +109,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "compactStructuredEncryptionData",
+        api_v1: true,
         fields: Some(&["compactionTokens", "encryptionInformation", "anchorPaddingFactor"]),
         access: Access::Write,
         since: (7, 0),

@@ -6,11 +6,13 @@ use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
 use super::older_versions::check_replacement;
 use super::plan::{Scan, select};
+use super::shard_key;
+use super::transaction_rules::check_implicit_create;
 use crate::aggregate::Pipeline;
 use crate::encryption::{has_information, without_removed_tags};
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
-use crate::query::{Env, Filter};
+use crate::query::{Env, Filter, check_upsert};
 use crate::refusal::writes as rows;
 use crate::session::History;
 use crate::storage::collection::Replacing;
@@ -127,7 +129,7 @@ pub(super) fn check_statement(call: &Call<'_>, statement: &Document, history: &H
         ));
     }
     if let Some(Bson::Array(stages)) = args.get("u") {
-        Pipeline::check_stages(stages)?;
+        Pipeline::check_stages(stages, call.deployment.version)?;
     }
     if statement.contains_key("sort") && !call.deployment.version.at_least(8, 0) {
         return Err(Error::new(
@@ -182,6 +184,9 @@ pub(super) fn run_statement(
     }
     crate::expression::define_let(constants, &mut env)?;
     let filter = Filter::parse(args.required_document("q")?, &env)?;
+    if args.flag("upsert", false)? {
+        check_upsert(args.required_document("q")?, &env)?;
+    }
     let update = Update::parse(
         args.get("u").unwrap_or(&Bson::Null),
         args.array("arrayFilters")?.map(Vec::as_slice),
@@ -193,6 +198,14 @@ pub(super) fn run_statement(
             "multi update is not supported for replacement-style update",
         ));
     }
+    let target = shard_key::Statement {
+        filter: &filter,
+        update: &update,
+        multi,
+        upsert: args.flag("upsert", false)?,
+        body: statement,
+    };
+    shard_key::check_update(call, catalog.get(namespace), &target, &env)?;
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let bypass = call.args().flag("bypassDocumentValidation", false)?;
     let change = Write {
@@ -201,6 +214,7 @@ pub(super) fn run_statement(
         env: &env,
         filter: &filter,
         update: &update,
+        multi,
         bypass,
     };
     let mut done = Done::default();
@@ -239,6 +253,8 @@ pub(crate) struct Write<'w> {
     pub(crate) env: &'w Env,
     pub(crate) filter: &'w Filter,
     pub(crate) update: &'w Update,
+    /// Whether the statement updates all matching documents.
+    pub(crate) multi: bool,
     pub(crate) bypass: bool,
 }
 
@@ -275,6 +291,8 @@ impl Write<'_> {
         if identical_documents(&old, &new) {
             return Ok((Arc::clone(&old), old, false));
         }
+        let query = (self.filter, self.env);
+        shard_key::check_change(self.call, collection, query, self.multi, (&old, &new))?;
         let new = Arc::new(new);
         let how = Replacing {
             bypass: self.bypass,
@@ -292,7 +310,9 @@ impl Write<'_> {
         if self.update.is_replacement() {
             check_replacement(self.call.deployment.version, &document)?;
         }
+        check_implicit_create(self.call, catalog, self.namespace)?;
         let collection = catalog.get_or_create(self.namespace)?;
+        shard_key::check_insert(self.call, collection, &document)?;
         collection.insert(document.clone(), &self.namespace.to_string(), self.bypass)?;
         self.call.advance_clock();
         Ok(document)

@@ -1,11 +1,12 @@
 //! Views: their definitions, reading them, and rejecting writes to them.
 
 use super::{Call, system};
-use crate::aggregate::{Pipeline, Source};
+use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::refusal::collections::MOD_VIEW_OPTION;
-use crate::refusal::writes::{CAPPED_TRANSACTION, ON_VIEW};
+use crate::refusal::transactions;
+use crate::refusal::writes::ON_VIEW;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -128,18 +129,12 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Document> {
 /// Fails if the definition of a view is invalid.
 pub(crate) fn check_definition(call: &Call<'_>, view: &View, collation: Option<Collation>) -> Result<()> {
     Namespace::new(call.db, &view.on)?;
-    let env = Env {
-        profile: call.deployment.profile(),
-        ..Env::with_collation(collation)
-    };
-    let parsed = Pipeline::parse(&view.pipeline, &env)?;
-    if parsed.output.is_some() {
-        return Err(Error::new(
-            code::OPTION_NOT_SUPPORTED_ON_VIEW,
-            "$out and $merge cannot be used in a view definition",
-        ));
-    }
-    Ok(())
+    rules::check_view(
+        call.deployment.profile(),
+        &view.pipeline,
+        &call.namespace_or_any()?,
+    )?;
+    Pipeline::parse(&view.pipeline, &call.definition_env(collation)).map(|_| ())
 }
 
 /// Fails on options of `find` that are not supported on views, which are read by aggregation.
@@ -193,8 +188,10 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
     let capped = catalog
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
-    let in_transaction = capped && call.body.contains_key("autocommit");
-    CAPPED_TRANSACTION.check(call.deployment.profile(), in_transaction, &[namespace])
+    if capped && call.body.contains_key("autocommit") {
+        return Err(transactions::CAPPED.error(&[namespace]));
+    }
+    Ok(())
 }
 
 /// Fails if the namespace is a view.
@@ -218,6 +215,7 @@ pub(crate) fn readable<'c>(
         collection: None,
         host: &call.deployment.hosts[call.member.index],
         lsid: None,
+        profile: call.deployment.profile(),
     };
     rows(source, catalog, namespace, 0)
 }
@@ -261,7 +259,10 @@ fn rows<'c>(
         .flat_map(|collection| collection.records())
         .map(|(_, document)| document.as_ref().clone())
         .collect();
-    let env = Env::with_collation(collection.collation.clone());
+    let env = Env {
+        collation: collection.collation.clone(),
+        ..Env::of(source.profile)
+    };
     let source = Source {
         collection: Some(&view.on),
         lsid: None,

@@ -206,6 +206,7 @@ fn rest(
         collection: namespace.map(|namespace| namespace.collection.as_str()),
         host: &host,
         lsid: call.body.get("lsid"),
+        profile: call.deployment.profile(),
     };
     let mut shown = Vec::with_capacity(stages.len());
     for stage in stages {

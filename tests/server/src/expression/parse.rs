@@ -3,11 +3,14 @@
 use super::arguments::{ArgumentCodes, check_arity};
 use super::{Expression, Function, NamedFunction};
 use crate::aggregate::quantile::Quantile;
+use crate::command::api_version::check_expression;
 use crate::error::{Error, Result, code};
 use crate::features::Feature;
 use crate::query::Env;
 use crate::query::path::check_field_path;
+use crate::refusal::queries;
 use crate::value::{format, metadata};
+use crate::version::Version;
 use bson::{Bson, Document};
 
 /// An expression parser that tracks the variables in scope.
@@ -86,7 +89,7 @@ impl<'e> Parser<'e> {
             && !self.locals.iter().any(|name| name == variable)
             && !self.env.variables.contains_key(variable)
         {
-            return Err(undefined(variable));
+            return Err(undefined(variable, self.env.profile.version));
         }
         Ok(Expression::Path(variable.to_owned(), parts))
     }
@@ -126,12 +129,24 @@ impl<'e> Parser<'e> {
     }
 
     fn operator(&mut self, name: &str, argument: &Bson) -> Result<Expression> {
+        let version = self.env.profile.version;
+        let unrecognized = || {
+            Error::new(
+                code::INVALID_PIPELINE_OPERATOR,
+                format!("Unrecognized expression '{name}'"),
+            )
+        };
+        if !Feature::Expression.is_in(name, version) {
+            return Err(unrecognized());
+        }
+        check_expression(name, self.env)?;
         match name {
             "$literal" | "$const" => return Ok(Expression::Literal(argument.clone())),
             "$and" => return self.list(argument).map(Expression::And),
             "$or" => return self.list(argument).map(Expression::Or),
             "$ifNull" => {
                 let choices = self.list(argument)?;
+                queries::IF_NULL_ARGUMENTS.check(self.env.profile, choices.len() != 2, &[&choices.len()])?;
                 if choices.len() < 2 {
                     return Err(Error::new(
                         1_257_300,
@@ -170,12 +185,7 @@ impl<'e> Parser<'e> {
         {
             return self.named(function, argument);
         }
-        Err(Feature::Expression.refuse(name, || {
-            Error::new(
-                code::INVALID_PIPELINE_OPERATOR,
-                format!("Unrecognized expression '{name}'"),
-            )
-        }))
+        Err(Feature::Expression.refuse(name, version, unrecognized))
     }
 
     fn named(&mut self, function: &'static NamedFunction, argument: &Bson) -> Result<Expression> {
@@ -216,6 +226,16 @@ impl<'e> Parser<'e> {
             };
             arguments.push((*known, self.expression(value)?));
         }
+        let path = fields.get("field").and_then(Bson::as_str).unwrap_or_default();
+        queries::GET_FIELD_PATH.check(
+            self.env.profile,
+            function.name == "$getField" && path.starts_with('$'),
+            &[&path, &path],
+        )?;
+        let variable = arguments
+            .iter()
+            .any(|(name, value)| *name == "field" && !value.is_constant());
+        queries::GET_FIELD_CONSTANT.check(self.env.profile, function.name == "$getField" && variable, &[])?;
         for required in function.required {
             if !fields.contains_key(required) {
                 let code = codes.missing.iter().find(|(name, _)| name == required);
@@ -416,6 +436,8 @@ impl<'e> Parser<'e> {
             28647,
             [28648],
         )?;
+        let limited = fields.contains_key("limit");
+        queries::FILTER_LIMIT.check(self.env.profile, limited, &[])?;
         let name = Self::variable(fields)?;
         let condition = fields
             .get("cond")
@@ -450,11 +472,11 @@ impl<'e> Parser<'e> {
 }
 
 /// The error for an undefined variable.
-fn undefined(variable: &str) -> Error {
+fn undefined(variable: &str, version: Version) -> Error {
     if variable == "CLUSTER_TIME" {
         return Error::new(51144, "Builtin variable '$$CLUSTER_TIME' is not available");
     }
-    Feature::Variable.refuse(variable, || {
+    Feature::Variable.refuse(variable, version, || {
         Error::new(17276, format!("Use of undefined variable: {variable}"))
     })
 }

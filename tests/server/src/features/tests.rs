@@ -6,6 +6,8 @@ use crate::command::{table, table_admin};
 use crate::error::{Result, code};
 use crate::expression::Expression;
 use crate::query::{Env, Filter};
+use crate::refusal::ServerProfile;
+use crate::settings::Kind;
 use bson::{Bson, doc};
 
 /// Asserts that a name of a table is rejected as not implemented, or is implemented and its
@@ -85,6 +87,87 @@ fn stages() {
     }
     let unknown = pipeline(doc! { "$unknownStage": {} });
     assert_eq!(unknown.err().map(|error| error.code), Some(40324));
+}
+
+/// The versions that the matrix of refusals tests.
+const VERSIONS: [&str; 7] = ["4.2", "4.4", "5.0", "6.0", "7.0", "8.0", "8.2"];
+
+/// Parses a name where it is allowed, with an argument that may be invalid.
+fn parse_name(feature: Feature, name: &str, env: &Env) -> Result<()> {
+    let group = |field: bson::Document| doc! { "$group": { "_id": 1, "a": field } };
+    let window = |function: bson::Document| doc! { "$setWindowFields": { "output": { "a": function } } };
+    let parsed = |stage: bson::Document| Pipeline::parse(&[Bson::Document(stage)], env).map(|_| ());
+    match feature {
+        Feature::Stage => parsed(doc! { name: {} }),
+        Feature::Expression => Expression::parse(&doc! { name: {} }.into(), env).map(|_| ()),
+        Feature::Accumulator => parsed(group(doc! { name: {} })),
+        Feature::WindowFunction => parsed(window(doc! { name: {} })),
+        Feature::QueryOperator => Filter::parse(&doc! { name: {} }, env).map(|_| ()),
+        Feature::Variable => Expression::parse(&format!("$${name}").into(), env).map(|_| ()),
+        Feature::Command => Ok(()),
+    }
+}
+
+/// The error for a name that the version does not have.
+fn unknown_name(feature: Feature, name: &str, version: Version) -> (i32, String) {
+    match feature {
+        Feature::Stage => (40324, format!("Unrecognized pipeline stage name: '{name}'")),
+        Feature::Expression => (168, format!("Unrecognized expression '{name}'")),
+        Feature::Accumulator => (15952, format!("unknown group operator '{name}'")),
+        Feature::WindowFunction if !version.at_least(5, 0) => (
+            40324,
+            "Unrecognized pipeline stage name: '$setWindowFields'".to_owned(),
+        ),
+        Feature::WindowFunction => (9, format!("Unrecognized window function, {name}")),
+        Feature::QueryOperator => (2, format!("unknown top level operator: {name}")),
+        Feature::Variable => (17276, format!("Use of undefined variable: {name}")),
+        Feature::Command => (59, String::new()),
+    }
+}
+
+#[test]
+fn names_are_unknown_before_their_first_version() {
+    let parsed = Feature::ALL
+        .into_iter()
+        .filter(|feature| *feature != Feature::Command);
+    for (feature, (name, _)) in
+        parsed.flat_map(|feature| since::names(feature).iter().map(move |name| (feature, name)))
+    {
+        for version in VERSIONS {
+            let version: Version = version.parse().unwrap();
+            let env = Env::of(ServerProfile {
+                version,
+                kind: Kind::ReplicaSet,
+            });
+            let (code, message) = unknown_name(feature, name, version);
+            let result = parse_name(feature, name, &env);
+            if feature.is_in(name, version) {
+                let unknown =
+                    result.is_err_and(|error| error.code == code && error.message.starts_with(&message));
+                assert!(!unknown, "{name} on {version}");
+            } else {
+                let error = result.unwrap_err();
+                assert_eq!(error.code, code, "{name} on {version}: {}", error.message);
+                assert!(
+                    error.message.starts_with(&message),
+                    "{name} on {version}: {}",
+                    error.message
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_are_unknown_before_their_first_version() {
+    for (name, first) in since::names(Feature::Command) {
+        let exists = |mongos, version: &str| is_command(name, mongos, version.parse().unwrap());
+        assert!(!exists(true, "4.2") && !exists(false, "4.2"), "{name}");
+        assert!(
+            exists(true, "8.2") || exists(false, "8.2"),
+            "{name} since {first:?}"
+        );
+    }
 }
 
 #[test]

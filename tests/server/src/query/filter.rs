@@ -1,12 +1,14 @@
 //! The parsed form of a filter.
 
+use super::Env;
 use super::bits::Bits;
 use super::geo::{GeoTest, Near};
 use super::path::Path;
 use super::regex::Regex;
 use crate::error::{Error, Result};
+use crate::refusal::queries;
 use crate::text::query::TextQuery;
-use bson::Bson;
+use bson::{Bson, Document};
 
 /// A condition on a document.
 #[derive(Debug, Clone)]
@@ -66,6 +68,20 @@ pub(crate) enum TypeTest {
     Named(&'static str),
 }
 
+/// Fails if the filter of an upsert has `$expr`, at any depth.
+pub(crate) fn check_upsert(filter: &Document, env: &Env) -> Result<()> {
+    fn has_expression(filter: &Document) -> bool {
+        filter.iter().any(|(name, value)| match (name.as_str(), value) {
+            ("$expr", _) => true,
+            ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
+                clauses.iter().filter_map(Bson::as_document).any(has_expression)
+            }
+            _ => false,
+        })
+    }
+    queries::UPSERT_EXPR.check(env.profile, has_expression(filter), &[])
+}
+
 impl Filter {
     /// Returns whether the filter matches every document.
     pub(crate) fn is_always_true(&self) -> bool {
@@ -99,6 +115,18 @@ impl Filter {
             Filter::Field(field, _) => field.text == path,
             _ => false,
         }
+    }
+
+    /// Fails if `$text` or `$near` of the filter contradict the sort or the hint.
+    pub(crate) fn check_order(&self, sort: Option<&Document>, hint: Option<&Bson>, env: &Env) -> Result<()> {
+        let profile = env.profile;
+        let by_natural = sort.is_some_and(|sort| sort.contains_key("$natural"));
+        let natural_hint = matches!(hint, Some(Bson::Document(hint)) if hint.contains_key("$natural"));
+        let (near, text) = (self.near().is_some(), self.text().is_some());
+        queries::NEAR_NATURAL_SORT.check(profile, near && by_natural, &[])?;
+        queries::NEAR_NATURAL_HINT.check(profile, near && natural_hint, &[])?;
+        queries::TEXT_NATURAL_SORT.check(profile, text && by_natural, &[])?;
+        queries::TEXT_HINT.check(profile, text && hint.is_some(), &[])
     }
 
     /// The `$near` or `$nearSphere` of the filter, by which the results are sorted.

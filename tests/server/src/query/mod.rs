@@ -11,7 +11,7 @@ pub(crate) mod projection;
 pub(crate) mod regex;
 pub(crate) mod sort;
 
-pub(crate) use filter::Filter;
+pub(crate) use filter::{Filter, check_upsert};
 
 use crate::error::{Error, Result, code};
 use crate::refusal::ServerProfile;
@@ -37,6 +37,8 @@ pub(crate) struct Env {
     pub(crate) search: bool,
     /// The version and the deployment that the request is checked against.
     pub(crate) profile: ServerProfile,
+    /// Whether the command has `apiStrict`.
+    pub(crate) strict: bool,
 }
 
 impl Default for Env {
@@ -48,6 +50,7 @@ impl Default for Env {
             text_index: None,
             search: false,
             profile: ServerProfile::default(),
+            strict: false,
         }
     }
 }
@@ -65,10 +68,18 @@ impl Env {
             .ok_or_else(|| Error::new(code::INDEX_NOT_FOUND, "text index required for $text query"))
     }
 
-    /// An environment without variables.
+    /// An environment without variables, of the newest version.
     pub(crate) fn with_collation(collation: Option<Collation>) -> Env {
         Env {
             collation,
+            ..Env::default()
+        }
+    }
+
+    /// An environment without variables and without a collation.
+    pub(crate) fn of(profile: ServerProfile) -> Env {
+        Env {
+            profile,
             ..Env::default()
         }
     }

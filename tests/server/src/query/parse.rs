@@ -84,14 +84,19 @@ impl Parser<'_> {
             // The sleep has ended before the filter is used: the storage must not be locked
             // meanwhile.
             "where" if crate::command::waiting::sleep_time(value).is_some() => Filter::Constant(true),
-            "sampleRate" => self.sample(value)?,
+            "sampleRate" if Feature::QueryOperator.is_in("$sampleRate", self.env.profile.version) => {
+                self.sample(value)?
+            }
             "text" => Filter::Text(Box::new(TextQuery::parse(value)?)),
             _ => {
-                return Err(Feature::QueryOperator.refuse(&format!("${operator}"), || {
-                    Error::bad_value(format!(
-                        "unknown top level operator: ${operator}. If you have a field name that starts with a '$' symbol, \
-                         consider using $getField or $setField."
-                    ))
+                let version = self.env.profile.version;
+                return Err(Feature::QueryOperator.refuse(&format!("${operator}"), version, || {
+                    let advice = if version.at_least(5, 0) {
+                        ". If you have a field name that starts with a '$' symbol, consider using $getField or $setField."
+                    } else {
+                        ""
+                    };
+                    Error::bad_value(format!("unknown top level operator: ${operator}{advice}"))
                 }));
             }
         }))
@@ -220,8 +225,10 @@ impl Parser<'_> {
             }
             "$comment" => return Ok(None),
             other => {
-                return Err(Feature::QueryOperator
-                    .refuse(other, || Error::bad_value(format!("unknown operator: {other}"))));
+                let version = self.env.profile.version;
+                return Err(Feature::QueryOperator.refuse(other, version, || {
+                    Error::bad_value(format!("unknown operator: {other}"))
+                }));
             }
         }))
     }

@@ -3,10 +3,11 @@
 use super::Env;
 use super::path::{Part, Path, check_field_path};
 use crate::error::{Error, Result, code};
+use crate::refusal::queries;
 use crate::storage::key::keys_of;
 use crate::value::compare::compare;
-use crate::value::metadata;
 use crate::value::number::Number;
+use crate::value::{format, metadata};
 use bson::{Bson, Document};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -59,9 +60,10 @@ impl Sort {
             };
             if name == "$natural" {
                 if pattern.len() != 1 {
-                    return Err(Error::bad_value(
-                        "$natural sort cannot be set to a value other than -1 or 1.",
-                    ));
+                    return Err(Error::bad_value(format!(
+                        "Cannot include '$natural' in compound sort: {}",
+                        format::document(pattern)
+                    )));
                 }
                 sort.natural = Some(ascending);
                 return Ok(sort);
@@ -71,6 +73,21 @@ impl Sort {
             sort.ascending.push(ascending);
         }
         Ok(sort)
+    }
+
+    /// Before 4.4, fails on a sort by metadata that the projection does not contain.
+    pub(crate) fn check_metadata(pattern: &Document, projection: Option<&Document>, env: &Env) -> Result<()> {
+        let by_metadata =
+            |value: &Bson| matches!(value, Bson::Document(inner) if inner.contains_key("$meta"));
+        let missing = pattern
+            .iter()
+            .filter(|(_, direction)| by_metadata(direction))
+            .any(|(name, _)| {
+                !projection
+                    .and_then(|fields| fields.get(name))
+                    .is_some_and(by_metadata)
+            });
+        queries::TEXT_SCORE_SORT.check(env.profile, missing, &[])
     }
 
     /// Sorts items by their documents. The sort is stable.

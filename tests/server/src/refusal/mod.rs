@@ -3,15 +3,15 @@
 //! of the files of this folder, and the code that checks the rule returns the error of its row, so
 //! that the table, the errors and the tests can't differ.
 
-mod aggregation;
+pub(crate) mod aggregation;
 pub(crate) mod collections;
 pub(crate) mod index_builds;
 pub(crate) mod indexes;
-mod queries;
-mod sharding;
-mod stable_api;
+pub(crate) mod queries;
+pub(crate) mod sharding;
+pub(crate) mod stable_api;
 pub(crate) mod timeseries;
-mod transactions;
+pub(crate) mod transactions;
 pub(crate) mod writes;
 
 use crate::error::{Error, Result};

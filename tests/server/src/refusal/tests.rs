@@ -1,7 +1,8 @@
 //! The table agrees with itself and with the README.
 
 use super::*;
-use std::collections::BTreeSet;
+use crate::features::{Feature, since};
+use std::collections::{BTreeMap, BTreeSet};
 
 const README: &str = include_str!("../../README.md");
 const BEGIN: &str = "<!-- The table of src/refusal, written by `MARULA_WRITE=1 cargo test -p marula-test-server refusal`. -->\n";
@@ -20,7 +21,42 @@ fn table() -> String {
             ));
         }
     }
+    text.push_str(&names());
     text.push('\n');
+    text
+}
+
+/// The table of names and their first versions.
+fn names() -> String {
+    let mut text = "\n### Names by version\n\nA server refuses a name that its version does not have as it refuses an unknown name.\n\n".to_owned();
+    text.push_str("| kind | code | first versions |\n|---|--:|---|\n");
+    let kinds = [
+        (Feature::Stage, "aggregation stage", "40324"),
+        (Feature::Expression, "expression operator", "168"),
+        (Feature::Accumulator, "accumulator", "15952"),
+        (Feature::WindowFunction, "window function", "9"),
+        (Feature::QueryOperator, "query operator", "2"),
+        (Feature::Variable, "system variable", "17276"),
+        (Feature::Command, "command", "59"),
+    ];
+    for (feature, kind, code) in kinds {
+        let mut by_version: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (name, first) in since::names(feature) {
+            let versions: Vec<String> = first
+                .iter()
+                .map(|(major, minor, patch)| match patch {
+                    0 => format!("{major}.{minor}"),
+                    _ => format!("{major}.{minor}.{patch}"),
+                })
+                .collect();
+            by_version.entry(versions.join(", ")).or_default().push(name);
+        }
+        let listed: Vec<String> = by_version
+            .iter()
+            .map(|(versions, names)| format!("{versions}: `{}`", names.join("`, `")))
+            .collect();
+        text.push_str(&format!("| {kind} | {code} | {} |\n", listed.join("; ")));
+    }
     text
 }
 

@@ -13,10 +13,6 @@ rows! {
         "an update that changes the size of a document in a capped collection",
         "Cannot change the size of a document in a capped collection: {} != {}",
         "collection_impl.cpp, updateDocument";
-    CAPPED_TRANSACTION: "capped-transaction", 263, Versions::ALL, Deployments::REPLICATED,
-        "an insert or update in a capped collection in a transaction",
-        "Collection '{}' is a capped collection. Writes in transactions are not allowed on capped collections.",
-        "write_ops_exec.cpp, checkIfTransactionOnCappedColl";
     ON_VIEW: "write-on-view", 166, Versions::ALL, ALL,
         "a write to a view",
         "Namespace {} is a view, not a collection",

@@ -55,6 +55,8 @@ pub(crate) struct Collection {
     pub(crate) time_field: Option<String>,
     /// The `metaField` of a time series collection.
     pub(crate) meta_field: Option<String>,
+    /// The shard key pattern of a sharded collection.
+    pub(crate) shard_key: Option<Document>,
     pub(crate) indexes: Vec<Index>,
     pub(crate) search_indexes: Vec<SearchIndex>,
     records: BTreeMap<RecordId, Arc<Document>>,
@@ -98,6 +100,7 @@ impl Collection {
             view: None,
             time_field: None,
             meta_field: None,
+            shard_key: None,
             indexes: vec![Index::on_id(collation.as_ref())],
             search_indexes: Vec::new(),
             collation,
@@ -106,6 +109,14 @@ impl Collection {
             bytes: 0,
             changes: Vec::new(),
         }
+    }
+
+    /// The paths that identify a document in all shards: those of the shard key, and `_id`.
+    pub(crate) fn document_key(&self) -> Vec<String> {
+        let key = self.shard_key.iter().flat_map(Document::keys).cloned();
+        let mut paths: Vec<String> = key.filter(|path| path != "_id").collect();
+        paths.push("_id".to_owned());
+        paths
     }
 
     /// The number of documents.

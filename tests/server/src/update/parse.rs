@@ -6,6 +6,7 @@ use super::path::{Step, UpdatePath};
 use crate::aggregate::Pipeline;
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::refusal::queries;
 use crate::value::number::Number;
 use crate::value::{format, type_name};
 use bson::{Bson, Document};
@@ -45,11 +46,7 @@ impl Update {
     pub(crate) fn parse(update: &Bson, array_filters: Option<&[Bson]>, env: &Env) -> Result<Update> {
         match update {
             Bson::Array(stages) => {
-                if array_filters.is_some() {
-                    return Err(Error::failed_to_parse(
-                        "arrayFilters may not be specified for pipeline-style updates",
-                    ));
-                }
+                queries::ARRAY_FILTERS_PIPELINE.check(env.profile, array_filters.is_some(), &[])?;
                 Pipeline::parse_update(stages, env).map(Update::Pipeline)
             }
             Bson::Document(update) if update.keys().next().is_some_and(|name| name.starts_with('$')) => {

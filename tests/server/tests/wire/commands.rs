@@ -120,7 +120,7 @@ async fn stable_api_violations_are_rejected() {
     for (expected, body) in [
         (0, doc! {"ping": 1, "apiVersion": "1", "apiStrict": true}),
         (322, doc! {"ping": 1, "apiVersion": "3"}),
-        (72, doc! {"ping": 1, "apiStrict": true}),
+        (4_886_600, doc! {"ping": 1, "apiStrict": true}),
         (
             323,
             doc! {"testVersion2": 1, "apiVersion": "1", "apiStrict": true},

@@ -88,7 +88,6 @@ async fn transactions_reject_system_collections() {
         body
     };
     for (db, body) in [
-        ("admin", first(doc! { "find": "system.version" })),
         ("config", first(doc! { "find": "shards" })),
         ("local", first(doc! { "count": "startup_log" })),
         ("local", first(doc! { "insert": "c", "documents": [{}] })),

@@ -58,9 +58,9 @@ pub fn main(suites: &[Collect]) -> ExitCode {
     }
     let records = std::mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
     print!("{}", report::summary(&records));
+    // A binary that was copied out of cargo's target folder has no place for it.
     if let Err(why) = write_reports(&records) {
-        eprintln!("cannot write the report: {why}");
-        return ExitCode::FAILURE;
+        eprintln!("warning: cannot write the report: {why}");
     }
     let unmatched = if root.is_some() {
         skips.unmatched()

@@ -210,12 +210,9 @@ impl Operation for CreateIndexesOperation<'_> {
             ));
         }
         command.str("createIndexes", &self.namespace.collection);
-        let named: Vec<IndexModel> = self
-            .models
-            .iter()
-            .map(|model| model.clone().name(model.index_name()))
-            .collect();
-        command.serialize("indexes", &named);
+        let specifications = self.models.iter().map(IndexModel::specification);
+        let specifications = specifications.collect::<Result<Vec<_>, _>>()?;
+        command.serialize("indexes", &specifications);
         self.options.write(command, server);
         command.write_concern(self.write_concern);
         Ok(())

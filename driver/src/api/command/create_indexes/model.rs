@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    bson::{Bson, Document},
+    bson::{Bson, Document, to_document},
     types::collation::Collation,
 };
 
@@ -104,6 +104,10 @@ pub struct IndexOptions {
     /// Options of the storage engine. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_engine: Option<Document>,
+    /// Other options, which are sent as they are, after those of the other fields. Default: empty.
+    /// Empty in the indexes that the server lists.
+    #[serde(skip)]
+    pub other: Document,
 }
 
 #[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
@@ -133,6 +137,27 @@ impl IndexModel {
             keys,
             options: IndexOptions::default(),
         }
+    }
+
+    /// Adds an option to [`IndexOptions::other`].
+    ///
+    /// ```
+    /// use marula_driver::{IndexModel, bson::doc};
+    /// let model = IndexModel::new(doc! { "email": 1 }).other("prepareUnique", true);
+    /// assert_eq!(model.options.other, doc! { "prepareUnique": true });
+    /// ```
+    #[must_use]
+    pub fn other(mut self, name: &str, value: impl Into<Bson>) -> Self {
+        self.options.other.insert(name, value.into());
+        self
+    }
+
+    /// The specification as `createIndexes` has it, with a name.
+    pub(super) fn specification(&self) -> crate::Result<Document> {
+        let mut specification = to_document(self)?;
+        specification.insert("name", self.index_name());
+        specification.extend(self.options.other.clone());
+        Ok(specification)
     }
 
     /// The name in the options, or the name generated from the keys: `a_1_b_-1`.
@@ -194,6 +219,17 @@ index_setters! {
 mod tests {
     use super::*;
     use crate::bson::doc;
+
+    #[test]
+    fn other_options_are_sent_as_they_are() {
+        let model = IndexModel::new(doc! { "a": 1 })
+            .sparse(true)
+            .other("new", doc! { "b": 1.5 });
+        assert_eq!(
+            model.specification().unwrap(),
+            doc! { "key": { "a": 1 }, "sparse": true, "name": "a_1", "new": { "b": 1.5 } }
+        );
+    }
 
     #[test]
     fn names_are_generated_from_the_keys() {

@@ -27,7 +27,7 @@ use crate::{
     operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind, WriteOutcome},
     proto::{command::CommandBuilder, description::HelloReply},
-    types::write_result::UpdateResult,
+    types::{server_requirement::ServerRequirement, write_result::UpdateResult},
 };
 pub use modification::{IntoUpdate, UpdateModification};
 pub(super) use modification::{Modification, replacement_of};
@@ -64,6 +64,9 @@ macro_rules! __update_options {
             timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
+            /// A feature of the operation that older servers do not have: on such a server the
+            /// operation fails before it is sent. Default: none.
+            [driver] requires: requirement;
             $($more)*
         }
     };
@@ -139,6 +142,7 @@ macro_rules! of_delete {
                     let_vars: options.let_vars,
                     timeout: options.timeout,
                     write_concern: options.write_concern,
+                    requires: options.requires,
                     deferred: options.deferred,
                     ..Self::default()
                 }
@@ -161,6 +165,7 @@ impl From<ReplaceOneOptions> for UpdateOneOptions {
             let_vars: options.let_vars,
             timeout: options.timeout,
             write_concern: options.write_concern,
+            requires: options.requires,
             sort: options.sort,
             array_filters: None,
             deferred: options.deferred,
@@ -402,6 +407,10 @@ impl<O: WriteOptions> Statements for UpdateStatement<'_, O> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

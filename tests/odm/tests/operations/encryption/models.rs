@@ -70,8 +70,7 @@ struct EmptyRange {
 #[document(collection = "capped", capped(size = 1_048_576))]
 struct Capped {
     _id: i64,
-    #[document(encrypted)]
-    text: String,
+    home: Home,
 }
 
 /// A type whose own fields are not encrypted, so that only the plan finds those of the address.

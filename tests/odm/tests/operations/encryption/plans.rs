@@ -156,6 +156,27 @@ async fn a_changed_model_is_reported() {
     );
 }
 
+/// It is rejected before a data key is created.
+#[tokio::test]
+async fn an_encrypted_collection_on_a_standalone_is_rejected() {
+    let server = TestServer::builder().standalone().start().await;
+    let server = server.expect("the server starts");
+    let client = marula::connect(server.uri()).await.expect("a connection string");
+    let schema = || client.database("hospital").schema().register::<Patient>();
+    for mode in [SyncMode::Verify, SyncMode::Additive, SyncMode::Full] {
+        let error = schema().sync(mode).await.unwrap_err();
+        assert!(
+            matches!(error, Error::Schema(SchemaError::Unsupported { .. })),
+            "{error}"
+        );
+        assert_eq!(
+            error.to_string(),
+            "schema: hospital.patients: the collection with the encrypted fields of model `Patient` needs a replica set or a \
+             sharded cluster, the server is a standalone"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_schema_without_data_keys_is_rejected() {
     let server = TestServer::builder()

@@ -9,6 +9,7 @@ use crate::aggregate::accumulator::Accumulator;
 use crate::aggregate::fill::{check_points, interpolated, line};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
+use crate::features::Feature;
 use crate::query::Env;
 use crate::value::is_nullish;
 use bson::{Bson, Document};
@@ -69,9 +70,6 @@ const OTHERS: [&str; 11] = [
     "$locf",
 ];
 
-/// The functions of MongoDB that are not implemented.
-const MISSING: [&str; 3] = ["$concatArrays", "$minMaxScaler", "$setUnion"];
-
 impl Function {
     pub(super) fn parse(spec: &Document, sort: Option<&SortBy>, env: &Env) -> Result<Function> {
         let Some(name) = spec.keys().find(|name| name.starts_with('$')) else {
@@ -82,13 +80,11 @@ impl Function {
             )));
         };
         let known = |name: &str| ACCUMULATORS.contains(&name) || OTHERS.contains(&name);
-        if MISSING.contains(&name.as_str()) {
-            return Err(Error::not_served(format!("the window function {name}")));
-        }
-        if !known(name) {
-            return Err(Error::failed_to_parse(format!(
-                "Unrecognized window function, {name}"
-            )));
+        let version = env.profile.version;
+        if !known(name) || !Feature::WindowFunction.is_in(name, version) {
+            return Err(Feature::WindowFunction.refuse(name, version, || {
+                Error::failed_to_parse(format!("Unrecognized window function, {name}"))
+            }));
         }
         if matches!(name.as_str(), "$rank" | "$denseRank" | "$documentNumber") {
             return Rank::parse(name, spec, sort).map(Function::Rank);

@@ -15,6 +15,7 @@ fn try_run(stage: Document, input: Vec<Document>) -> Result<Vec<Document>> {
         collection: Some("c"),
         host: "h",
         lsid: None,
+        profile: crate::refusal::ServerProfile::default(),
     };
     let stages = [Bson::Document(doc! { "$setWindowFields": stage })];
     Pipeline::parse(&stages, &env)?.run(input, source, &env)

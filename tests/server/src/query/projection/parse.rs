@@ -5,8 +5,9 @@ use super::super::{Env, Filter};
 use super::{Dialect, Node, Projection};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
-use crate::value::metadata;
+use crate::refusal::queries;
 use crate::value::number::Number;
+use crate::value::{format, metadata};
 use bson::{Bson, Document};
 
 /// Collects the fields of a specification.
@@ -57,12 +58,30 @@ impl<'e> Builder<'e> {
 
     fn field(&mut self, full: &str, path: &str, value: &Bson) -> Result<()> {
         self.check_path(path, value)?;
+        if self.dialect == Dialect::Find && !self.env.profile.version.at_least(4, 4) {
+            match value {
+                Bson::Document(inner) => Self::check_before_expressions(full, inner)?,
+                // A value of another type is not an expression.
+                other => return self.switch(full, crate::value::truthy(other)),
+            }
+        }
         match value {
             Bson::Boolean(_) | Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_) | Bson::Decimal128(_) => {
                 self.switch(full, crate::value::truthy(value))
             }
             Bson::Document(inner) => self.document(full, inner),
             other => self.computed(full, other),
+        }
+    }
+
+    /// Fails if the document is not one of the projection operators of servers without expressions
+    /// in projections.
+    fn check_before_expressions(path: &str, inner: &Document) -> Result<()> {
+        let text = format::document(inner);
+        match inner.keys().next().map(String::as_str) {
+            Some("$slice" | "$elemMatch" | "$meta") if inner.len() == 1 => Ok(()),
+            Some(_) if inner.len() == 1 => Err(queries::PROJECTED_EXPRESSION.error(&[&path, &text])),
+            _ => Err(Error::bad_value(format!(">1 field in obj: {text}"))),
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Case {
     request: Document,
     /// What a server does with the request that the row does not apply to.
     otherwise: Otherwise,
+    /// The first version that has the commands of the case; older ones are not tested with it.
+    since: (u32, u32),
 }
 
 /// What a server does with a request that a row does not apply to.
@@ -49,6 +51,7 @@ pub(super) fn case(id: &'static str, setup: Vec<Document>, request: Document) ->
         setup,
         request,
         otherwise: Otherwise::Accepts,
+        since: (4, 2),
     }
 }
 
@@ -56,6 +59,12 @@ impl Case {
     /// Sets what servers do that the row does not apply to.
     pub(super) fn otherwise(mut self, otherwise: Otherwise) -> Case {
         self.otherwise = otherwise;
+        self
+    }
+
+    /// Sets the first version that has the commands of the case.
+    pub(super) fn since(mut self, major: u32, minor: u32) -> Case {
+        self.since = (major, minor);
         self
     }
 }
@@ -160,6 +169,9 @@ pub(super) async fn check(subject: &str, cases: Vec<Case>) {
         };
         let mut client = Client::connect(address).await;
         for (index, case) in cases.iter().enumerate() {
+            if server.version < case.since {
+                continue;
+            }
             let row = rows.iter().find(|row| row.id == case.id).unwrap();
             let db = format!("{}-{index}", row.id);
             if let Err(reason) = run(&mut client, server, row, case, &db).await {

@@ -1,8 +1,116 @@
 //! The rows of `src/refusal/queries.rs`.
 
-use super::check;
+use super::{Case, Otherwise, case, check};
+use bson::{Document, doc};
+
+/// A collection with a text index and an index for `$near`.
+fn indexed() -> Vec<Document> {
+    vec![doc! { "createIndexes": "c", "indexes": [
+        { "key": { "t": "text" }, "name": "t_text" },
+        { "key": { "p": "2dsphere" }, "name": "p_2dsphere" },
+    ] }]
+}
+
+fn upserts() -> Vec<Case> {
+    let filter = doc! { "$expr": { "$gt": ["$a", 1] } };
+    let nested = doc! { "_id": 1, "$or": [{ "b": 1 }, { "$and": [filter.clone()] }] };
+    let update = |filter: &Document| {
+        doc! { "update": "c", "updates": [{ "q": filter.clone(), "u": { "$set": { "a": 1 } }, "upsert": true }] }
+    };
+    vec![
+        case("upsert-expr", vec![], update(&filter)),
+        case("upsert-expr", vec![], update(&nested)),
+        case(
+            "upsert-expr",
+            vec![doc! { "insert": "c", "documents": [{ "_id": 1, "a": 2 }] }],
+            doc! { "findAndModify": "c", "query": filter.clone(), "update": [{ "$set": { "a": 1 } }], "upsert": true },
+        ),
+        case(
+            "upsert-expr",
+            vec![],
+            doc! { "bulkWrite": 1, "$db": "admin", "ops": [{ "update": 0, "filter": filter, "updateMods": { "$set": { "a": 1 } }, "upsert": true }],
+            "nsInfo": [{ "ns": "upserts.c" }] },
+        ).since(8, 0),
+    ]
+}
+
+fn orders() -> Vec<Case> {
+    let text = doc! { "$text": { "$search": "word" } };
+    let near = doc! { "p": { "$near": { "$geometry": { "type": "Point", "coordinates": [0, 0] } } } };
+    let find = |filter: &Document, option: Document| {
+        let mut find = doc! { "find": "c", "filter": filter.clone() };
+        find.extend(option);
+        find
+    };
+    let natural = doc! { "$natural": 1 };
+    vec![
+        case(
+            "text-natural-sort",
+            indexed(),
+            find(&text, doc! { "sort": natural.clone() }),
+        ),
+        case("text-hint", indexed(), find(&text, doc! { "hint": "t_text" })),
+        case(
+            "near-natural-sort",
+            indexed(),
+            find(&near, doc! { "sort": natural.clone() }),
+        ),
+        case(
+            "near-natural-hint",
+            indexed(),
+            find(&near, doc! { "hint": natural }),
+        ),
+        case(
+            "text-score-sort",
+            indexed(),
+            find(&text, doc! { "sort": { "score": { "$meta": "textScore" } } }),
+        ),
+    ]
+}
+
+fn expressions() -> Vec<Case> {
+    let project = |expression: Document| {
+        doc! { "aggregate": "c", "pipeline": [{ "$project": { "a": expression } }], "cursor": {} }
+    };
+    vec![
+        case(
+            "projected-expression",
+            vec![],
+            doc! { "find": "c", "projection": { "a": { "$add": ["$b", 1] } } },
+        ),
+        case(
+            "projected-expression",
+            vec![],
+            doc! { "findAndModify": "c", "query": {}, "remove": true, "fields": { "a": { "b": 1 } } },
+        ),
+        case(
+            "if-null-arguments",
+            vec![],
+            project(doc! { "$ifNull": ["$a", "$b", 1] }),
+        ),
+        case(
+            "filter-limit",
+            vec![],
+            project(doc! { "$filter": { "input": "$a", "cond": true, "limit": 1 } }),
+        ),
+        case(
+            "get-field-constant",
+            vec![],
+            project(doc! { "$getField": { "$concat": ["$b", "c"] } }),
+        )
+        .otherwise(Otherwise::Either(vec![168])),
+        case("get-field-path", vec![], project(doc! { "$getField": "$b" }))
+            .otherwise(Otherwise::Either(vec![168])),
+        case(
+            "array-filters-pipeline",
+            vec![],
+            doc! { "update": "c", "updates": [{ "q": {}, "u": [{ "$set": { "a": 1 } }], "arrayFilters": [{ "x": 1 }] }] },
+        ),
+    ]
+}
 
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
-    check("Queries", vec![]).await;
+    let cases = [upserts(), orders(), expressions()];
+    check("Queries", cases.into_iter().flatten().collect()).await;
 }

@@ -1,0 +1,133 @@
+//! What the deployment supports: its server version, its kind, and the Stable API that the client declares.
+
+use crate::bson::doc;
+use crate::driver;
+use crate::driver::event::{ServerDescription, ServerType, TopologyType};
+use crate::error::{Requirement, ServerVersion};
+
+/// The properties of the deployment that decide how a plan is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deployment {
+    /// The lowest version of the data-bearing servers that are known, or of the routers of a sharded cluster.
+    version: ServerVersion,
+    is_standalone: bool,
+    /// Whether the server rejects what is not part of the Stable API.
+    is_strict: bool,
+}
+
+/// What a declaration or a change needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Feature {
+    since: ServerVersion,
+    /// Whether it is part of version 1 of the Stable API.
+    is_stable: bool,
+}
+
+impl Feature {
+    const fn since(wire_version: i32) -> Self {
+        Feature {
+            since: ServerVersion::of(wire_version),
+            is_stable: true,
+        }
+    }
+
+    const fn unstable(self) -> Self {
+        Feature {
+            is_stable: false,
+            ..self
+        }
+    }
+
+    /// The option `hidden` of indexes, and `collMod` for it.
+    pub(super) const HIDDEN: Feature = Feature::since(9);
+    /// A hashed key beside other keys.
+    pub(super) const COMPOUND_HASHED: Feature = Feature::since(9);
+    /// A wildcard key beside other keys, or descending.
+    pub(super) const COMPOUND_WILDCARD: Feature = Feature::since(21);
+    /// A text index.
+    pub(super) const TEXT: Feature = Feature::since(0).unstable();
+    /// `collMod` with `expireAfterSeconds` for an index that has none.
+    pub(super) const ADDED_EXPIRATION: Feature = Feature::since(14);
+    /// `collMod` with `prepareUnique` and `unique`.
+    pub(super) const CHANGE_TO_UNIQUE: Feature = Feature::since(17).unstable();
+    /// The index option `prepareUnique`.
+    pub(super) const PREPARE_UNIQUE: Feature = Feature::since(17).unstable();
+    /// A capped collection.
+    pub(super) const CAPPED: Feature = Feature::since(0).unstable();
+    /// `collMod` with `cappedSize` and `cappedMax`.
+    pub(super) const CHANGE_OF_CAPPED: Feature = Feature::since(17);
+    pub(super) const TIME_SERIES: Feature = Feature::since(13);
+    pub(super) const CLUSTERED: Feature = Feature::since(16);
+    /// The option `changeStreamPreAndPostImages`.
+    pub(super) const IMAGES: Feature = Feature::since(17);
+    /// `collMod` with `changeStreamPreAndPostImages`.
+    pub(super) const CHANGE_OF_IMAGES: Feature = Feature::since(17).unstable();
+    /// `validationAction: "errorAndLog"`.
+    pub(super) const ERROR_AND_LOG: Feature = Feature::since(26);
+    /// Queryable Encryption.
+    pub(super) const ENCRYPTION: Feature = Feature::since(21);
+}
+
+impl Deployment {
+    /// Describes the deployment of a database, which has received a command. Behind a load balancer a server is asked.
+    pub(super) async fn of(database: &driver::Database) -> driver::Result<Self> {
+        let client = database.client();
+        let topology = client.topology_description();
+        let is_data_bearing = |kind: ServerType| {
+            matches!(
+                kind,
+                ServerType::Standalone | ServerType::Mongos | ServerType::RsPrimary | ServerType::RsSecondary
+            )
+        };
+        let servers = || {
+            topology
+                .servers()
+                .filter(|server| is_data_bearing(server.server_type()))
+        };
+        let wire_version = match servers().filter_map(ServerDescription::max_wire_version).min() {
+            Some(known) if topology.topology_type() != TopologyType::LoadBalanced => known,
+            _ => {
+                let admin = client.database("admin");
+                let hello = admin.run_command(doc! { "hello": 1 }).await?;
+                hello.get_i32("maxWireVersion").unwrap_or_default()
+            }
+        };
+        Ok(Deployment {
+            version: ServerVersion::of(wire_version),
+            is_standalone: servers().any(|server| server.server_type() == ServerType::Standalone),
+            is_strict: client.server_api().is_some_and(|api| api.strict == Some(true)),
+        })
+    }
+
+    /// What the deployment lacks for the feature.
+    pub(super) fn lacks(&self, feature: Feature) -> Option<Requirement> {
+        if self.version < feature.since {
+            return Some(Requirement::Server {
+                since: feature.since,
+                found: self.version,
+            });
+        }
+        (self.is_strict && !feature.is_stable).then_some(Requirement::NotStrict)
+    }
+
+    pub(super) fn has(&self, feature: Feature) -> bool {
+        self.lacks(feature).is_none()
+    }
+
+    /// What the deployment lacks for encrypted collections.
+    pub(super) fn lacks_encryption(&self) -> Option<Requirement> {
+        if self.is_standalone {
+            return Some(Requirement::ReplicaSet);
+        }
+        self.lacks(Feature::ENCRYPTION)
+    }
+
+    #[cfg(test)]
+    pub(super) fn test(wire_version: i32, is_strict: bool) -> Self {
+        Deployment {
+            version: ServerVersion::of(wire_version),
+            is_standalone: false,
+            is_strict,
+        }
+    }
+}

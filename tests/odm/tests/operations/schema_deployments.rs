@@ -1,0 +1,528 @@
+//! What plans do on older servers, on standalones, with the strict Stable API, and beside index builds.
+
+use std::time::Duration;
+
+use crate::common::{Env, Observed};
+use marula::bson::{self, Document as Doc, doc};
+use marula::driver::options::{ReadPreference, ReadPreferenceMode, ServerApi, ServerApiVersion};
+use marula::schema::{Apply, SearchMode, Step, SyncMode};
+use marula::{Document, Error, SchemaError};
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(at), index(email), index(old))]
+struct OldVisit {
+    _id: i64,
+    at: bson::DateTime,
+    email: String,
+    old: i32,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(at, ttl = "1h"), index(email, unique))]
+struct Visit {
+    _id: i64,
+    at: bson::DateTime,
+    email: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "visits", index(email, hidden))]
+struct HiddenVisit {
+    _id: i64,
+    email: String,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "log", capped(size = 4096))]
+struct LogEntry {
+    _id: i64,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "log", capped(size = 8192))]
+struct LargerLogEntry {
+    _id: i64,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "audit", pre_and_post_images)]
+struct AuditEntry {
+    _id: i64,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "audit")]
+struct PlainAuditEntry {
+    _id: i64,
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "films", search_index(name = "titles", string(title)))]
+struct Film {
+    _id: i64,
+    title: String,
+}
+
+/// An in-process server of this version. `None` with a message if the tests run on another deployment.
+async fn start(version: &str) -> Option<Env> {
+    if std::env::var("MONGODB_URI").is_ok() {
+        eprintln!("skipped: the test needs a server of version {version}");
+        return None;
+    }
+    Some(Env::start_with(TestServer::builder().replica_set().version(version)).await)
+}
+
+fn strict(env: &Env) -> Observed {
+    Observed::with_options(env, |options| {
+        options.server_api = Some(ServerApi::new(ServerApiVersion::V1).with_strict(true));
+    })
+}
+
+fn unsupported(error: &Error) -> String {
+    assert!(
+        matches!(error, Error::Schema(SchemaError::Unsupported { .. })),
+        "{error}"
+    );
+    let text = error.to_string();
+    // `schema: database.collection: …`
+    text.splitn(3, ": ").last().expect("a text").to_owned()
+}
+
+/// The commands that write or change.
+fn changes(observed: &Observed) -> Vec<Doc> {
+    [
+        "create",
+        "createIndexes",
+        "collMod",
+        "dropIndexes",
+        "findAndModify",
+        "update",
+        "insert",
+    ]
+    .iter()
+    .flat_map(|name| observed.take(name))
+    .collect()
+}
+
+/// `prepareUnique` and `unique` need MongoDB 6.0, `expireAfterSeconds` of an index that has none MongoDB 5.1.
+#[tokio::test]
+async fn an_older_server_builds_indexes_again_that_newer_ones_change() {
+    for version in ["4.2", "4.4", "5.0"] {
+        let Some(env) = start(version).await else {
+            return;
+        };
+        env.db
+            .schema()
+            .register::<OldVisit>()
+            .sync(SyncMode::Additive)
+            .await
+            .unwrap();
+        let observed = Observed::of(&env);
+        let plan = observed.db.schema().register::<Visit>().plan().await.unwrap();
+        let rebuilt = plan
+            .steps()
+            .filter(|(_, step)| matches!(step, Step::Conflict { .. }));
+        assert_eq!(rebuilt.count(), 2, "{version}: {plan}");
+        let apply = Apply::full().drop_obsolete(Duration::ZERO);
+        let applied = plan.apply(apply).await.unwrap();
+        assert_eq!(applied.rebuilt.len(), 2, "{version}: {applied}");
+        assert!(observed.take("collMod").is_empty(), "{version}");
+        let schema = env.db.schema().register::<Visit>();
+        assert!(
+            schema.sync(SyncMode::Verify).await.unwrap().is_empty(),
+            "{version}"
+        );
+        env.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn hidden_indexes_need_a_server_that_has_them() {
+    let Some(env) = start("4.2").await else {
+        return;
+    };
+    let observed = Observed::of(&env);
+    let error = observed
+        .db
+        .schema()
+        .register::<HiddenVisit>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        unsupported(&error),
+        "the option `hidden` of index `email_1` (model `HiddenVisit`) needs MongoDB 4.4 or later, the server is 4.2"
+    );
+    assert!(changes(&observed).is_empty());
+    env.stop().await;
+}
+
+/// MongoDB 4.2 cannot hide indexes. The time is counted from when an apply found them.
+#[tokio::test]
+async fn obsolete_indexes_are_dropped_later_by_servers_that_cannot_hide_them() {
+    let Some(env) = start("4.2").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    env.db
+        .schema()
+        .register::<Visit>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    let observed = Observed::of(&env);
+    let schema = || observed.db.schema().register::<Visit>();
+    let plan = schema().plan().await.unwrap();
+    let is_found = |step: &Step| {
+        matches!(
+            step,
+            Step::Obsolete {
+                hidden_at: Some(_),
+                ..
+            }
+        )
+    };
+    assert!(plan.steps().any(|(_, step)| is_found(step)), "{plan}");
+    assert!(schema().sync(SyncMode::Full).await.unwrap().is_empty());
+
+    // Declared again, it is obsolete from a later time.
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    let plan = schema().plan().await.unwrap();
+    assert!(!plan.steps().any(|(_, step)| is_found(step)), "{plan}");
+    plan.apply(Apply::full()).await.unwrap();
+
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let soon = Apply::full().drop_obsolete(Duration::from_millis(1));
+    let applied = schema().plan().await.unwrap().apply(soon).await.unwrap();
+    assert_eq!(applied.dropped.len(), 1, "{applied}");
+    assert!(
+        observed
+            .take("collMod")
+            .iter()
+            .all(|command| !command.to_string().contains("hidden"))
+    );
+    env.stop().await;
+}
+
+/// A hidden index that is shown again is obsolete from a later time.
+#[tokio::test]
+async fn an_index_that_was_declared_again_is_not_dropped_at_once() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    let old = || env.db.schema().register::<OldVisit>();
+    let new = || env.db.schema().register::<Visit>();
+    old().sync(SyncMode::Additive).await.unwrap();
+    new().sync(SyncMode::Full).await.unwrap();
+    let apply = Apply::full().coll_mod(true);
+    old().plan().await.unwrap().apply(apply).await.unwrap();
+    let plan = new().plan().await.unwrap();
+    let is_new = |step: &Step| matches!(step, Step::Obsolete { hidden_at: None, .. });
+    assert!(plan.steps().any(|(_, step)| is_new(step)), "{plan}");
+    let apply = Apply::full().drop_obsolete(Duration::from_nanos(1));
+    let applied = plan.apply(apply).await.unwrap();
+    assert_eq!((applied.hidden.len(), applied.dropped.len()), (1, 0), "{applied}");
+    env.stop().await;
+}
+
+/// Only a newer server changes the size of a capped collection, and has images.
+#[tokio::test]
+async fn changes_of_collections_need_a_server_that_can_make_them() {
+    let Some(env) = start("5.0").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<LogEntry>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let observed = Observed::of(&env);
+    let larger = || observed.db.schema().register::<LargerLogEntry>();
+    let text = larger().plan().await.unwrap().to_string();
+    assert!(
+        text.contains("! conflict collection size: 4096 → 8192 (the change of size needs MongoDB 6.0 or later, the server is 5.0"),
+        "{text}"
+    );
+    let error = larger().sync(SyncMode::Full).await.unwrap_err();
+    assert_eq!(
+        unsupported(&error),
+        "the change of the option `size` of the collection needs MongoDB 6.0 or later, the server is 5.0"
+    );
+    let plan = larger().plan().await.unwrap();
+    let kept = plan.apply(Apply::full().allow_conflicts(true)).await.unwrap();
+    assert!(kept.is_empty(), "{kept}");
+
+    let audit = || observed.db.schema().register::<AuditEntry>();
+    let error = audit().sync(SyncMode::Additive).await.unwrap_err();
+    assert_eq!(
+        unsupported(&error),
+        "the option `changeStreamPreAndPostImages` of the collection needs MongoDB 6.0 or later, the server is 5.0"
+    );
+    assert!(changes(&observed).is_empty());
+    env.stop().await;
+}
+
+/// The strict Stable API has neither the change to unique, nor changes of images, nor capped collections.
+#[tokio::test]
+async fn the_strict_stable_api_permits_fewer_changes() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    env.db
+        .driver()
+        .run_command(doc! { "create": "audit" })
+        .await
+        .unwrap();
+    let strict = strict(&env);
+    let applied = strict
+        .db
+        .schema()
+        .register::<Visit>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    assert_eq!(
+        (applied.rebuilt.len(), applied.modified.len()),
+        (1, 1),
+        "{applied}"
+    );
+    let modified = strict.take("collMod");
+    assert!(
+        modified
+            .iter()
+            .all(|command| !command.to_string().to_lowercase().contains("unique")),
+        "{modified:?}"
+    );
+    changes(&strict);
+
+    let images = strict
+        .db
+        .schema()
+        .register::<AuditEntry>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap_err();
+    let needs = "needs a client without `apiStrict`: it is not part of the Stable API, version 1";
+    assert_eq!(
+        unsupported(&images),
+        format!("the change of the option `changeStreamPreAndPostImages` of the collection {needs}")
+    );
+    let capped = strict
+        .db
+        .schema()
+        .register::<LogEntry>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        unsupported(&capped),
+        format!("the option `capped` of the collection {needs}")
+    );
+    assert!(changes(&strict).is_empty());
+    // A model without options does not change them.
+    let plain = strict
+        .db
+        .schema()
+        .register::<PlainAuditEntry>()
+        .sync(SyncMode::Full)
+        .await;
+    assert!(plain.unwrap().is_empty());
+    env.stop().await;
+}
+
+/// The strict Stable API has no search indexes (323 APIStrictError).
+#[tokio::test]
+async fn the_strict_stable_api_has_no_search_indexes() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    fail(&env, "aggregate", 323, doc! { "times": 2 }).await;
+    let strict = strict(&env);
+    let error = strict.db.schema().register::<Film>().plan().await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Schema(SchemaError::SearchUnsupported { .. })),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("use a client without `apiStrict`"),
+        "{error}"
+    );
+    let optional = strict.db.schema().register::<Film>().search(SearchMode::Optional);
+    let plan = optional.plan().await.unwrap();
+    assert!(plan.is_empty(), "{plan}");
+    env.stop().await;
+}
+
+async fn fail(env: &Env, command: &str, code: i32, mode: Doc) {
+    let fail = doc! {
+        "configureFailPoint": "failCommand", "mode": mode, "data": { "failCommands": [command], "errorCode": code },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(fail).await.expect("a fail point");
+}
+
+/// `collMod` and `dropIndexes` are refused while another index of the collection is built, such as by a rolling build.
+#[tokio::test]
+async fn changes_wait_for_index_builds_of_others() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    let observed = Observed::of(&env);
+    let visits = || observed.db.schema().register::<Visit>();
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    fail(&env, "collMod", 12_587, doc! { "times": 3 }).await;
+    visits().sync(SyncMode::Full).await.unwrap();
+    // `expireAfterSeconds`, `prepareUnique`, `unique`, `hidden`.
+    assert_eq!(observed.take("collMod").len(), 3 + 4);
+
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    fail(&env, "dropIndexes", 12_586, doc! { "times": 2 }).await;
+    let soon = Apply::full().drop_obsolete(Duration::from_millis(1));
+    let applied = visits().plan().await.unwrap().apply(soon).await.unwrap();
+    assert_eq!(applied.dropped.len(), 1, "{applied}");
+    assert_eq!(observed.take("dropIndexes").len(), 2 + 1);
+
+    // The wait has a limit.
+    let admin = env.client().driver().database("admin");
+    let always = doc! {
+        "configureFailPoint": "failCommand", "mode": "alwaysOn",
+        "data": { "failCommands": ["collMod"], "errorCode": 12_587 },
+    };
+    admin.run_command(always).await.unwrap();
+    let hidden = env.db.schema().register::<HiddenVisit>().plan().await.unwrap();
+    let apply = Apply::full().lease_wait(Duration::from_millis(100));
+    let error = hidden.apply(apply).await.unwrap_err();
+    let code = error.driver().and_then(marula::driver::Error::code);
+    assert_eq!(code, Some(12_587), "{error:#}");
+    env.stop().await;
+}
+
+/// The filter of an upsert must not contain `$expr`.
+#[tokio::test]
+async fn the_lease_is_taken_by_its_id() {
+    let deployments = [
+        TestServer::builder().standalone(),
+        TestServer::builder().replica_set(),
+        TestServer::builder().sharded(),
+        TestServer::builder().load_balanced(),
+    ];
+    for builder in deployments {
+        let env = Env::start_with(builder).await;
+        let is_own = env.is_own();
+        take_free_leases(env).await;
+        if !is_own {
+            return;
+        }
+    }
+}
+
+async fn take_free_leases(env: Env) {
+    let observed = Observed::of(&env);
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let schema = env.db.driver().collection::<Doc>("marula_schema");
+    // No lease, and leases without a date of expiry.
+    for content in [
+        doc! {},
+        doc! { "_id": "lease" },
+        doc! { "_id": "lease", "holder": "another", "expires_at": "soon" },
+        doc! { "_id": "lease", "holder": "another", "expires_at": bson::DateTime::from_millis(1) },
+    ] {
+        if !content.is_empty() {
+            schema.insert_one(&content).await.unwrap();
+        }
+        let apply = Apply::full()
+            .lease_wait(Duration::ZERO)
+            .drop_obsolete(Duration::ZERO);
+        let index = doc! { "createIndexes": "visits", "indexes": [{ "key": { "at": -1 }, "name": "at_1x" }] };
+        env.db.driver().run_command(index).await.unwrap();
+        let record = doc! { "_id": { "collection": "visits", "index": "at_1x" } };
+        schema.insert_one(&record).await.unwrap();
+        let plan = observed.db.schema().register::<OldVisit>().plan().await.unwrap();
+        let applied = plan.apply(apply).await.unwrap();
+        assert_eq!(applied.dropped.len(), 1, "{content}: {applied}");
+        assert_eq!(schema.count_documents(doc! { "_id": "lease" }).await.unwrap(), 0);
+
+        let sent = observed.take("findAndModify");
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert_eq!(sent[0].get_document("query").unwrap(), &doc! { "_id": "lease" });
+        assert!(sent[0].get_bool("upsert").unwrap() && sent[0].get_bool("new").unwrap());
+        assert_eq!(
+            sent[0].get_document("writeConcern").unwrap(),
+            &doc! { "w": "majority" }
+        );
+        assert!(!sent[0].to_string().contains("$expr"), "{}", sent[0]);
+    }
+    env.stop().await;
+}
+
+/// What is recorded, and duplicates, are read from the primary.
+#[tokio::test]
+async fn plans_do_not_depend_on_the_read_preference() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    let observed = Observed::with_options(&env, |options| {
+        options.read_preference = ReadPreference::new(ReadPreferenceMode::Secondary);
+    });
+    let visits = env.db.driver().collection::<Doc>("visits");
+    let documents = [
+        doc! { "_id": 1_i64, "email": "a" },
+        doc! { "_id": 2_i64, "email": "a" },
+    ];
+    visits.insert_many(&documents).await.unwrap();
+    let error = observed
+        .db
+        .schema()
+        .register::<Visit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&error, Error::Schema(SchemaError::Duplicates { samples, .. }) if samples.len() == 1),
+        "{error}"
+    );
+    let reads: Vec<Doc> = ["find", "aggregate"]
+        .iter()
+        .flat_map(|name| observed.take(name))
+        .collect();
+    assert_eq!(reads.len(), 2, "{reads:?}");
+    for read in reads {
+        let text = |document: &str, name: &str| {
+            let found = read.get_document(document).ok();
+            found.and_then(|found| found.get_str(name).ok())
+        };
+        let mode = text("$readPreference", "mode");
+        assert!(mode.is_none_or(|mode| mode == "primary"), "{read}");
+        assert_eq!(text("readConcern", "level"), Some("local"), "{read}");
+    }
+    env.stop().await;
+}

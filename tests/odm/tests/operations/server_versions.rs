@@ -1,0 +1,216 @@
+//! What a call needs of the server: older servers are named before anything is sent. These tests have
+//! servers of their own, of given versions.
+
+use bson::{DateTime, doc};
+use marula::expr::*;
+use marula::prelude::*;
+use marula::{Client, Database, Document, Error, Projection, Shape, Update, bson};
+use marula_test_server::TestServer;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "entries", capped(size = 4096), soft_delete = deleted_at)]
+struct Entry {
+    _id: i64,
+    text: String,
+    deleted_at: Option<DateTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "readings", timeseries(time = at, meta = sensor))]
+struct Reading {
+    _id: i64,
+    at: DateTime,
+    sensor: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Document)]
+#[document(collection = "people")]
+struct Person {
+    _id: i64,
+    name: String,
+    age: i64,
+}
+
+#[derive(Debug, Deserialize, Projection)]
+#[document(of = Person)]
+struct Name {
+    name: String,
+}
+
+#[derive(Debug, Shape)]
+struct WithNamesakes {
+    #[document(flatten)]
+    person: Person,
+    namesakes: Vec<Person>,
+}
+
+struct Old {
+    server: TestServer,
+    client: Client,
+    db: Database,
+}
+
+impl Old {
+    async fn start(version: &str) -> Old {
+        let server = TestServer::builder().version(version).start().await.unwrap();
+        let client = marula::connect(server.uri()).await.unwrap();
+        let db = client.database("versions");
+        Old { server, client, db }
+    }
+
+    async fn stop(self) {
+        self.client.shutdown().await;
+        self.server.stop().await;
+    }
+}
+
+/// The error says what needs which version, and names the version of the server.
+#[track_caller]
+fn assert_needs<T: std::fmt::Debug>(result: Result<T, Error>, feature: &str, needed: &str, found: &str) {
+    let error = result.unwrap_err().to_string();
+    let expected = format!("{feature} requires MongoDB {needed} or later, and the server 127.0.0.1:");
+    assert!(
+        error.contains(&expected) && error.ends_with(&format!(" is MongoDB {found}")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn deletions_in_capped_collections_name_the_version() {
+    let old = Old::start("4.4").await;
+    let entries = old.db.collection::<Entry>();
+    let soft = "soft deletion in the capped collection `entries`, which changes the size of documents,";
+    assert_needs(entries.delete_by_id(1).await, soft, "5.3", "4.4");
+    assert_needs(entries.restore_by_id(1).await, soft, "5.3", "4.4");
+    assert_needs(
+        entries.find_one_and_delete(|e| e._id().eq(1)).await,
+        soft,
+        "5.3",
+        "4.4",
+    );
+    let permanent = entries.delete_permanently_by_id(1).await;
+    assert_needs(
+        permanent,
+        "a deletion in the capped collection `entries`",
+        "5.0",
+        "4.4",
+    );
+    assert_eq!(old.server.commands_seen("delete"), 0);
+    assert_eq!(old.server.commands_seen("update"), 0);
+    old.stop().await;
+}
+
+#[tokio::test]
+async fn deletions_in_time_series_name_the_version() {
+    let old = Old::start("6.0").await;
+    let readings = old.db.collection::<Reading>();
+    let one = "the deletion of one document of the time series `readings`";
+    assert_needs(readings.delete_one(|r| r.sensor().eq(1)).await, one, "7.0", "6.0");
+    assert_eq!(old.server.commands_seen("delete"), 0);
+    readings.delete_many(|r| r.sensor().eq(1)).await.unwrap();
+    let upsert = readings
+        .update_many(|r| r.sensor().eq(1), |r| r.sensor().set(2))
+        .upsert(true);
+    let error = upsert.await.unwrap_err().to_string();
+    assert!(
+        error.contains("`readings` is a time series, in which MongoDB does not upsert"),
+        "{error}"
+    );
+    assert_eq!(old.server.commands_seen("update"), 0);
+    old.stop().await;
+}
+
+#[tokio::test]
+async fn stages_and_operators_name_the_version() {
+    let old = Old::start("4.2").await;
+    let people = old.db.collection::<Person>();
+    people
+        .insert_one(&Person {
+            _id: 1,
+            name: "Ada".into(),
+            age: 36,
+        })
+        .await
+        .unwrap();
+    let union = people.aggregate().union_with::<Person>(|p| p).all().await;
+    assert_needs(union, "`$unionWith`", "4.4", "4.2");
+    let merged = people.aggregate().merge_into(marula::aggregate::Merge::new());
+    assert_needs(
+        merged.execute().await,
+        "`$merge` into the collection that the pipeline reads",
+        "4.4",
+        "4.2",
+    );
+    let readings = old.db.collection::<Reading>();
+    let days = readings
+        .aggregate()
+        .match_expr(|r| eq(date_trunc(r.at(), Unit::Day), r.at()))
+        .all();
+    assert_needs(days.await, "`$dateTrunc`", "5.0", "4.2");
+    assert_eq!(old.server.commands_seen("aggregate"), 0);
+    // Values with such a name are values.
+    let named = people
+        .aggregate()
+        .match_(|p| p.name().eq("$unionWith"))
+        .all()
+        .await
+        .unwrap();
+    assert!(named.is_empty());
+    old.stop().await;
+}
+
+#[tokio::test]
+async fn joins_with_soft_deletion_and_computed_projections_name_the_version() {
+    let old = Old::start("4.2").await;
+    let people = old.db.collection::<Person>();
+    let page = people
+        .find_all()
+        .select::<Name>()
+        .keyset(|p| p.age().asc(), None, 1);
+    assert_needs(
+        page.await.map(|page| page.items),
+        "a query with computed fields in its projection",
+        "4.4",
+        "4.2",
+    );
+    let sorted = people.find_all().sort(|_| marula::sort::SortKey::text_score());
+    assert_needs(sorted.await, "a sort by the score of a text search", "4.4", "4.2");
+    assert_eq!(old.server.commands_seen("find"), 0);
+    let joined = people
+        .aggregate()
+        .lookup::<WithNamesakes>()
+        .on(|p| p.name(), |p| p.name())
+        .all();
+    assert!(joined.await.unwrap().is_empty());
+    old.stop().await;
+}
+
+#[tokio::test]
+async fn an_upsert_with_an_expression_is_not_sent() {
+    let new = Old::start("8.2").await;
+    let people = new.db.collection::<Person>();
+    let adult = || marula::Filter::<Person>::raw(doc! { "$and": [{ "$expr": { "$gt": ["$age", 17] } }] });
+    let update = people.update_one(|_| adult(), |p| p.age().inc(1)).upsert(true);
+    let error = update.await.unwrap_err().to_string();
+    let expected = "invalid filter at `$expr`: MongoDB does not allow `$expr` in the filter of an upsert";
+    assert!(error.contains(expected), "{error}");
+    let ada = Person {
+        _id: 1,
+        name: "Ada".into(),
+        age: 36,
+    };
+    let replaced = people.replace_one(|_| adult(), &ada).upsert(true).await;
+    assert!(replaced.unwrap_err().to_string().contains(expected));
+    let modified = people
+        .find_one_and_update(|_| adult(), |p| p.age().inc(1))
+        .upsert(true);
+    assert!(modified.await.unwrap_err().to_string().contains(expected));
+    let bulk = people.bulk().upsert_one(|_| adult(), |p| p.age().inc(1));
+    assert!(matches!(bulk.await, Err(Error::InvalidBulkWrite { .. })));
+    people.update_many(|_| adult(), |p| p.age().inc(1)).await.unwrap();
+    let raw = people.update_one(|_| adult(), |_| Update::raw(doc! { "$inc": { "age": 1 } }));
+    raw.await.unwrap();
+    assert_eq!(new.server.commands_seen("findAndModify"), 0);
+    new.stop().await;
+}
