@@ -316,14 +316,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("listIndexes", &["collectionUUID", "isTimeseriesNamespace"]),
     (
         "collMod",
-        &[
-            "cappedMax",
-            "cappedSize",
-            "collectionUUID",
-            "isTimeseriesNamespace",
-            "recordPreImages",
-            "timeseries",
-        ],
+        &["collectionUUID", "isTimeseriesNamespace", "recordPreImages"],
     ),
     ("drop", &["collectionUUID"]),
     ("renameCollection", &["collectionUUID", "stayTemp"]),

@@ -1,7 +1,7 @@
 //! `collMod`.
 
 use super::args::Args;
-use super::create::{check_expiry, existing, set_validator};
+use super::create::{check_expiry, check_images, check_validator, set_validator};
 use super::indexes::{by_pattern, record_change};
 use super::{Call, encrypted_fields, timeseries, view};
 use crate::error::{Error, Result, code};
@@ -56,7 +56,9 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let combined = combined && call.body.contains_key("timeseries");
     timeseries_rows::MOD_COMBINED.check(profile, combined, &[])?;
     let mut catalog = call.catalog();
-    let collection = existing(&mut catalog, &namespace)?;
+    let collection = catalog
+        .get_mut(&namespace)
+        .ok_or_else(|| rows::MOD_MISSING.error(&[]))?;
     call.deployment.index_builds.check(profile, &namespace)?;
     check_kind(call.body, collection, profile)?;
     if collection.view.is_some() {
@@ -66,7 +68,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let mut reply = Document::new();
     // A command that fails changes nothing.
     let mut changed = collection.clone();
-    set_capped(&args, &mut changed)?;
+    set_capped(&args, &mut changed, profile)?;
     if let Some(index) = args.document("index")? {
         let modifications = count_modifications(call.body, index);
         let change = IndexChange {
@@ -150,7 +152,7 @@ fn check_kind(body: &Document, collection: &Collection, profile: ServerProfile) 
 }
 
 /// `cappedSize` and `cappedMax`. The next insert removes the documents beyond the new limits.
-fn set_capped(args: &Args<'_>, collection: &mut Collection) -> Result<()> {
+fn set_capped(args: &Args<'_>, collection: &mut Collection, profile: ServerProfile) -> Result<()> {
     let (size, max) = (args.integer("cappedSize")?, args.integer("cappedMax")?);
     if size.is_none() && max.is_none() {
         return Ok(());
@@ -165,7 +167,7 @@ fn set_capped(args: &Args<'_>, collection: &mut Collection) -> Result<()> {
         if size > super::create::MAX_CAPPED_SIZE {
             return Err(rows::MOD_CAPPED_SIZE_MAXIMUM.error(&[]));
         }
-        let size = super::create::rounded(size);
+        let size = super::create::rounded(size, profile);
         capped.size = size as usize;
         collection.options.insert("size", size);
     }
@@ -193,7 +195,10 @@ fn set_options(call: &Call<'_>, collection: &mut Collection, profile: ServerProf
     }
     encrypted_fields::check_options(&wanted)?;
     set_validator(collection, &mut options, call)?;
+    let namespace = call.namespace()?;
+    check_validator(call.body, &namespace, collection)?;
     if let Some(images) = args.document("changeStreamPreAndPostImages")? {
+        check_images(&namespace, profile)?;
         if images.get_bool("enabled").unwrap_or(false) {
             options.insert("changeStreamPreAndPostImages", images.clone());
         } else {
@@ -248,12 +253,12 @@ impl IndexChange<'_> {
     }
 
     fn check_fields(&self, profile: ServerProfile) -> Result<()> {
-        let later = ["unique", "prepareUnique"];
-        for name in later.iter().filter(|name| self.fields.contains_key(name)) {
+        let known = ["name", "keyPattern", "expireAfterSeconds", "hidden"];
+        for name in self.fields.keys().filter(|name| !known.contains(&name.as_str())) {
             rows::MOD_INDEX_UNKNOWN_4_4.check(profile, true, &[name])?;
             rows::MOD_INDEX_UNKNOWN_5.check(profile, true, &[name])?;
         }
-        if profile.version.at_least(4, 4) {
+        if profile.version.at_least(6, 0) {
             self.args.only(&[
                 "name",
                 "keyPattern",
@@ -289,23 +294,21 @@ impl IndexChange<'_> {
         {
             return Err(rows::MOD_HIDDEN_CLUSTERED.error(&[]));
         }
-        let missing = |shown: &str| {
-            Error::new(
-                code::INDEX_NOT_FOUND,
-                format!("cannot find index {shown} for ns {namespace}"),
-            )
+        let positions = match (name, pattern) {
+            (Some(name), _) => {
+                let found = collection.indexes.iter().position(|index| index.name == name);
+                found.into_iter().collect()
+            }
+            (None, pattern) => pattern.map_or_else(Vec::new, |pattern| by_pattern(collection, pattern)),
         };
-        match (name, pattern) {
-            (Some(name), _) => collection
-                .indexes
-                .iter()
-                .position(|index| index.name == name)
-                .ok_or_else(|| missing(name)),
-            (None, Some(pattern)) => by_pattern(collection, pattern).map_err(|error| match error.code {
-                code::INDEX_NOT_FOUND => missing(&format::document(pattern)),
-                _ => error,
-            }),
-            (None, None) => invalid("Must specify either index name or key pattern."),
+        let shown = pattern.map_or_else(|| name.unwrap_or_default().to_owned(), format::document);
+        match positions[..] {
+            [] => Err(rows::MOD_INDEX_MISSING.error(&[&shown, &namespace])),
+            [position] => Ok(position),
+            [first, second, ..] => {
+                let specs = [first, second].map(|at| format::document(&collection.indexes[at].spec));
+                Err(rows::MOD_INDEX_AMBIGUOUS.error(&[&shown, &positions.len(), &specs[0], &specs[1]]))
+            }
         }
     }
 
@@ -351,6 +354,7 @@ impl IndexChange<'_> {
         let Some(seconds) = self.args.integer("expireAfterSeconds")? else {
             return Ok(());
         };
+        rows::MOD_TTL_CAPPED.check(profile, collection.capped.is_some(), &[])?;
         let index = &mut collection.indexes[position];
         let has_none = index.expire_after_seconds.is_none();
         rows::MOD_TTL_NEGATIVE.check(profile, seconds < 0, &[])?;
@@ -368,7 +372,11 @@ impl IndexChange<'_> {
         }
         reply.insert("expireAfterSeconds_new", seconds);
         index.expire_after_seconds = Some(seconds);
-        index.spec.insert("expireAfterSeconds", Bson::Int64(seconds));
+        let listed = match i32::try_from(seconds) {
+            Ok(seconds) if profile.version.at_least(5, 0) => Bson::Int32(seconds),
+            _ => Bson::Int64(seconds),
+        };
+        index.spec.insert("expireAfterSeconds", listed);
         Ok(())
     }
 
@@ -380,6 +388,9 @@ impl IndexChange<'_> {
         let index = &mut collection.indexes[position];
         if index.name == "_id_" {
             return Err(rows::MOD_HIDDEN_ID.error(&[]));
+        }
+        if index.hidden == hidden {
+            return Ok(());
         }
         reply.insert("hidden_old", index.hidden);
         reply.insert("hidden_new", hidden);
@@ -403,9 +414,9 @@ impl IndexChange<'_> {
         if changes && self.modifications > 1 {
             return Err(rows::MOD_PREPARE_COMBINED.error(&[]));
         }
-        reply.insert("prepareUnique_old", index.prepare_unique);
-        reply.insert("prepareUnique_new", prepare);
         if changes {
+            reply.insert("prepareUnique_old", index.prepare_unique);
+            reply.insert("prepareUnique_new", prepare);
             index.prepare_unique = prepare;
             set_flag(&mut index.spec, "prepareUnique", prepare);
         }
@@ -421,7 +432,7 @@ impl IndexChange<'_> {
             return Err(rows::MOD_UNIQUE_FALSE.error(&[]));
         }
         check_convertible(collection, position)?;
-        if self.dry_run {
+        if self.dry_run || collection.indexes[position].unique {
             return Ok(());
         }
         let index = &mut collection.indexes[position];

@@ -10,7 +10,7 @@ use crate::storage::collection::{Capped, Collection, Validator, View};
 use crate::storage::{Namespace, namespace};
 use crate::value::collation::Collation;
 use crate::value::number::Number;
-use crate::value::{format, truthy};
+use crate::value::{format, identical_documents, truthy};
 use bson::{Bson, DateTime, Document, doc};
 
 /// The maximum size of a capped collection, in bytes.
@@ -25,18 +25,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     super::transaction_rules::check_create(call, &collection)?;
     let mut catalog = call.catalog();
     if let Some(existing) = catalog.get(&namespace) {
-        // Creating an identical collection again succeeds outside of a transaction.
-        if !call.in_transaction() && crate::value::identical_documents(&existing.options, &collection.options)
-        {
-            return Ok(Document::new());
-        }
-        return Err(Error::new(
-            code::NAMESPACE_EXISTS,
-            format!(
-                "namespace {namespace} already exists, but with different options: {}",
-                existing.options
-            ),
-        ));
+        return exists(call, &namespace, existing, &collection).map(|()| Document::new());
     }
     catalog.check_creatable(&namespace)?;
     if let Some(view) = &collection.view {
@@ -47,6 +36,33 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Document> {
     Ok(Document::new())
 }
 
+/// `create` of an existing collection. Since 7.0 it succeeds outside of transactions if the options
+/// are the same.
+fn exists(
+    call: &Call<'_>,
+    namespace: &Namespace,
+    existing: &Collection,
+    collection: &Collection,
+) -> Result<()> {
+    let profile = call.deployment.profile();
+    rows::EXISTS_4_2.check(profile, true, &[namespace])?;
+    rows::VIEW_EXISTS_BEFORE_7.check(profile, existing.view.is_some(), &[namespace])?;
+    let kind = match existing.time_field {
+        Some(_) => "A timeseries c",
+        None => "C",
+    };
+    rows::EXISTS_BEFORE_7
+        .check(profile, true, &[namespace])
+        .map_err(|error| Error {
+            message: format!("{kind}{}", error.message),
+            ..error
+        })?;
+    if !call.in_transaction() && identical_documents(&existing.options, &collection.options) {
+        return Ok(());
+    }
+    Err(rows::EXISTS.error(&[namespace, &format::document(&existing.options)]))
+}
+
 /// Returns a new collection with the options of a `create` command.
 fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     let args = call.args();
@@ -54,6 +70,9 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     check_version(call.body, profile)?;
     if args.get("temp").is_some() {
         return Err(rows::TEMP.error(&[]));
+    }
+    if args.document("collation")?.is_some_and(Document::is_empty) {
+        return Err(rows::COLLATION_EMPTY.error(&[]));
     }
     let collation = Collation::parse_field(call.body)?;
     let mut collection = Collection::new(collation);
@@ -67,9 +86,7 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     if let Some(fields) = args.document("encryptedFields")? {
         let checked = encrypted_fields::checked(&namespace.collection, fields)?;
         options.insert("encryptedFields", checked);
-        let mut all = call.body.clone();
-        all.remove("create");
-        encrypted_fields::check_options(&all)?;
+        encrypted_fields::check_kind(call.body)?;
         rows::ENCRYPTED_STANDALONE.check(profile, true, &[])?;
     }
     if let Some(spec) = args.document("timeseries")? {
@@ -96,11 +113,13 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
                 "BSON field 'changeStreamPreAndPostImages.enabled' is missing but a required field",
             ));
         }
+        check_images(namespace, profile)?;
         let on_view = call.body.contains_key("viewOn") && images.get_bool("enabled").unwrap_or(false);
         rows::VIEW_IMAGES.check(profile, on_view, &[])?;
         options.insert("changeStreamPreAndPostImages", images.clone());
     }
     set_view(call, &mut collection, &mut options)?;
+    check_validator(call.body, namespace, &collection)?;
     set_validator(&mut collection, &mut options, call)?;
     if let Some(collation) = &collection.collation {
         options.insert("collation", collation.to_document());
@@ -108,6 +127,46 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
     encrypted_fields::check_options(&options)?;
     collection.options = options;
     Ok(collection)
+}
+
+fn is_internal(namespace: &Namespace) -> bool {
+    matches!(namespace.database.as_str(), "admin" | "local" | "config")
+}
+
+/// Fails if the database does not have pre- and post-images.
+pub(super) fn check_images(namespace: &Namespace, profile: ServerProfile) -> Result<()> {
+    rows::IMAGES_DATABASE.check(profile, is_internal(namespace), &[&namespace.database])
+}
+
+/// Fails if the command has a validator, and the database has none.
+pub(super) fn check_validator(body: &Document, namespace: &Namespace, collection: &Collection) -> Result<()> {
+    let given = body
+        .get_document("validator")
+        .is_ok_and(|validator| !validator.is_empty());
+    if given && is_internal(namespace) {
+        return Err(rows::VALIDATOR_DATABASE.error(&[namespace, &collection.uuid, &namespace.database]));
+    }
+    Ok(())
+}
+
+/// Fails on operators that a validator must not have.
+fn check_validator_operators(filter: &Document) -> Result<()> {
+    let is_near = |name: &String| matches!(name.as_str(), "$near" | "$nearSphere" | "$geoNear");
+    for (name, value) in filter {
+        match (name.as_str(), value) {
+            ("$text" | "$where", _) => return Err(rows::VALIDATOR_CONTEXT.error(&[name])),
+            ("$and" | "$or" | "$nor", Bson::Array(clauses)) => {
+                for clause in clauses.iter().filter_map(Bson::as_document) {
+                    check_validator_operators(clause)?;
+                }
+            }
+            (_, Bson::Document(operators)) if operators.keys().any(is_near) => {
+                return Err(rows::VALIDATOR_NEAR.error(&[]));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Fails on the options that the version does not have.
@@ -130,8 +189,11 @@ fn check_version(body: &Document, profile: ServerProfile) -> Result<()> {
     rows::CREATE_CLUSTERED_TYPE.check(profile, is_document, &[])
 }
 
-/// Rounds the size of a capped collection up to a multiple of 256.
-pub(super) fn rounded(size: i64) -> i64 {
+/// The stored size of a capped collection: before 7.0, rounded up to a multiple of 256.
+pub(super) fn rounded(size: i64, profile: ServerProfile) -> i64 {
+    if profile.version.at_least(7, 0) {
+        return size;
+    }
     (size as u64).div_ceil(256) as i64 * 256
 }
 
@@ -146,12 +208,15 @@ fn set_capped(
     let capped = args.flag("capped", false)?;
     if let Some(size) = size {
         rows::CAPPED_SIZE_4_2.check(profile, size < 0, &[])?;
+        rows::CAPPED_SIZE_BEFORE_8.check(profile, size < 1, &[&size])?;
         rows::CAPPED_SIZE.check(profile, size < 1, &[&size])?;
+        rows::CAPPED_SIZE_MAXIMUM_BEFORE_8.check(profile, size > MAX_CAPPED_SIZE, &[&size])?;
         rows::CAPPED_SIZE_MAXIMUM.check(profile, size > MAX_CAPPED_SIZE, &[&size])?;
     }
     if let Some(max) = max {
         let too_large = max >= MAX_CAPPED_DOCUMENTS;
         rows::CAPPED_MAX_4_2.check(profile, too_large, &[])?;
+        rows::CAPPED_MAX_BEFORE_8.check(profile, too_large, &[&max])?;
         rows::CAPPED_MAX.check(profile, too_large, &[&max])?;
     }
     match (capped, size) {
@@ -161,7 +226,7 @@ fn set_capped(
         (false, None) => return Ok(()),
         (true, Some(size)) => {
             let max = max.filter(|max| *max > 0);
-            let size = rounded(size);
+            let size = rounded(size, profile);
             options.insert("capped", true);
             options.insert("size", size);
             if let Some(max) = max {
@@ -228,6 +293,19 @@ fn set_view(call: &Call<'_>, collection: &mut Collection, options: &mut Document
             None => Ok(()),
         };
     };
+    if on.is_empty() {
+        return Err(rows::VIEW_ON_EMPTY.error(&[]));
+    }
+    rows::CLUSTERED_VIEW
+        .check(
+            call.deployment.profile(),
+            options.contains_key("clusteredIndex"),
+            &[],
+        )
+        .map_err(|error| Error {
+            message: format!("'{}' cannot be given together with 'viewOn'", error.message),
+            ..error
+        })?;
     if let Some(other) = options.keys().next() {
         return Err(Error::new(
             code::INVALID_OPTIONS,
@@ -269,6 +347,7 @@ pub(crate) fn set_validator(
     match body.get("validator") {
         None => {}
         Some(Bson::Document(spec)) => {
+            check_validator_operators(spec)?;
             let filter = Filter::parse(spec, &call.definition_env(collection.collation.clone()))?;
             if spec.is_empty() {
                 options.remove("validator");
@@ -364,9 +443,10 @@ pub(crate) fn drop(call: &Call<'_>) -> Result<Document> {
             call.advance_clock();
             Ok(doc! { "nIndexesWas": collection.indexes.len() as i32, "ns": namespace.to_string() })
         }
-        // Since 7.0, dropping a collection that does not exist succeeds.
-        None if call.deployment.version.at_least(7, 0) => Ok(Document::new()),
-        None => Err(Error::new(code::NAMESPACE_NOT_FOUND, "ns not found")),
+        None => {
+            rows::DROP_MISSING.check(call.deployment.profile(), true, &[])?;
+            Ok(Document::new())
+        }
     }
 }
 
@@ -388,17 +468,4 @@ pub(crate) fn drop_database(call: &Call<'_>) -> Result<Document> {
         return Ok(doc! { "dropped": call.db });
     }
     Ok(Document::new())
-}
-
-/// Returns the collection of the command; fails if it does not exist.
-pub(crate) fn existing<'c>(
-    catalog: &'c mut crate::storage::Catalog,
-    namespace: &Namespace,
-) -> Result<&'c mut Collection> {
-    catalog.get_mut(namespace).ok_or_else(|| {
-        Error::new(
-            code::NAMESPACE_NOT_FOUND,
-            format!("ns does not exist: {namespace}"),
-        )
-    })
 }

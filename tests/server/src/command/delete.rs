@@ -97,7 +97,7 @@ pub(super) fn run_statement(
     super::view::writable(call, catalog, namespace)?;
     if let Some(collection) = catalog.get(namespace) {
         check_capped(call, collection, namespace)?;
-        super::timeseries::check_delete(call, collection, statement)?;
+        super::timeseries::check_delete(call, collection, statement, namespace)?;
     }
     let args = Args::new("delete.deletes", statement);
     let env = statement_env(call, statement, catalog.get(namespace))?;

@@ -155,7 +155,7 @@ async fn run_command(
                 };
                 let run = async |body: &Document| {
                     if let Some(build) = target.begin_index_build(key, db, body) {
-                        build.wait().await?;
+                        waiting::in_time(body, build.wait()).await?;
                     }
                     waiting::run(body, |body| target.run(key, db, body), deployment, member).await
                 };

@@ -39,8 +39,8 @@ pub(super) fn checked(collection: &str, fields: &Document) -> Result<Document> {
     Ok(stored)
 }
 
-/// Rejects the options that an encrypted collection cannot have. `options`: all of its options, also of an existing collection.
-pub(super) fn check_options(options: &Document) -> Result<()> {
+/// Rejects the kinds of collections that are not encrypted. `options`: those of `create`.
+pub(super) fn check_kind(options: &Document) -> Result<()> {
     if !options.contains_key("encryptedFields") {
         return Ok(());
     }
@@ -50,21 +50,25 @@ pub(super) fn check_options(options: &Document) -> Result<()> {
     if options.contains_key("viewOn") || options.contains_key("timeseries") {
         return Err(rows::ENCRYPTED_VIEW.error(&[]));
     }
-    if options
-        .get_str("validationLevel")
-        .is_ok_and(|level| level != "strict")
-    {
-        return Err(Error::bad_value(
-            "Validation levels other than 'strict' are not allowed on encrypted collections",
-        ));
+    Ok(())
+}
+
+/// Rejects the options that an encrypted collection cannot have. `options`: all of its options, also
+/// of an existing collection.
+pub(super) fn check_options(options: &Document) -> Result<()> {
+    check_kind(options)?;
+    if !options.contains_key("encryptedFields") {
+        return Ok(());
     }
-    if options
-        .get_str("validationAction")
-        .is_ok_and(|action| action == "warn")
-    {
-        return Err(Error::bad_value(
-            "Validation action of 'warn' is not allowed on encrypted collections",
-        ));
+    let has_other = |name: &str, allowed: &[&str]| {
+        let value = options.get_str(name);
+        value.is_ok_and(|value| !allowed.contains(&value))
+    };
+    if has_other("validationLevel", &["strict"]) {
+        return Err(rows::ENCRYPTED_LEVEL.error(&[]));
+    }
+    if has_other("validationAction", &["error", "errorAndLog"]) {
+        return Err(rows::ENCRYPTED_ACTION.error(&[]));
     }
     Ok(())
 }

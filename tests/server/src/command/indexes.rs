@@ -3,19 +3,24 @@
 use super::plan::normalized;
 use super::{Call, encrypted_fields, timeseries};
 use crate::error::{Error, Result, code};
+use crate::refusal::ServerProfile;
 use crate::refusal::indexes as rows;
 use crate::storage::change::Definition;
 use crate::storage::index::Index;
 use crate::storage::index_relation::{Relation, is_clustered_index, relate};
 use crate::storage::index_spec;
 use crate::storage::{Catalog, Collection, Namespace};
-use crate::value::identical_documents;
+use crate::value::{format, identical_documents};
 use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
 pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
     let specs = requested(call)?;
+    let profile = call.deployment.profile();
+    let quorum = call.args().get("commitQuorum").is_some();
+    rows::COMMIT_QUORUM_4_2.check(profile, quorum, &[])?;
+    rows::COMMIT_QUORUM.check(profile, quorum, &[])?;
     let mut catalog = call.catalog();
     let created = catalog.get(&namespace).is_none();
     if call.in_transaction() && call.deployment.catalog().get(&namespace).is_some() {
@@ -28,7 +33,7 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     }
     let indexes = parse(call, catalog.get(&namespace), &specs)?;
     super::shard_key::check_indexes(call, catalog.get(&namespace), &indexes)?;
-    let profile = call.deployment.profile();
+    let count = indexes.len();
     let collection = catalog.get_or_create(&namespace)?;
     let before = collection.indexes.len();
     let name = namespace.to_string();
@@ -36,7 +41,9 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
         .into_iter()
         .try_for_each(|index| match relate(collection, &index, &name, profile)? {
             Relation::Same => Ok(()),
-            Relation::New => collection.add_index(index, &name),
+            Relation::New => collection
+                .add_index(index, &name)
+                .map_err(|error| build_failure(error, collection, &name, profile)),
         });
     if let Err(error) = built {
         // All indexes are created, or none.
@@ -66,11 +73,25 @@ pub(crate) fn create_indexes(call: &Call<'_>) -> Result<Document> {
     };
     if after == before {
         reply.insert("note", "all indexes already exist");
+    } else if after - before < count {
+        reply.insert("note", "index already exists");
     }
     if call.deployment.is_replicated() && after != before {
         reply.insert("commitQuorum", "votingMembers");
     }
     Ok(reply)
+}
+
+/// The error of an index build on a collection with documents.
+fn build_failure(error: Error, collection: &Collection, name: &str, profile: ServerProfile) -> Error {
+    if !profile.version.at_least(4, 4) {
+        return error;
+    }
+    let build = bson::Uuid::new();
+    error.caused(&format!(
+        "Index build failed: {build}: Collection {name} ( {} )",
+        collection.uuid
+    ))
 }
 
 /// The specifications of the command.
@@ -151,6 +172,7 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     match selector {
         Bson::String(name) if name == "*" => collection.indexes.truncate(1),
         _ if aborted => {}
+        selector if is_clustered(collection, selector) => return Err(rows::DROP_CLUSTERED.error(&[])),
         Bson::Array(names) => {
             let mut positions = Vec::new();
             for name in names {
@@ -187,16 +209,27 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "nIndexesWas": before as i32 })
 }
 
+/// Whether the selector is the clustered index of the collection.
+fn is_clustered(collection: &Collection, selector: &Bson) -> bool {
+    let first = collection.indexes.first();
+    let is = |index: &Index| match selector {
+        Bson::String(name) => *name == index.name,
+        Bson::Array(names) => names.iter().any(|name| name.as_str() == Some(&index.name)),
+        Bson::Document(pattern) => *pattern == index.key_pattern(),
+        _ => false,
+    };
+    collection.options.contains_key("clusteredIndex") && first.is_some_and(is)
+}
+
 /// The names of the indexes to drop. A key pattern has the name of its index, if there is one.
 fn names<'s>(collection: &'s Collection, selector: &'s Bson) -> Vec<&'s str> {
     match selector {
         Bson::Array(names) => names.iter().filter_map(Bson::as_str).collect(),
         Bson::String(name) => vec![name],
         Bson::Document(pattern) => {
-            let position = by_pattern(collection, pattern).ok();
-            position
+            let positions = by_pattern(collection, pattern).into_iter();
+            positions
                 .map(|position| collection.indexes[position].name.as_str())
-                .into_iter()
                 .collect()
         }
         _ => Vec::new(),
@@ -227,13 +260,17 @@ fn find(collection: &Collection, selector: &Bson) -> Result<usize> {
             .indexes
             .iter()
             .position(|index| index.name == *name)
-            .ok_or_else(|| {
-                Error::new(
-                    code::INDEX_NOT_FOUND,
-                    format!("index not found with name [{name}]"),
-                )
-            })?,
-        Bson::Document(pattern) => by_pattern(collection, pattern)?,
+            .ok_or_else(|| rows::DROP_MISSING.error(&[name]))?,
+        Bson::Document(pattern) => match by_pattern(collection, pattern)[..] {
+            [] => return Err(rows::DROP_MISSING_KEY.error(&[&format::document(pattern)])),
+            [position] => position,
+            [first, second, ..] => {
+                let found = by_pattern(collection, pattern).len();
+                let shown = [first, second].map(|at| format::document(&collection.indexes[at].spec));
+                let key = format::document(pattern);
+                return Err(rows::DROP_AMBIGUOUS.error(&[&found, &key, &shown[0], &shown[1]]));
+            }
+        },
         _ => {
             return Err(Error::type_mismatch(
                 "dropIndexes.index must be a string, an array of strings or an object",
@@ -246,25 +283,12 @@ fn find(collection: &Collection, selector: &Bson) -> Result<usize> {
     Ok(position)
 }
 
-pub(super) fn by_pattern(collection: &Collection, pattern: &Document) -> Result<usize> {
+/// The positions of the indexes with this key pattern.
+pub(super) fn by_pattern(collection: &Collection, pattern: &Document) -> Vec<usize> {
     let wanted = normalized(pattern);
-    let mut found = (0..collection.indexes.len()).filter(|position| {
-        identical_documents(&normalized(&collection.indexes[*position].key_pattern()), &wanted)
-    });
-    let first = found.next().ok_or_else(|| {
-        Error::new(
-            code::INDEX_NOT_FOUND,
-            format!(
-                "can't find index with key: {}",
-                crate::value::format::document(pattern)
-            ),
-        )
-    })?;
-    match found.next() {
-        None => Ok(first),
-        Some(_) => Err(Error::new(
-            181,
-            "several indexes have this key pattern; name the one to use",
-        )),
-    }
+    let has_pattern = |position: &usize| {
+        let key = collection.indexes[*position].key_pattern();
+        identical_documents(&normalized(&key), &wanted)
+    };
+    (0..collection.indexes.len()).filter(has_pattern).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::error::{Error, Result, code};
+use crate::refusal::collections as rows;
 use crate::storage::Namespace;
 use crate::storage::change::Definition;
 use bson::{Bson, Document};
@@ -24,12 +25,23 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
             "Can't rename a collection to itself",
         ));
     }
+    let profile = call.deployment.profile();
     let mut catalog = call.catalog();
-    if catalog.get(&from).is_none() {
+    if let Some(source) = catalog.get(&from) {
+        if source.view.is_some() {
+            return Err(rows::RENAME_VIEW.error(&[&from]));
+        }
+        rows::RENAME_TIMESERIES.check(profile, source.time_field.is_some(), &[&from])?;
+        let encrypted = source.options.contains_key("encryptedFields");
+        rows::RENAME_ENCRYPTED.check(profile, encrypted, &[])?;
+    } else {
         return Err(Error::new(
             code::NAMESPACE_NOT_FOUND,
             format!("Source collection {from} does not exist"),
         ));
+    }
+    if catalog.get(&to).is_some_and(|target| target.view.is_some()) {
+        return Err(rows::RENAME_TO_VIEW.error(&[&to]));
     }
     if catalog.get(&to).is_some() && !drop_target {
         return Err(Error::new(code::NAMESPACE_EXISTS, "target namespace exists"));
@@ -37,7 +49,7 @@ pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     catalog.check_creatable(&to)?;
     for namespace in [&from, &to] {
         let builds = &call.deployment.index_builds;
-        builds.check(call.deployment.profile(), namespace)?;
+        builds.check(profile, namespace)?;
     }
     let dropped = catalog.take(&to).map(|target| target.uuid);
     if let Some(collection) = catalog.take(&from) {

@@ -269,6 +269,9 @@ fn check_key(key: &Document, time: &str, meta: Option<&str>, profile: ServerProf
             rows::INDEX_MEASUREMENT
                 .check(profile, true, &[&fields, path])
                 .map_err(invalid)?;
+            let wildcard = path == "$**" || path.ends_with(".$**");
+            rows::INDEX_WILDCARD.check(profile, wildcard, &[])?;
+            rows::INDEX_WILDCARD_BEFORE_7.check(profile, wildcard, &[])?;
             let allowed = ordered || value.as_str() == Some("2dsphere");
             rows::INDEX_MEASUREMENT_TYPE
                 .check(profile, !allowed, &[&shown])
@@ -279,10 +282,16 @@ fn check_key(key: &Document, time: &str, meta: Option<&str>, profile: ServerProf
 }
 
 /// Checks a statement of `update` on a time series collection.
-pub(super) fn check_update(call: &Call<'_>, collection: &Collection, statement: &Document) -> Result<()> {
+pub(super) fn check_update(
+    call: &Call<'_>,
+    collection: &Collection,
+    statement: &Document,
+    namespace: &Namespace,
+) -> Result<()> {
     if collection.time_field.is_none() {
         return Ok(());
     }
+    let profile = call.deployment.profile();
     let on = |name: &str| statement.get(name).is_some_and(truthy);
     let Some(meta) = &collection.meta_field else {
         // The order of the checks has changed in 7.0.
@@ -302,10 +311,17 @@ pub(super) fn check_update(call: &Call<'_>, collection: &Collection, statement: 
             let other = changed
                 .flat_map(Document::keys)
                 .any(|path| !is_within(path, meta));
-            rows::UPDATE_FIELD.check(call.deployment.profile(), other, &[meta])
+            rows::UPDATE_FIELD.check(profile, other, &[meta])
         }
         _ => Ok(()),
-    }
+    }?;
+    let buckets = buckets(namespace);
+    rows::TRANSACTION_UPDATE.check(profile, call.in_transaction(), &[&buckets])
+}
+
+/// The collection in which MongoDB stores the measurements, as messages name it.
+fn buckets(namespace: &Namespace) -> String {
+    format!("{}.system.buckets.{}", namespace.database, namespace.collection)
 }
 
 fn check_update_kind(multi: bool, upsert: bool) -> Result<()> {
@@ -319,14 +335,24 @@ fn check_update_kind(multi: bool, upsert: bool) -> Result<()> {
 }
 
 /// Checks a statement of `delete` on a time series collection.
-pub(super) fn check_delete(call: &Call<'_>, collection: &Collection, statement: &Document) -> Result<()> {
+pub(super) fn check_delete(
+    call: &Call<'_>,
+    collection: &Collection,
+    statement: &Document,
+    namespace: &Namespace,
+) -> Result<()> {
     let profile = call.deployment.profile();
-    if collection.time_field.is_none() || !rows::DELETE_QUERY.applies(profile) {
+    if collection.time_field.is_none() {
+        return Ok(());
+    }
+    let one = statement.get("limit").is_some_and(truthy);
+    let in_transaction = call.in_transaction() && !one;
+    rows::TRANSACTION_DELETE.check(profile, in_transaction, &[&buckets(namespace)])?;
+    if !rows::DELETE_QUERY.applies(profile) {
         return Ok(());
     }
     let query = statement.get_document("q").ok();
     let filtered = query.is_some_and(|query| !query.is_empty());
-    let one = statement.get("limit").is_some_and(truthy);
     let meta = collection.meta_field.as_deref();
     rows::DELETE_NO_META.check(profile, filtered && meta.is_none(), &[])?;
     rows::DELETE_ONE.check(profile, one, &[])?;
@@ -370,6 +396,8 @@ pub(super) fn check_find_and_modify(
     }
     rows::FIND_AND_MODIFY.check(call.deployment.profile(), true, &[namespace])?;
     let updates = call.body.contains_key("update");
+    let sorts = call.args().document("sort")?.is_some_and(|sort| !sort.is_empty());
+    rows::FIND_AND_MODIFY_SORT.check(call.deployment.profile(), sorts, &[])?;
     rows::FIND_AND_MODIFY_UPDATE.check(call.deployment.profile(), updates, &[])
 }
 

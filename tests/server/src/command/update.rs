@@ -171,7 +171,7 @@ pub(super) fn run_statement(
 ) -> Result<Done> {
     super::view::writable(call, catalog, namespace)?;
     if let Some(collection) = catalog.get(namespace) {
-        super::timeseries::check_update(call, collection, statement)?;
+        super::timeseries::check_update(call, collection, statement, namespace)?;
     }
     let args = Args::new("update.updates", statement);
     let mut env = statement_env(call, statement, catalog.get(namespace))?;

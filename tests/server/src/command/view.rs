@@ -6,6 +6,7 @@ use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::refusal::collections::MOD_VIEW_OPTION;
 use crate::refusal::transactions;
+use crate::refusal::writes::ON_VIEW;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -196,10 +197,7 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
 /// Fails if the namespace is a view.
 pub(crate) fn refuse(catalog: &Catalog, namespace: &Namespace) -> Result<()> {
     match catalog.get(namespace) {
-        Some(collection) if collection.view.is_some() => Err(Error::new(
-            code::COMMAND_NOT_SUPPORTED_ON_VIEW,
-            format!("Namespace {namespace} is a view, not a collection"),
-        )),
+        Some(collection) if collection.view.is_some() => Err(ON_VIEW.error(&[namespace])),
         _ => Ok(()),
     }
 }

@@ -90,6 +90,17 @@ async fn run_unblocked(
     }
 }
 
+/// Waits for a result, at most `maxTimeMS` of the command.
+pub(super) async fn in_time(body: &Document, result: impl Future<Output = Result<()>>) -> Result<()> {
+    match time_limit(body).filter(|limit| !limit.is_zero()) {
+        None => result.await,
+        Some(limit) => tokio::time::timeout(limit, result).await.unwrap_or_else(|_| {
+            let message = "operation exceeded time limit";
+            Err(Error::new(code::MAX_TIME_MS_EXPIRED, message))
+        }),
+    }
+}
+
 /// Parses `maxTimeMS`.
 fn time_limit(body: &Document) -> Option<Duration> {
     let limit = Number::from_bson(body.get("maxTimeMS")?)?;

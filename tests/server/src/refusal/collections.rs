@@ -41,22 +41,74 @@ rows! {
         "a `size` of a capped collection below 0",
         "size has to be >= 0",
         "collection_options.cpp, checkAndAdjustCappedSize";
-    CAPPED_SIZE: "capped-size", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_SIZE_BEFORE_8: "capped-size-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `size` of a capped collection below 1",
-        "size' value must be >= 1, actual value '{}'",
+        "BSON field 'size' value must be >= 1, actual value '{}'",
         "create.idl";
-    CAPPED_SIZE_MAXIMUM: "capped-size-maximum", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_SIZE: "capped-size", 2, Versions::since(7, 2), ALL,
+        "a `size` of a capped collection below 1",
+        "BSON field 'size' value must be >= 1, actual value '{}'",
+        "create.idl";
+    CAPPED_SIZE_MAXIMUM_BEFORE_8: "capped-size-maximum-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `size` of a capped collection above 2^50",
-        "size' value must be <= 1125899906842624, actual value '{}'",
+        "BSON field 'size' value must be <= 1125899906842624, actual value '{}'",
+        "create.idl";
+    CAPPED_SIZE_MAXIMUM: "capped-size-maximum", 2, Versions::since(7, 2), ALL,
+        "a `size` of a capped collection above 2^50",
+        "BSON field 'size' value must be <= 1125899906842624, actual value '{}'",
         "create.idl";
     CAPPED_MAX_4_2: "capped-max-4-2", 2, Versions::before(4, 4), ALL,
         "a `max` of a capped collection of 2^31 or more",
         "max in a capped collection has to be < 2^31 or not set",
         "collection_options.cpp, checkAndAdjustCappedMaxDocs";
-    CAPPED_MAX: "capped-max", 51_024, Versions::since(4, 4), ALL,
+    CAPPED_MAX_BEFORE_8: "capped-max-before-8", 51_024, Versions::between((4, 4), (7, 2)), ALL,
         "a `max` of a capped collection of 2^31 or more",
-        "max' value must be < 2147483648, actual value '{}'",
+        "BSON field 'max' value must be < 2147483648, actual value '{}'",
         "create.idl";
+    CAPPED_MAX: "capped-max", 2, Versions::since(7, 2), ALL,
+        "a `max` of a capped collection of 2^31 or more",
+        "BSON field 'max' value must be < 2147483648, actual value '{}'",
+        "create.idl";
+    EXISTS_4_2: "create-exists-4-2", 48, Versions::before(4, 4), ALL,
+        "`create` of an existing collection",
+        "a collection '{}' already exists",
+        "create_collection.cpp, createCollection";
+    EXISTS_BEFORE_7: "create-exists-before-7", 48, Versions::between((4, 4), (7, 0)), ALL,
+        "`create` of an existing collection",
+        "ollection already exists. NS: {}",
+        "create_collection.cpp, createCollection";
+    VIEW_EXISTS_BEFORE_7: "create-view-exists-before-7", 48, Versions::between((4, 4), (7, 0)), ALL,
+        "`create` of an existing view",
+        "A view already exists. NS: {}",
+        "create_collection.cpp, createCollection";
+    EXISTS: "create-exists", 48, Versions::since(7, 0), ALL,
+        "`create` of an existing collection with other options",
+        "namespace {} already exists, but with different options: {}",
+        "create_collection.cpp, checkCollectionOptions";
+    COLLATION_EMPTY: "create-collation-empty", 2, Versions::ALL, ALL,
+        "`create` with an empty `collation`",
+        "'collation' cannot be an empty document.",
+        "create.idl";
+    VIEW_ON_EMPTY: "create-view-on-empty", 2, Versions::ALL, ALL,
+        "`create` with an empty `viewOn`",
+        "'viewOn' cannot be empty.",
+        "create.idl";
+    IMAGES_DATABASE: "images-database", 72, Versions::since(6, 0), ALL,
+        "`changeStreamPreAndPostImages` of a collection in `admin`, `local` or `config`",
+        "changeStreamPreAndPostImages collection option is not supported on the {} database",
+        "change_stream_pre_and_post_images_options validation";
+    VALIDATOR_DATABASE: "validator-database", 72, Versions::ALL, ALL,
+        "a validator of a collection in `admin`, `local` or `config`",
+        "Document validators are not allowed on collection {} with UUID {} in the {} internal database",
+        "collection_impl.cpp, checkValidatorCanBeUsedOnNs";
+    VALIDATOR_CONTEXT: "validator-context", 2, Versions::ALL, ALL,
+        "a validator with `$text` or `$where`",
+        "{} is not allowed in this context",
+        "collection_impl.cpp, parseValidator";
+    VALIDATOR_NEAR: "validator-near", 2, Versions::ALL, ALL,
+        "a validator with `$near` or `$nearSphere`",
+        "$geoNear, $near, and $nearSphere are not allowed in this context",
+        "collection_impl.cpp, parseValidator";
     TEMP: "create-temp", 72, Versions::ALL, ALL,
         "`create` with `temp`",
         "the 'temp' field is an invalid option",
@@ -105,6 +157,10 @@ rows! {
         "`create` with `clusteredIndex` and `max`",
         "'max' field for capped collections is not allowed on clustered collections. Did you mean 'capped: true' with 'expireAfterSeconds'?",
         "clustered_collection_util.cpp, checkCreationOptions";
+    CLUSTERED_VIEW: "clustered-view", 6_026_500, Versions::since(5, 3), ALL,
+        "`create` with `clusteredIndex` and `viewOn`",
+        "clusteredIndex",
+        "create_collection.cpp, validateCollectionOptions";
     EXPIRE_5: "expire-after-5", 72, Versions::between((5, 0), (5, 3)), ALL,
         "`create` with `expireAfterSeconds` of an ordinary collection",
         "'expireAfterSeconds' is only supported on time-series collections",
@@ -141,6 +197,14 @@ rows! {
         "`create` with `encryptedFields`",
         "Encrypted collections are not supported on standalone",
         "create_command.cpp, CmdCreate";
+    ENCRYPTED_LEVEL: "encrypted-validation-level", 2, Versions::since(6, 0), Deployments::REPLICATED,
+        "a `validationLevel` other than `strict` of an encrypted collection",
+        "Validation levels other than 'strict' are not allowed on encrypted collections",
+        "collection_impl.cpp, validateValidationLevel";
+    ENCRYPTED_ACTION: "encrypted-validation-action", 2, Versions::since(6, 0), Deployments::REPLICATED,
+        "the `validationAction` `warn` of an encrypted collection",
+        "Validation action of 'warn' is not allowed on encrypted collections",
+        "collection_impl.cpp, validateValidationAction";
     MOD_UNKNOWN_4: "mod-unknown-4", 72, Versions::before(5, 0), ALL,
         "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`",
         "unknown option to collMod: {}",
@@ -154,11 +218,11 @@ rows! {
         "no expireAfterSeconds field",
         "coll_mod.cpp, parseCollModRequest";
     MOD_INDEX_UNKNOWN_4_4: "mod-index-unknown-4-4", 72, Versions::between((4, 4), (5, 0)), ALL,
-        "`collMod` of an index with `unique` or `prepareUnique`",
+        "`collMod` of an index with `unique`, `prepareUnique` or an unknown option",
         "Unrecognized field '{}' in 'index' option",
         "coll_mod.cpp, parseCollModRequest";
     MOD_INDEX_UNKNOWN_5: "mod-index-unknown-5", 40_415, Versions::between((5, 0), (6, 0)), ALL,
-        "`collMod` of an index with `unique` or `prepareUnique`",
+        "`collMod` of an index with `unique`, `prepareUnique` or an unknown option",
         "BSON field 'collMod.index.{}' is an unknown field.",
         "coll_mod.idl";
     MOD_INDEX_NOTHING: "mod-index-nothing", 72, Versions::since(4, 4), ALL,
@@ -181,6 +245,10 @@ rows! {
         "`collMod` with a negative `expireAfterSeconds` of an index",
         "TTL index 'expireAfterSeconds' option cannot be less than 0",
         "index_key_validate.cpp, validateExpireAfterSeconds";
+    MOD_TTL_CAPPED: "mod-ttl-capped", 72, Versions::between((5, 1), (7, 1)), ALL,
+        "`collMod` with `expireAfterSeconds` of an index of a capped collection",
+        "TTL indexes are not supported for capped collections.",
+        "coll_mod.cpp, parseCollModRequest";
     MOD_HIDDEN_ID: "mod-hidden-id", 2, Versions::since(4, 4), ALL,
         "`collMod` with `hidden` of the index on `_id`",
         "can't hide _id index",
@@ -252,5 +320,37 @@ rows! {
     MOD_OF_VIEW: "mod-of-view", 72, Versions::ALL, ALL,
         "`index`, `validator`, `validationLevel` or `validationAction` in `collMod` of a view",
         "option not supported on a view: {}",
+        "coll_mod.cpp, parseCollModRequest";
+    RENAME_VIEW: "rename-view", 166, Versions::ALL, ALL,
+        "`renameCollection` of a view",
+        "cannot rename view: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_TIMESERIES: "rename-timeseries", 166, Versions::since(5, 0), Deployments::NOT_SHARDED,
+        "`renameCollection` of a time series collection",
+        "cannot rename view: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_TO_VIEW: "rename-to-view", 48, Versions::ALL, ALL,
+        "`renameCollection` to the name of a view",
+        "a view already exists with that name: {}",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    RENAME_ENCRYPTED: "rename-encrypted", 20, Versions::since(7, 0), Deployments::REPLICATED,
+        "`renameCollection` of an encrypted collection",
+        "Cannot rename an encrypted collection",
+        "rename_collection.cpp, checkSourceAndTargetNamespaces";
+    DROP_MISSING: "drop-missing", 26, Versions::before(7, 0), ALL,
+        "`drop` of a collection that does not exist",
+        "ns not found",
+        "drop_collection.cpp, dropCollection";
+    MOD_MISSING: "mod-missing", 26, Versions::ALL, ALL,
+        "`collMod` of a collection that does not exist",
+        "ns does not exist",
+        "coll_mod.cpp, _collModInternal";
+    MOD_INDEX_MISSING: "mod-index-missing", 27, Versions::ALL, ALL,
+        "`collMod` of an index that does not exist",
+        "cannot find index {} for ns {}",
+        "coll_mod.cpp, parseCollModRequest";
+    MOD_INDEX_AMBIGUOUS: "mod-index-ambiguous", 181, Versions::ALL, ALL,
+        "`collMod` with a key that several indexes have",
+        "index keyPattern {} matches {} indexes, must use index name. Conflicting indexes:{}, {}",
         "coll_mod.cpp, parseCollModRequest";
 }

@@ -145,7 +145,7 @@ rows! {
         "an `expireAfterSeconds` of an index above 2^31-1",
         "TTL index 'expireAfterSeconds' must be within the range of a 32-bit integer",
         "index_key_validate.cpp, validateExpireAfterSeconds";
-    TTL_CAPPED: "index-ttl-capped", 67, Versions::before(7, 1), ALL,
+    TTL_CAPPED: "index-ttl-capped", 67, Versions::between((6, 0), (7, 1)), ALL,
         "an index with `expireAfterSeconds` on a capped collection",
         "Cannot create TTL index on a capped collection",
         "index_catalog_impl.cpp, prepareSpecForCreate";
@@ -177,6 +177,10 @@ rows! {
         "a `partialFilterExpression` with `$expr` or `$jsonSchema`",
         "{} is not allowed in this context",
         "expression_parser.cpp, parseExpr";
+    PARTIAL_TEXT: "index-partial-text", 2, Versions::ALL, ALL,
+        "a `partialFilterExpression` with `$text` or `$where`",
+        "{} is not allowed in this context",
+        "expression_parser.cpp, parseText";
     HASHED_COMPOUND: "index-hashed-compound", 16_763, Versions::before(4, 4), ALL,
         "a compound hashed index",
         "Currently only single field hashed index supported.",
@@ -189,6 +193,34 @@ rows! {
         "a hashed index with `unique`",
         "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.",
         "hash_access_method.cpp, HashAccessMethod";
+    TWO_PLANES: "index-2d-twice", 16_800, Versions::ALL, ALL,
+        "a 2d index with two 2d fields",
+        "can't have 2 geo fields",
+        "expression_params.cpp, parseTwoDParams";
+    PLANE_FIRST: "index-2d-first", 16_801, Versions::ALL, ALL,
+        "a 2d index whose first field is another one",
+        "2d has to be first in index",
+        "expression_params.cpp, parseTwoDParams";
+    PLANE_BITS: "index-2d-bits", 16_803, Versions::ALL, ALL,
+        "`bits` of a 2d index that are not 1 to 32",
+        "bits in geo index must be between 1 and 32",
+        "expression_params.cpp, parseTwoDParams";
+    TEXT_ADJACENT: "index-text-adjacent", 67, Versions::ALL, ALL,
+        "a text index whose text fields are not adjacent",
+        "'text' fields in index must all be adjacent",
+        "fts_spec.cpp, fixSpec";
+    TEXT_VALUE: "index-text-value", 67, Versions::ALL, ALL,
+        "an ordinary field of a text index with another value than 1 and -1",
+        "expected value 1 or -1 for non-text key in compound index",
+        "fts_spec.cpp, fixSpec";
+    TEXT_LANGUAGE: "index-text-language", 67, Versions::ALL, ALL,
+        "an unknown `default_language` of a text index",
+        "default_language is not valid",
+        "fts_spec.cpp, fixSpec";
+    TEXT_WEIGHT: "index-text-weight", 67, Versions::ALL, ALL,
+        "a weight of a text index that is not 1 to 99,999",
+        "text index weight must be in the exclusive interval (0,100000) but found: {}",
+        "fts_spec.cpp, fixSpec";
     TOO_MANY: "index-too-many", 67, Versions::ALL, ALL,
         "more than 64 indexes on a collection",
         "add index fails, too many indexes for {} key:{}",
@@ -197,9 +229,13 @@ rows! {
         "a second text index with other ordinary fields, or since 5.0 another `partialFilterExpression`",
         "only one text index per collection allowed, found existing text index \"{}\"",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
+    NAME_COLLATION: "index-name-collation", 85, Versions::before(5, 0), ALL,
+        "the name and the key of an index with another collation",
+        "An index with the same key pattern, but a different collation already exists with the same name.  Try again with a unique name. Existing index: {} Requested index: {}",
+        "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     NAME_TAKEN_BEFORE_5: "index-name-taken-before-5", 86, Versions::before(5, 0), ALL,
-        "the name of an index with another key or collation",
-        "The existing index: {} has the same name as the requested index: {}",
+        "the name of an index with another key",
+        "Index must have unique name.The existing index: {} has the same name as the requested index: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     NAME_TAKEN: "index-name-taken", 86, Versions::since(5, 0), ALL,
         "the name of an index with another key, collation, `unique`, `sparse`, `partialFilterExpression` or `wildcardProjection`",
@@ -215,13 +251,17 @@ rows! {
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     OTHER_NAME_BEFORE_5: "index-other-name-before-5", 85, Versions::before(5, 0), ALL,
         "another name and the key of an index with other options, also `unique`, `sparse` and `partialFilterExpression`",
-        "Index with pattern: {} already exists with different options",
+        "Index: {} already exists with different options: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
     OTHER_NAME: "index-other-name", 85, Versions::since(5, 0), ALL,
         "another name and the key of an index with other options, also of a text index on other fields",
         "An equivalent index already exists with a different name and options. Requested index: {}, existing index: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
-    RENAMED: "index-renamed", 85, Versions::ALL, ALL,
+    RENAMED_BEFORE_5: "index-renamed-before-5", 85, Versions::before(5, 0), ALL,
+        "another name and the definition of an existing index",
+        "Index with name: {} already exists with a different name",
+        "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
+    RENAMED: "index-renamed", 85, Versions::since(5, 0), ALL,
         "another name and the definition of an existing index",
         "Index already exists with a different name: {}",
         "index_catalog_impl.cpp, _doesSpecConflictWithExisting";
@@ -233,6 +273,30 @@ rows! {
         "`dropIndexes` on a view",
         "Cannot drop indexes on view {}",
         "drop_indexes.cpp, dropIndexes";
+    DROP_MISSING: "index-drop-missing", 27, Versions::ALL, ALL,
+        "`dropIndexes` with a name that no index has",
+        "index not found with name [{}]",
+        "drop_indexes.cpp, dropIndexByName";
+    DROP_MISSING_KEY: "index-drop-missing-key", 27, Versions::ALL, ALL,
+        "`dropIndexes` with a key that no index has",
+        "can't find index with key: {}",
+        "drop_indexes.cpp, getDescriptorByKeyPattern";
+    DROP_AMBIGUOUS: "index-drop-ambiguous", 181, Versions::ALL, ALL,
+        "`dropIndexes` with a key that several indexes have",
+        "{} indexes found for key: {}, identify by name instead. Conflicting indexes: {}, {}",
+        "drop_indexes.cpp, getDescriptorByKeyPattern";
+    DROP_CLUSTERED: "index-drop-clustered", 5_979_800, Versions::since(5, 3), ALL,
+        "`dropIndexes` with the clustered index",
+        "It is illegal to drop the clusteredIndex",
+        "drop_indexes.cpp, dropIndexes";
+    COMMIT_QUORUM_4_2: "index-commit-quorum-4-2", 2, Versions::before(4, 4), ALL,
+        "`createIndexes` with `commitQuorum`",
+        "Invalid field specified for createIndexes command: commitQuorum",
+        "create_indexes.cpp, parseAndValidateIndexSpecs";
+    COMMIT_QUORUM: "index-commit-quorum", 2, Versions::since(4, 4), Deployments::STANDALONE,
+        "`createIndexes` with `commitQuorum`",
+        "Standalones can't specify commitQuorum",
+        "create_indexes.cpp, runCreateIndexes";
     DROP_ID: "index-drop-id", 72, Versions::ALL, ALL,
         "`dropIndexes` with the index on `_id`",
         "cannot drop _id index",

@@ -93,6 +93,14 @@ rows! {
         "an index on a measurement of a time series collection",
         "Indexes are only supported on the {} Attempted to create an index on the field '{}'.",
         "timeseries_index_schema_conversion_functions.cpp";
+    INDEX_WILDCARD: "timeseries-index-wildcard", 7_246_201, Versions::since(7, 0), ALL,
+        "a wildcard index on the measurements of a time series collection",
+        "Index Key can contain only one wildcard index field",
+        "index_key_validate.cpp, validateWildcardIndex";
+    INDEX_WILDCARD_BEFORE_7: "timeseries-index-wildcard-before-7", 67, Versions::between((6, 0), (7, 0)), ALL,
+        "a wildcard index on the measurements of a time series collection",
+        "wildcard indexes do not allow compounding",
+        "index_key_validate.cpp, validateKeyPattern";
     INDEX_TIME_TYPE: "timeseries-index-time-type", 67, Versions::since(5, 0), ALL,
         "an index on the `timeField` that is neither ascending nor descending",
         "Indexes on the time field must be ascending or descending (numbers only): {}",
@@ -165,6 +173,18 @@ rows! {
         "an insert into a time series collection in a transaction",
         "Cannot insert into a time-series collection in a multi-document transaction: {}",
         "write_ops_exec.cpp, performInserts";
+    TRANSACTION_UPDATE: "timeseries-transaction-update", 263, Versions::since(7, 0), Deployments::REPLICATED,
+        "an update of a time series collection in a transaction",
+        "Cannot perform a multi update inside of a multi-document transaction on a time-series collection: {}",
+        "write_ops_exec.cpp, performUpdates";
+    TRANSACTION_DELETE: "timeseries-transaction-delete", 263, Versions::since(7, 0), Deployments::REPLICATED,
+        "a delete with `limit: 0` in a time series collection in a transaction",
+        "Cannot perform a multi delete inside of a multi-document transaction on a time-series collection: {}",
+        "write_ops_exec.cpp, performDeletes";
+    FIND_AND_MODIFY_SORT: "timeseries-find-and-modify-sort", 72, Versions::since(7, 0), ALL,
+        "`findAndModify` with `sort` in a time series collection",
+        "Cannot perform a findAndModify with a query and sort on a time-series collection.",
+        "find_and_modify.cpp, run";
     FIND_AND_MODIFY_UPDATE: "timeseries-find-and-modify-update", 72, Versions::since(7, 0), ALL,
         "`findAndModify` with `update` in a time series collection",
         "Cannot perform a non-multi update on a time-series collection",

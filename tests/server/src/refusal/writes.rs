@@ -1,4 +1,4 @@
-//! What MongoDB refuses of writes to capped collections.
+//! What MongoDB refuses of writes to capped collections and views.
 
 use super::{Deployments, Versions, rows};
 
@@ -13,4 +13,8 @@ rows! {
         "an update that changes the size of a document in a capped collection",
         "Cannot change the size of a document in a capped collection: {} != {}",
         "collection_impl.cpp, updateDocument";
+    ON_VIEW: "write-on-view", 166, Versions::ALL, ALL,
+        "a write to a view",
+        "Namespace {} is a view, not a collection",
+        "db_raii.cpp, AutoGetCollection";
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, code};
 use crate::refusal::ServerProfile;
 use crate::refusal::indexes as rows;
 use crate::value::number::Number;
-use crate::value::{format, type_name};
+use crate::value::{format, truthy, type_name};
 use bson::{Bson, Document};
 
 /// The type of an index, which its key pattern determines.
@@ -171,7 +171,8 @@ fn check_wildcard(key: &Document, profile: ServerProfile) -> Result<()> {
 
 /// Checks the fields of a hashed or 2d index. These are errors of the index, not of its
 /// specification.
-pub(super) fn check_fields(key: &Document, unique: bool, profile: ServerProfile) -> Result<()> {
+pub(super) fn check_fields(spec: &Document, key: &Document, profile: ServerProfile) -> Result<()> {
+    let unique = spec.get("unique").is_some_and(truthy);
     if key.len() > 32 {
         return Err(Error::new(13_103, "too many compound keys"));
     }
@@ -183,8 +184,12 @@ pub(super) fn check_fields(key: &Document, unique: bool, profile: ServerProfile)
         rows::HASHED_TWICE.check(profile, hashed > 1, &[&hashed, &shown])?;
         rows::HASHED_UNIQUE.check(profile, unique, &[])?;
     }
-    if of_type("2d") > 0 && key.values().next().and_then(Bson::as_str) != Some("2d") {
-        return Err(Error::new(16_801, "2d has to be first in index"));
-    }
+    let planes = of_type("2d");
+    rows::TWO_PLANES.check(profile, planes > 1, &[])?;
+    let first = key.values().next().and_then(Bson::as_str);
+    rows::PLANE_FIRST.check(profile, planes > 0 && first != Some("2d"), &[])?;
+    let bits = spec.get("bits").and_then(Number::from_bson);
+    let out_of_range = bits.is_some_and(|bits| !(1..=32).contains(&bits.to_saturated_i64()));
+    rows::PLANE_BITS.check(profile, planes > 0 && out_of_range, &[])?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::Collection;
 use super::index::Index;
 use crate::command::plan::normalized;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::refusal::ServerProfile;
 use crate::refusal::indexes as rows;
 use crate::value::{format, identical, identical_documents};
@@ -54,7 +54,7 @@ pub(crate) fn relate(
         return same_name(index, new, profile);
     }
     if let Some(index) = existing.iter().find(|index| has_identity(index, new, profile)) {
-        return Err(other_name(index, new, profile));
+        return other_name(index, new, profile);
     }
     if existing.len() >= MAX_INDEXES {
         let key = format::document(&new.key_pattern());
@@ -74,6 +74,9 @@ pub(crate) fn relate(
 fn same_name(index: &Index, new: &Index, profile: ServerProfile) -> Result<Relation> {
     let (wanted, found) = (format::document(&new.spec), format::document(&index.spec));
     if !has_identity(index, new, profile) {
+        let key = |index: &Index| normalized(&index.key_pattern());
+        let same_key = identical_documents(&key(index), &key(new));
+        rows::NAME_COLLATION.check(profile, same_key, &[&found, &wanted])?;
         rows::NAME_TAKEN_BEFORE_5.check(profile, true, &[&found, &wanted])?;
         return Err(rows::NAME_TAKEN.error(&[&wanted, &found]));
     }
@@ -84,14 +87,14 @@ fn same_name(index: &Index, new: &Index, profile: ServerProfile) -> Result<Relat
     Err(rows::SAME_NAME.error(&[&wanted, &found]))
 }
 
-fn other_name(index: &Index, new: &Index, profile: ServerProfile) -> Error {
+fn other_name(index: &Index, new: &Index, profile: ServerProfile) -> Result<Relation> {
     if has_options(index, new, profile) {
-        return rows::RENAMED.error(&[&index.name]);
+        rows::RENAMED_BEFORE_5.check(profile, true, &[&new.name])?;
+        return Err(rows::RENAMED.error(&[&index.name]));
     }
-    if rows::OTHER_NAME_BEFORE_5.applies(profile) {
-        return rows::OTHER_NAME_BEFORE_5.error(&[&format::document(&new.key_pattern())]);
-    }
-    rows::OTHER_NAME.error(&[&format::document(&new.spec), &format::document(&index.spec)])
+    let (wanted, found) = (format::document(&new.spec), format::document(&index.spec));
+    rows::OTHER_NAME_BEFORE_5.check(profile, true, &[&wanted, &found])?;
+    Err(rows::OTHER_NAME.error(&[&wanted, &found]))
 }
 
 /// Whether the indexes are the same apart from their names and options. Indexes with the same key

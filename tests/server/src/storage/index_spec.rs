@@ -63,7 +63,7 @@ pub(crate) fn parse(
     let on_id = check_name(spec, key)?;
     let expires = check_ttl(spec, key, profile)?;
     let mut index = build(spec, key, profile, default_collation).map_err(in_specification)?;
-    index_key::check_fields(key, index.unique, profile)?;
+    index_key::check_fields(spec, key, profile)?;
     if on_id && spec.contains_key("collation") && index.collation.as_ref() != default_collation {
         let shown = |collation: Option<&Collation>| {
             let collation = collation.map_or_else(|| doc! { "locale": "simple" }, Collation::to_document);
@@ -162,7 +162,7 @@ fn check_type(spec: &Document, name: &str, value: &Bson, profile: ServerProfile)
         ("collation", Bson::Document(collation)) if collation.is_empty() => Err(Error::bad_value(
             "The field 'collation' cannot be an empty object.",
         )),
-        ("partialFilterExpression", value) => partial_filter::check_syntax(value),
+        ("partialFilterExpression", value) => partial_filter::check_syntax(value, profile),
         ("name" | "default_language" | "language_override", value) if value.as_str().is_none() => {
             wrong("a string")
         }
@@ -364,17 +364,17 @@ fn build(
     Ok(index)
 }
 
-/// Adds the options in the form in which they are stored: `unique` and `hidden` only if they are
-/// true, the others as they were sent. Servers since 5.0 return booleans and integers in the types
+/// Adds the options in the form in which they are stored: `unique`, `hidden` and `prepareUnique`
+/// only if they are true, the others as they were sent. Servers since 5.0 return booleans and integers in the types
 /// of the reply.
 fn list_options(spec: &Document, profile: ServerProfile, listed: &mut Document) {
     let converts = profile.version.at_least(5, 0);
     for name in ["unique", "sparse", "hidden", "prepareUnique", "background"] {
         match spec.get(name) {
             None => {}
-            Some(value) if matches!(name, "unique" | "hidden") || converts => {
+            Some(value) if matches!(name, "unique" | "hidden" | "prepareUnique") || converts => {
                 let on = truthy(value);
-                if on || !matches!(name, "unique" | "hidden") {
+                if on || !matches!(name, "unique" | "hidden" | "prepareUnique") {
                     listed.insert(name, on);
                 }
             }

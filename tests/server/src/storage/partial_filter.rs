@@ -25,17 +25,24 @@ enum Node {
 
 /// Fails on a filter that is not valid for any index: these checks precede those of the other
 /// options.
-pub(super) fn check_syntax(value: &Bson) -> Result<()> {
+pub(super) fn check_syntax(value: &Bson, profile: ServerProfile) -> Result<()> {
     let filter = object(value)?;
     check_context(filter)?;
-    Filter::parse(filter, &Env::default()).map(drop)
+    Filter::parse(filter, &env(profile)).map(drop)
+}
+
+fn env(profile: ServerProfile) -> Env {
+    Env {
+        profile,
+        ..Env::default()
+    }
 }
 
 /// Parses the filter of an index.
 pub(super) fn parse(value: &Bson, profile: ServerProfile) -> Result<Filter> {
     let filter = object(value)?;
     check(&conjunction(nodes(filter)), 0, profile)?;
-    Filter::parse(filter, &Env::default())
+    Filter::parse(filter, &env(profile))
 }
 
 fn object(value: &Bson) -> Result<&Document> {
@@ -53,9 +60,7 @@ fn check_context(filter: &Document) -> Result<()> {
         .iter()
         .try_for_each(|(name, value)| match (name.as_str(), value) {
             ("$expr" | "$jsonSchema", _) => Err(rows::PARTIAL_CONTEXT.error(&[name])),
-            ("$text" | "$where", _) => {
-                Err(Error::bad_value(format!("{name} is not allowed in this context")))
-            }
+            ("$text" | "$where", _) => Err(rows::PARTIAL_TEXT.error(&[name])),
             ("$and" | "$or" | "$nor", Bson::Array(clauses)) => clauses
                 .iter()
                 .filter_map(Bson::as_document)

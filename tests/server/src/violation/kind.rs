@@ -26,6 +26,8 @@ pub enum ViolationKind {
     SessionFields,
     /// `$readPreference` is well-formed.
     ReadPreference,
+    /// A document has each field name once, at all levels.
+    DuplicateField,
     /// The `client` document is sent only in the first `hello` of a connection, is complete, and
     /// has at most 512 bytes.
     ClientMetadata,

@@ -182,6 +182,11 @@ impl Connection {
         let echoed = parsed.flags & CHECKSUM_PRESENT;
         let exhaust = parsed.flags & EXHAUST_ALLOWED != 0;
         let mut body = parsed.body;
+        if let Some(path) = parsed.repeated {
+            let detail = format!("a document has the field `{path}` twice");
+            let violations = &deployment.violations;
+            violations.record_command(ViolationKind::DuplicateField, &body, self.client.id, detail);
+        }
         let mut response_to = header.request_id;
         loop {
             let Some(outcome) = self.run_command(&body, deployment, member).await? else {

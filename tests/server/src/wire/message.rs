@@ -13,6 +13,8 @@ pub(crate) const EXHAUST_ALLOWED: u32 = 1 << 16;
 pub(crate) struct Message {
     pub(crate) flags: u32,
     pub(crate) body: Document,
+    /// The path of the first field that a document has twice. The body has the last of its values.
+    pub(crate) repeated: Option<String>,
 }
 
 /// The flag bits of a message, even if its sections are malformed.
@@ -51,6 +53,7 @@ pub(crate) fn parse(message: &[u8]) -> Result<Message> {
     let mut sections = Reader::new(&message[HEADER_SIZE + 4..end]);
     let mut body: Option<Document> = None;
     let mut sequences: Vec<(String, Vec<Bson>)> = Vec::new();
+    let mut repeated = None;
     while !sections.is_empty() {
         match sections.take(1)?[0] {
             0 if body.is_some() => {
@@ -80,6 +83,8 @@ pub(crate) fn parse(message: &[u8]) -> Result<Message> {
                 while !sequence.is_empty() {
                     documents.push(Bson::Document(sequence.document()?));
                 }
+                let found = sequence.repeated.map(|path| format!("{identifier}.{path}"));
+                repeated = repeated.or(found);
                 sequences.push((identifier, documents));
             }
             kind => return Err(Error::new(40432, format!("Unknown section kind {kind}"))),
@@ -95,7 +100,11 @@ pub(crate) fn parse(message: &[u8]) -> Result<Message> {
         }
         body.insert(identifier, documents);
     }
-    Ok(Message { flags, body })
+    Ok(Message {
+        flags,
+        body,
+        repeated: repeated.or(sections.repeated),
+    })
 }
 
 /// Encodes a reply.

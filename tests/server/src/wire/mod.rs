@@ -6,10 +6,11 @@ pub(crate) mod connection;
 pub(crate) mod crc32c;
 pub(crate) mod legacy;
 pub(crate) mod message;
+mod nested;
 
 use crate::error::{Error, Result, code};
 use bson::Document;
-use bson::raw::{RawBsonRef, RawDocument};
+use bson::raw::RawDocument;
 
 pub(crate) const HEADER_SIZE: usize = 16;
 pub(crate) const OP_REPLY: i32 = 1;
@@ -57,11 +58,16 @@ impl Header {
 /// A cursor over the body of a message.
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
+    /// The path of the first field that a document read so far has twice.
+    repeated: Option<String>,
 }
 
 impl<'b> Reader<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Reader { bytes }
+        Reader {
+            bytes,
+            repeated: None,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -116,32 +122,10 @@ impl<'b> Reader<'b> {
         }
         let invalid = |error: &dyn std::fmt::Display| Error::new(code::INVALID_BSON, error.to_string());
         let raw = RawDocument::from_bytes(bytes).map_err(|error| invalid(&error))?;
-        check_nesting(raw, MAX_NESTING)?;
+        let repeated = nested::check(raw, MAX_NESTING)?;
+        self.repeated = self.repeated.take().or(repeated);
         Document::try_from(raw).map_err(|error| invalid(&error))
     }
-}
-
-fn check_nesting(raw: &RawDocument, left: usize) -> Result<()> {
-    if left == 0 {
-        return Err(Error::new(
-            code::OVERFLOW,
-            "Exceeded depth limit when converting js object to BSON",
-        ));
-    }
-    for element in raw {
-        let (_, value) = element.map_err(|error| Error::new(code::INVALID_BSON, error.to_string()))?;
-        match value {
-            RawBsonRef::Document(inner) => check_nesting(inner, left - 1)?,
-            RawBsonRef::Array(items) => {
-                let inner = RawDocument::from_bytes(items.as_bytes())
-                    .map_err(|error| Error::new(code::INVALID_BSON, error.to_string()))?;
-                check_nesting(inner, left - 1)?;
-            }
-            RawBsonRef::JavaScriptCodeWithScope(code) => check_nesting(code.scope, left - 1)?,
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Encodes a reply document. Replies are created by this server, so a failure is an internal error.

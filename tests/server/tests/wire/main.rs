@@ -7,6 +7,7 @@ mod client;
 mod commands;
 mod compression;
 mod cursors;
+mod definitions;
 mod deployments;
 mod encryption;
 mod explain;

@@ -1,7 +1,8 @@
 //! Violations by a driver: rejected with the server's errors, recorded, and failing the test.
 
-use crate::client::{Client, MORE_TO_COME, code, on, replica_set, standalone};
-use bson::{Bson, Document, doc};
+use crate::client::{Client, MORE_TO_COME, OP_MSG, code, on, replica_set, standalone};
+use bson::raw::RawDocumentBuf;
+use bson::{Bson, Document, doc, rawdoc};
 use marula_test_server::{TestServer, ViolationKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -380,5 +381,42 @@ async fn a_document_over_the_internal_limit_is_rejected_without_violation() {
     // A request with moreToCome gets no reply, and the connection stays open.
     client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
     assert_eq!(code(&client.run(body(100)).await), 0);
+    assert_eq!(kinds(&server), []);
+}
+
+#[tokio::test]
+async fn a_document_has_each_field_once() {
+    let (server, mut client) = standalone().await;
+    let twice = rawdoc! { "_id": 1, "a": 1, "a": 2 };
+    let repeated = |document: RawDocumentBuf| rawdoc! { "insert": "c", "documents": [document], "$db": "db" };
+    let body = repeated(twice.clone());
+    let mut payload = vec![0; 5];
+    payload.extend(body.as_bytes());
+    client.send_raw(OP_MSG, &payload).await;
+    assert_eq!(code(&client.receive().await.unwrap().body), 0);
+    let mut sequence = vec![0; 5];
+    sequence.extend(rawdoc! { "insert": "c", "$db": "db" }.as_bytes());
+    sequence.push(1);
+    let document = rawdoc! { "_id": 2, "b": [twice] };
+    sequence.extend((4 + 10 + document.as_bytes().len() as i32).to_le_bytes());
+    sequence.extend(b"documents\0");
+    sequence.extend(document.as_bytes());
+    client.send_raw(OP_MSG, &sequence).await;
+    assert_eq!(code(&client.receive().await.unwrap().body), 0);
+    let found: Vec<String> = server.take_violations().iter().map(ToString::to_string).collect();
+    let prefix = "DuplicateField: `insert` on connection 1: a document has the field";
+    assert_eq!(
+        found,
+        [
+            format!("{prefix} `documents.0.a` twice"),
+            format!("{prefix} `documents.b.0.a` twice")
+        ]
+    );
+    client
+        .run(on(
+            "db",
+            doc! { "insert": "c", "documents": [{ "a": { "b": 1 } }, { "a": 1 }] },
+        ))
+        .await;
     assert_eq!(kinds(&server), []);
 }

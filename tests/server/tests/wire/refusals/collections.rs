@@ -61,19 +61,63 @@ fn capped() -> Vec<Case> {
         new("capped-size-missing", doc! { "capped": true }),
         new("capped-missing", doc! { "size": 4096 }),
         new("capped-missing", doc! { "max": 1 }),
-        new("capped-size-4-2", of_size(-1)).otherwise(Refuses(vec![51_024])),
-        new("capped-size", of_size(0)),
-        new("capped-size-maximum", of_size((1 << 50) + 1)),
-        new("capped-max-4-2", of_max(1 << 31)).otherwise(Refuses(vec![51_024])),
-        new("capped-max", of_max(1 << 31)).otherwise(Refuses(vec![2])),
+        new("capped-size-4-2", of_size(-1)).otherwise(Refuses(vec![2, 51_024])),
+        new("capped-size-before-8", of_size(0)).otherwise(Either(vec![2])),
+        new("capped-size", of_size(0)).otherwise(Either(vec![51_024])),
+        new("capped-size-maximum-before-8", of_size((1 << 50) + 1)).otherwise(Either(vec![2])),
+        new("capped-size-maximum", of_size((1 << 50) + 1)).otherwise(Either(vec![51_024])),
+        new("capped-max-4-2", of_max(1 << 31)).otherwise(Refuses(vec![2, 51_024])),
+        new("capped-max-before-8", of_max(1 << 31)).otherwise(Refuses(vec![2])),
+        new("capped-max", of_max(1 << 31)).otherwise(Refuses(vec![2, 51_024])),
     ]
 }
 
 fn others() -> Vec<Case> {
+    let rename = doc! { "renameCollection": "c", "to": "e" };
     let images = doc! { "viewOn": "d", "pipeline": [], "changeStreamPreAndPostImages": { "enabled": true } };
     let pipeline = || doc! { "pipeline": [] };
+    let view = || create(doc! { "viewOn": "d", "pipeline": [] });
+    let again = |id: &'static str, options: Document| case(id, vec![create(doc! {})], create(options));
+    let in_admin = |mut options: Document| {
+        options.insert("$db", "admin");
+        options
+    };
+    let series = doc! { "timeseries": { "timeField": "t" } };
     let action = || doc! { "validator": {}, "validationAction": "errorAndLog" };
     vec![
+        case("rename-view", vec![view()], rename.clone()),
+        case("rename-timeseries", vec![create(series)], rename.clone()),
+        case(
+            "rename-to-view",
+            vec![view(), doc! { "create": "a" }],
+            doc! { "renameCollection": "a", "to": "c" },
+        ),
+        case(
+            "rename-encrypted",
+            vec![create(doc! { "encryptedFields": encrypted_fields() })],
+            rename,
+        ),
+        again("create-exists-4-2", doc! {}).otherwise(Either(vec![48])),
+        again("create-exists-before-7", doc! {}).otherwise(Either(vec![48])),
+        again("create-exists", doc! { "validator": { "a": 1 } }).otherwise(Refuses(vec![48])),
+        case("create-view-exists-before-7", vec![view()], view()).otherwise(Either(vec![48])),
+        new("create-collation-empty", doc! { "collation": {} }),
+        new("create-view-on-empty", doc! { "viewOn": "" }),
+        new(
+            "images-database",
+            in_admin(doc! { "changeStreamPreAndPostImages": { "enabled": true } }),
+        )
+        .otherwise(Refuses(vec![72, 40_415])),
+        new("validator-database", in_admin(doc! { "validator": { "a": 1 } })),
+        new(
+            "validator-context",
+            doc! { "validator": { "$and": [{ "$where": "true" }] } },
+        ),
+        new(
+            "validator-near",
+            doc! { "validator": { "a": { "$near": [0, 0] } } },
+        ),
+        case("drop-missing", vec![], doc! { "drop": "c" }),
         new("create-temp", doc! { "temp": true }),
         new("create-pipeline-4-2", pipeline()).otherwise(Refuses(vec![72])),
         new("create-pipeline", pipeline()).otherwise(Refuses(vec![2])),
@@ -108,6 +152,7 @@ fn clustered() -> Vec<Case> {
         ),
         of("clustered-key", doc! { "key": { "a": 1 }, "unique": true }.into()),
         with("clustered-capped", doc! { "capped": true }),
+        with("clustered-view", doc! { "viewOn": "d", "pipeline": [] }),
         with("clustered-size", doc! { "size": 4096 }),
         with("clustered-max", doc! { "max": 1 }),
         new("expire-after-5", doc! { "expireAfterSeconds": 1 }).otherwise(Refuses(vec![72, 40_415])),
@@ -125,9 +170,16 @@ fn encrypted() -> Vec<Case> {
         new(id, all)
     };
     let old = || vec![72, 40_415];
+    let none = || vec![72, 40_415, 6_346_402];
     vec![
         with("encrypted-capped", doc! { "capped": true, "size": 4096 }).otherwise(Refuses(old())),
         with("encrypted-view", doc! { "viewOn": "d", "pipeline": [] }).otherwise(Refuses(old())),
+        with(
+            "encrypted-validation-level",
+            doc! { "validationLevel": "moderate" },
+        )
+        .otherwise(Refuses(none())),
+        with("encrypted-validation-action", doc! { "validationAction": "warn" }).otherwise(Refuses(none())),
         with("encrypted-standalone", doc! {}).otherwise(Either(old())),
     ]
 }
@@ -173,56 +225,23 @@ fn modification() -> Vec<Case> {
     ]
 }
 
-fn indexes() -> Vec<Case> {
-    let setup = |key: Document| {
-        vec![
-            doc! { "createIndexes": "c", "indexes": [{ "key": key, "name": "i" }] },
-            doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] },
-        ]
-    };
-    let with = |id: &'static str, key: Document, options: Document| {
-        let mut change = doc! { "name": "i" };
-        change.extend(options);
-        case(id, setup(key), modify(doc! { "index": change }))
-    };
-    let on_id = |id: &'static str, options: Document| {
-        let mut change = doc! { "name": "_id_" };
-        change.extend(options);
-        case(id, vec![doc! { "create": "c" }], modify(doc! { "index": change }))
-    };
+/// An index with duplicates.
+fn setup(key: Document) -> Vec<Document> {
+    vec![
+        doc! { "createIndexes": "c", "indexes": [{ "key": key, "name": "i" }] },
+        doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] },
+    ]
+}
+
+fn conversion() -> Vec<Case> {
     let a = || doc! { "a": 1 };
     let old = || vec![72, 40_415];
-    let prepare = || modify(doc! { "index": { "name": "i", "prepareUnique": true } });
     let prepared = |id: &'static str, request: Document| {
         let mut commands = setup(a());
-        commands.push(prepare());
+        commands.push(modify(doc! { "index": { "name": "i", "prepareUnique": true } }));
         case(id, commands, request).otherwise(Refuses(old()))
     };
-    let hidden_and_validator =
-        modify(doc! { "index": { "name": "i", "prepareUnique": true }, "validator": {} });
     vec![
-        with("mod-index-nothing-4-2", a(), doc! { "hidden": true }),
-        with("mod-index-nothing", a(), doc! {}).otherwise(Refuses(vec![72])),
-        with("mod-index-unknown-4-4", a(), doc! { "prepareUnique": true }).otherwise(Either(old())),
-        with("mod-index-unknown-5", a(), doc! { "prepareUnique": true }).otherwise(Either(old())),
-        with("mod-ttl-conversion", a(), doc! { "expireAfterSeconds": 1 }),
-        with(
-            "mod-ttl-compound",
-            doc! { "a": 1, "b": 1 },
-            doc! { "expireAfterSeconds": 1 },
-        )
-        .otherwise(Refuses(vec![72])),
-        with("mod-ttl-negative", a(), doc! { "expireAfterSeconds": -1 }).otherwise(Refuses(vec![72])),
-        on_id("mod-ttl-id", doc! { "expireAfterSeconds": 1 }).otherwise(Refuses(vec![72])),
-        on_id("mod-hidden-id", doc! { "hidden": true }).otherwise(Refuses(vec![72])),
-        case(
-            "mod-hidden-clustered",
-            vec![create(doc! { "clusteredIndex": clustered_index() })],
-            modify(doc! { "index": { "name": "_id_", "hidden": true } }),
-        ),
-        with("mod-unique-false", a(), doc! { "unique": false }).otherwise(Refuses(old())),
-        with("mod-unique-unprepared", a(), doc! { "unique": true }).otherwise(Refuses(old())),
-        case("mod-prepare-combined", setup(a()), hidden_and_validator).otherwise(Refuses(old())),
         prepared(
             "mod-duplicates",
             modify(doc! { "index": { "name": "i", "unique": true } }),
@@ -246,6 +265,83 @@ fn indexes() -> Vec<Case> {
     ]
 }
 
+fn selection() -> Vec<Case> {
+    let spec = |name: &str, locale: &str| doc! { "key": { "a": 1 }, "name": name, "collation": { "locale": locale } };
+    let two = doc! { "createIndexes": "c", "indexes": [spec("i", "en"), spec("j", "de")] };
+    let expire = |mut index: Document| {
+        index.insert("expireAfterSeconds", 1);
+        modify(doc! { "index": index })
+    };
+    vec![
+        case("mod-missing", vec![], modify(doc! {})),
+        case(
+            "mod-index-missing",
+            vec![create(doc! {})],
+            expire(doc! { "name": "i" }),
+        ),
+        case(
+            "mod-index-missing",
+            vec![create(doc! {})],
+            expire(doc! { "keyPattern": { "a": 1 } }),
+        ),
+        case(
+            "mod-index-ambiguous",
+            vec![two],
+            expire(doc! { "keyPattern": { "a": 1 } }),
+        ),
+    ]
+}
+
+fn indexes() -> Vec<Case> {
+    let with = |id: &'static str, key: Document, options: Document| {
+        let mut change = doc! { "name": "i" };
+        change.extend(options);
+        case(id, setup(key), modify(doc! { "index": change }))
+    };
+    let on_id = |id: &'static str, options: Document| {
+        let mut change = doc! { "name": "_id_" };
+        change.extend(options);
+        case(id, vec![doc! { "create": "c" }], modify(doc! { "index": change }))
+    };
+    let a = || doc! { "a": 1 };
+    let old = || vec![72, 40_415];
+    let hidden_and_validator =
+        modify(doc! { "index": { "name": "i", "prepareUnique": true }, "validator": {} });
+    vec![
+        with("mod-index-nothing-4-2", a(), doc! { "hidden": true }),
+        with("mod-index-nothing", a(), doc! {}).otherwise(Refuses(vec![72])),
+        with("mod-index-unknown-4-4", a(), doc! { "prepareUnique": true }).otherwise(Either(old())),
+        with("mod-index-unknown-5", a(), doc! { "prepareUnique": true }).otherwise(Either(old())),
+        with("mod-ttl-conversion", a(), doc! { "expireAfterSeconds": 1 }),
+        with(
+            "mod-ttl-compound",
+            doc! { "a": 1, "b": 1 },
+            doc! { "expireAfterSeconds": 1 },
+        )
+        .otherwise(Refuses(vec![72])),
+        with("mod-ttl-negative", a(), doc! { "expireAfterSeconds": -1 }).otherwise(Refuses(vec![72])),
+        case(
+            "mod-ttl-capped",
+            vec![
+                create(doc! { "capped": true, "size": 4096 }),
+                doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "i" }] },
+            ],
+            modify(doc! { "index": { "name": "i", "expireAfterSeconds": 1 } }),
+        )
+        .otherwise(Either(vec![72])),
+        on_id("mod-ttl-id", doc! { "expireAfterSeconds": 1 }).otherwise(Refuses(vec![72])),
+        on_id("mod-hidden-id", doc! { "hidden": true }).otherwise(Refuses(vec![72])),
+        case(
+            "mod-hidden-clustered",
+            vec![create(doc! { "clusteredIndex": clustered_index() })],
+            modify(doc! { "index": { "name": "_id_", "hidden": true } }),
+        ),
+        with("mod-unique-false", a(), doc! { "unique": false }).otherwise(Refuses(old())),
+        with("mod-unique-unprepared", a(), doc! { "unique": true }).otherwise(Refuses(old())),
+        case("mod-prepare-combined", setup(a()), hidden_and_validator).otherwise(Refuses(old())),
+    ]
+}
+
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
     let mut cases = versions();
@@ -254,6 +350,8 @@ async fn rows_are_refused_where_they_apply() {
     cases.extend(clustered());
     cases.extend(encrypted());
     cases.extend(modification());
+    cases.extend(selection());
     cases.extend(indexes());
+    cases.extend(conversion());
     check("Collections", cases).await;
 }

@@ -57,9 +57,10 @@ impl Open {
     }
 
     async fn run(&mut self, command: Document) -> Document {
-        let command = match command.contains_key("$db") {
-            true => command,
-            false => on("db", command),
+        let command = if command.contains_key("$db") {
+            command
+        } else {
+            on("db", command)
         };
         self.other.run(command).await
     }
@@ -177,6 +178,18 @@ async fn a_build_ends_with_its_connection_and_with_kill_op() {
     killed.send(0, &on("db", create())).await;
     builds.wait_for_builds(1).await;
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_build_ends_after_its_time_limit() {
+    let (server, mut client) = standalone().await;
+    let insert = doc! { "insert": "c", "documents": [{ "a": 1 }] };
+    client.run(on("db", insert)).await;
+    let builds = server.hold_index_builds();
+    let mut limited = create();
+    limited.insert("maxTimeMS", 1);
+    assert_eq!(code(&client.run(on("db", limited)).await), 50);
+    assert_eq!(builds.open_builds(), 0);
 }
 
 #[tokio::test]

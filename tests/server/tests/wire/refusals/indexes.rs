@@ -26,8 +26,26 @@ fn partial(id: &'static str, filter: Document) -> Case {
 }
 
 fn keys() -> Vec<Case> {
-    let on_missing_options = Refuses(vec![197]);
     vec![
+        new("index-2d-twice", doc! { "a": "2d", "b": "2d" }, doc! {}),
+        new("index-2d-first", doc! { "a": 1, "b": "2d" }, doc! {}),
+        new("index-2d-bits", doc! { "a": "2d" }, doc! { "bits": 33 }),
+        new(
+            "index-text-adjacent",
+            doc! { "a": "text", "b": 1, "c": "text" },
+            doc! {},
+        ),
+        new("index-text-value", doc! { "a": "text", "b": 2 }, doc! {}),
+        new(
+            "index-text-language",
+            doc! { "a": "text" },
+            doc! { "default_language": "klingon" },
+        ),
+        new(
+            "index-text-weight",
+            doc! { "a": "text" },
+            doc! { "weights": { "a": 0 } },
+        ),
         new("index-two-types", doc! { "a": "2d", "b": "text" }, doc! {}),
         new(
             "index-haystack",
@@ -77,6 +95,12 @@ fn keys() -> Vec<Case> {
             doc! { "a": "hashed" },
             doc! { "unique": true },
         ),
+    ]
+}
+
+fn of_id() -> Vec<Case> {
+    let on_missing_options = Refuses(vec![197]);
+    vec![
         new("index-id-option", doc! { "_id": 1 }, doc! { "unique": true }),
         new("index-id-option", doc! { "_id": 1 }, doc! { "sparse": true }),
         new(
@@ -201,6 +225,7 @@ fn options() -> Vec<Case> {
             doc! { "a": 1, "$and": [{ "b": 1, "$and": [{ "c": 1, "$and": [{ "d": 1, "$and": [{ "e": 1 }] }] }] }] },
         )
         .otherwise(Refuses(vec![67])),
+        partial("index-partial-text", doc! { "$text": { "$search": "a" } }),
         partial("index-partial-context", doc! { "$expr": true }),
         partial("index-partial-context", doc! { "$and": [{ "$jsonSchema": {} }] }),
     ]
@@ -217,6 +242,11 @@ fn conflicts() -> Vec<Case> {
         .map(|n| Bson::Document(doc! { "key": { format!("f{n}"): 1 }, "name": format!("n{n}") }))
         .collect();
     let text = || index(doc! { "a": "text" }, doc! { "name": "t" });
+    let quorum = || {
+        let mut command = first(doc! {});
+        command.insert("commitQuorum", 1);
+        command
+    };
     vec![
         second(
             "index-too-many",
@@ -237,6 +267,12 @@ fn conflicts() -> Vec<Case> {
         .otherwise(Refuses(vec![86])),
         second("index-name-taken", first(doc! {}), first(doc! { "unique": true }))
             .otherwise(Refuses(vec![85])),
+        second(
+            "index-name-collation",
+            first(doc! {}),
+            first(doc! { "collation": { "locale": "en" } }),
+        )
+        .otherwise(Refuses(vec![86])),
         second(
             "index-same-name-before-5",
             first(doc! {}),
@@ -261,11 +297,31 @@ fn conflicts() -> Vec<Case> {
             named("j", doc! { "expireAfterSeconds": 1 }),
         )
         .otherwise(Refuses(vec![85])),
-        second("index-renamed", first(doc! {}), named("j", doc! {})),
+        second("index-renamed-before-5", first(doc! {}), named("j", doc! {})).otherwise(Refuses(vec![85])),
+        second("index-renamed", first(doc! {}), named("j", doc! {})).otherwise(Refuses(vec![85])),
+        case("index-commit-quorum-4-2", vec![], quorum()).otherwise(Either(vec![2])),
+        case("index-commit-quorum", vec![], quorum()).otherwise(Either(vec![2])),
         second(
             "index-on-view",
             doc! { "create": "c", "viewOn": "d", "pipeline": [] },
             first(doc! {}),
+        ),
+    ]
+}
+
+fn drops() -> Vec<Case> {
+    let drop = |selector: Bson| doc! { "dropIndexes": "c", "index": selector };
+    let spec = |name: &str, locale: &str| doc! { "key": { "a": 1 }, "name": name, "collation": { "locale": locale } };
+    let two = doc! { "createIndexes": "c", "indexes": [spec("i", "en"), spec("j", "de")] };
+    let key = || Bson::Document(doc! { "a": 1 });
+    vec![
+        second("index-drop-missing", doc! { "create": "c" }, drop("i".into())),
+        second("index-drop-missing-key", doc! { "create": "c" }, drop(key())),
+        second("index-drop-ambiguous", two, drop(key())),
+        second(
+            "index-drop-clustered",
+            doc! { "create": "c", "clusteredIndex": { "key": { "_id": 1 }, "unique": true } },
+            doc! { "dropIndexes": "c", "index": { "_id": 1 } },
         ),
         second(
             "index-drop-on-view",
@@ -284,6 +340,8 @@ fn conflicts() -> Vec<Case> {
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
     let mut cases = keys();
+    cases.extend(of_id());
+    cases.extend(drops());
     cases.extend(ttl());
     cases.extend(clustered());
     cases.extend(options());

@@ -193,12 +193,13 @@ async fn run(
     db: &str,
 ) -> Result<(), String> {
     let refused = server.refuses(row);
-    let addressed = |body: &Document| {
-        if body.contains_key("$db") {
-            body.clone()
-        } else {
-            on(db, body.clone())
+    let addressed = |body: &Document| match (body.get_str("renameCollection"), body.get_str("to")) {
+        _ if body.contains_key("$db") => body.clone(),
+        (Ok(from), Ok(to)) => {
+            let names = doc! { "renameCollection": format!("{db}.{from}"), "to": format!("{db}.{to}") };
+            on("admin", names)
         }
+        _ => on(db, body.clone()),
     };
     for command in &case.setup {
         let reply = client.run(addressed(command)).await;

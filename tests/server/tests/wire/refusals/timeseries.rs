@@ -1,7 +1,7 @@
 //! The rows of `src/refusal/timeseries.rs`.
 
 use super::{Case, Otherwise, case, check};
-use Otherwise::Refuses;
+use Otherwise::{Either, Refuses};
 use bson::{DateTime, Document, Uuid, doc};
 
 /// Versions without time series collections refuse the option.
@@ -32,7 +32,7 @@ fn creation() -> Vec<Case> {
         let mut series = doc! { "timeField": "t" };
         series.extend(fields);
         let codes = codes.iter().copied().chain(old()).collect();
-        case(id, vec![], create(series, doc! {})).otherwise(Otherwise::Either(codes))
+        case(id, vec![], create(series, doc! {})).otherwise(Either(codes))
     };
     vec![
         with("validator", doc! { "a": 1 }.into()),
@@ -127,7 +127,7 @@ fn indexes() -> Vec<Case> {
         let mut spec = doc! { "key": key, "name": "i" };
         spec.extend(options);
         let request = doc! { "createIndexes": "c", "indexes": [spec] };
-        case(id, vec![series()], request).otherwise(Otherwise::Either(codes.to_vec()))
+        case(id, vec![series()], request).otherwise(Either(codes.to_vec()))
     };
     let ttl = || doc! { "expireAfterSeconds": 1 };
     vec![
@@ -171,6 +171,13 @@ fn indexes() -> Vec<Case> {
             &[72],
         ),
         index("timeseries-index-measurement", doc! { "a": 1 }, doc! {}, &[]),
+        index("timeseries-index-wildcard", doc! { "$**": 1 }, doc! {}, &[67]),
+        index(
+            "timeseries-index-wildcard-before-7",
+            doc! { "x.$**": 1 },
+            doc! {},
+            &[67, 7_246_201],
+        ),
         index("timeseries-index-time-type", doc! { "t": "hashed" }, doc! {}, &[]),
         index(
             "timeseries-index-measurement-type",
@@ -181,31 +188,73 @@ fn indexes() -> Vec<Case> {
     ]
 }
 
-fn writes() -> Vec<Case> {
-    let update = |id: &'static str, statement: Document| {
-        case(id, vec![series()], doc! { "update": "c", "updates": [statement] })
-    };
-    let delete = |id: &'static str, series: Document, statement: Document| {
-        case(id, vec![series], doc! { "delete": "c", "deletes": [statement] })
-    };
-    let no_meta = || create(doc! { "timeField": "t" }, doc! {});
-    let set = || doc! { "$set": { "m.a": 1 } };
-    let measurement = doc! { "t": DateTime::from_millis(0), "m": 1 };
-    let insert = |document: &Document| doc! { "insert": "c", "documents": [document] };
-    let mut in_transaction = insert(&measurement);
-    in_transaction.extend(doc! {
+fn in_transaction(mut command: Document) -> Document {
+    command.extend(doc! {
         "lsid": { "id": Uuid::new() },
         "txnNumber": 1_i64,
         "autocommit": false,
         "startTransaction": true,
     });
+    command
+}
+
+fn deletes() -> Vec<Case> {
+    let delete = |id: &'static str, series: Document, statement: Document| {
+        case(id, vec![series], doc! { "delete": "c", "deletes": [statement] })
+    };
+    let no_meta = || create(doc! { "timeField": "t" }, doc! {});
+    let all = doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 0 }] };
+    vec![
+        case(
+            "timeseries-transaction-delete",
+            vec![series()],
+            in_transaction(all),
+        )
+        .otherwise(Either(vec![20])),
+        delete(
+            "timeseries-delete-one",
+            series(),
+            doc! { "q": { "m": 1 }, "limit": 1 },
+        ),
+        delete(
+            "timeseries-delete-no-meta",
+            no_meta(),
+            doc! { "q": { "m": 1 }, "limit": 0 },
+        ),
+        delete(
+            "timeseries-delete-query",
+            series(),
+            doc! { "q": { "a": 1 }, "limit": 0 },
+        ),
+    ]
+}
+
+fn writes() -> Vec<Case> {
+    let update = |id: &'static str, statement: Document| {
+        case(id, vec![series()], doc! { "update": "c", "updates": [statement] })
+    };
+    let no_meta = || create(doc! { "timeField": "t" }, doc! {});
+    let set = || doc! { "$set": { "m.a": 1 } };
+    let measurement = doc! { "t": DateTime::from_millis(0), "m": 1 };
+    let insert = |document: &Document| doc! { "insert": "c", "documents": [document] };
     vec![
         case(
             "timeseries-time-missing",
             vec![series()],
             insert(&doc! { "m": 1 }),
         ),
-        case("timeseries-transaction", vec![series()], in_transaction).otherwise(Refuses(vec![20])),
+        case(
+            "timeseries-transaction",
+            vec![series()],
+            in_transaction(insert(&measurement)),
+        )
+        .otherwise(Refuses(vec![20])),
+        case(
+            "timeseries-transaction-update",
+            vec![series()],
+            in_transaction(doc! { "update": "c", "updates": [{ "q": {}, "u": set(), "multi": true }] }),
+        )
+        .otherwise(Either(vec![20])),
         update("timeseries-update-one", doc! { "q": { "m": 1 }, "u": set() }),
         case(
             "timeseries-find-and-modify-update",
@@ -234,21 +283,12 @@ fn writes() -> Vec<Case> {
             "timeseries-update-field",
             doc! { "q": {}, "u": { "$set": { "a": 1 } }, "multi": true },
         ),
-        delete(
-            "timeseries-delete-one",
-            series(),
-            doc! { "q": { "m": 1 }, "limit": 1 },
-        ),
-        delete(
-            "timeseries-delete-no-meta",
-            no_meta(),
-            doc! { "q": { "m": 1 }, "limit": 0 },
-        ),
-        delete(
-            "timeseries-delete-query",
-            series(),
-            doc! { "q": { "a": 1 }, "limit": 0 },
-        ),
+        case(
+            "timeseries-find-and-modify-sort",
+            vec![series()],
+            doc! { "findAndModify": "c", "query": {}, "sort": { "t": 1 }, "remove": true },
+        )
+        .otherwise(Refuses(vec![166])),
         case(
             "timeseries-find-and-modify",
             vec![series()],
@@ -263,5 +303,6 @@ async fn rows_are_refused_where_they_apply() {
     cases.extend(modification());
     cases.extend(indexes());
     cases.extend(writes());
+    cases.extend(deletes());
     check("Time series", cases).await;
 }

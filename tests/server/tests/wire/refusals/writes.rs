@@ -11,6 +11,7 @@ async fn rows_are_refused_where_they_apply() {
             doc! { "insert": "c", "documents": [{ "_id": 1, "a": 1 }] },
         ]
     };
+    let view = doc! { "create": "c", "viewOn": "d", "pipeline": [] };
     let grow = doc! { "update": "c", "updates": [{ "q": {}, "u": { "$set": { "b": 1 } } }] };
     let shrink = doc! { "findAndModify": "c", "query": {}, "update": { "$unset": { "a": 1 } } };
     let delete = doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 1 }] };
@@ -22,6 +23,11 @@ async fn rows_are_refused_where_they_apply() {
             case("capped-delete", setup(), remove),
             case("capped-grow", setup(), grow),
             case("capped-grow", setup(), shrink),
+            case(
+                "write-on-view",
+                vec![view],
+                doc! { "insert": "c", "documents": [{}] },
+            ),
         ],
     )
     .await;
