@@ -351,6 +351,37 @@ async fn the_strict_stable_api_permits_fewer_changes() {
     env.stop().await;
 }
 
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "articles", index(text(title)))]
+struct Article {
+    _id: i64,
+    title: String,
+}
+
+/// The strict Stable API cannot create text indexes. An existing one is no error.
+#[tokio::test]
+async fn the_strict_stable_api_creates_no_text_indexes() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    let strict = strict(&env);
+    let schema = || strict.db.schema().register::<Article>();
+    let error = schema().plan().await.unwrap_err();
+    assert_eq!(
+        unsupported(&error),
+        "a text key of index `title_text` (model `Article`) needs a client without `apiStrict`: it is not part of the Stable \
+         API, version 1"
+    );
+    env.db
+        .schema()
+        .register::<Article>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    assert!(schema().sync(SyncMode::Full).await.unwrap().is_empty());
+    env.stop().await;
+}
+
 /// The strict Stable API has no search indexes (323 APIStrictError).
 #[tokio::test]
 async fn the_strict_stable_api_has_no_search_indexes() {
