@@ -43,6 +43,7 @@ struct ClientInner {
     metadata: SharedMetadata,
     default_database: Option<String>,
     warnings: Vec<String>,
+    server_api: Option<ServerApi>,
     concerns: Concerns,
 }
 
@@ -151,6 +152,7 @@ impl Client {
                 metadata,
                 default_database: options.default_database,
                 warnings: options.warnings,
+                server_api: options.server_api,
                 concerns: Concerns {
                     read_concern: options.read_concern,
                     write_concern: options.write_concern,
@@ -192,6 +194,7 @@ impl Client {
                 metadata: self.inner.metadata.clone(),
                 default_database: self.inner.default_database.clone(),
                 warnings: self.inner.warnings.clone(),
+                server_api: self.inner.server_api,
                 concerns: self.inner.concerns.clone(),
             }),
         }
@@ -254,7 +257,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn server_api(&self) -> Option<ServerApi> {
-        self.executor().server_api()
+        self.inner.server_api
     }
 
     pub(crate) fn executor(&self) -> &Executor {

@@ -104,11 +104,6 @@ impl Executor {
         }
     }
 
-    /// The Stable API that every command declares.
-    pub(crate) fn server_api(&self) -> Option<ServerApi> {
-        self.settings.server_api
-    }
-
     pub(crate) fn topology(&self) -> &Arc<Topology> {
         &self.topology
     }

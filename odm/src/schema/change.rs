@@ -61,7 +61,7 @@ mod tests {
     use crate::index::normal::normalize_listed;
 
     fn between(existing: &Document, declared: &Document) -> Option<Vec<IndexChange>> {
-        on(&Deployment::test(27, false), existing, declared)
+        on(&Deployment::new(27, false, false), existing, declared)
     }
 
     fn on(deployment: &Deployment, existing: &Document, declared: &Document) -> Option<Vec<IndexChange>> {
@@ -76,13 +76,13 @@ mod tests {
         let hidden = doc! { "key": { "a": 1 }, "hidden": true };
         let expiring = |seconds: i32| doc! { "key": { "a": 1 }, "expireAfterSeconds": seconds };
         let can = |wire_version, existing: &Document, declared: &Document| {
-            on(&Deployment::test(wire_version, false), existing, declared).is_some()
+            on(&Deployment::new(wire_version, false, false), existing, declared).is_some()
         };
         assert!(can(17, &plain, &unique) && !can(16, &plain, &unique));
         assert!(can(9, &plain, &hidden) && !can(8, &plain, &hidden));
         assert!(can(14, &plain, &expiring(5)) && !can(13, &plain, &expiring(5)));
         assert!(can(8, &expiring(9), &expiring(5)));
-        let strict = Deployment::test(27, true);
+        let strict = Deployment::new(27, false, true);
         assert!(on(&strict, &plain, &unique).is_none() && on(&strict, &plain, &hidden).is_some());
     }
 

@@ -69,6 +69,15 @@ impl Feature {
 }
 
 impl Deployment {
+    /// A deployment of servers with this `maxWireVersion`, and of a client with this `apiStrict`.
+    pub(super) fn new(wire_version: i32, is_standalone: bool, is_strict: bool) -> Self {
+        Deployment {
+            version: ServerVersion::of(wire_version),
+            is_standalone,
+            is_strict,
+        }
+    }
+
     /// Describes the deployment of a database, which has received a command. Behind a load balancer a server is asked.
     pub(super) async fn of(database: &driver::Database) -> driver::Result<Self> {
         let client = database.client();
@@ -92,11 +101,9 @@ impl Deployment {
                 hello.get_i32("maxWireVersion").unwrap_or_default()
             }
         };
-        Ok(Deployment {
-            version: ServerVersion::of(wire_version),
-            is_standalone: servers().any(|server| server.server_type() == ServerType::Standalone),
-            is_strict: client.server_api().is_some_and(|api| api.strict == Some(true)),
-        })
+        let is_standalone = servers().any(|server| server.server_type() == ServerType::Standalone);
+        let is_strict = client.server_api().is_some_and(|api| api.strict == Some(true));
+        Ok(Deployment::new(wire_version, is_standalone, is_strict))
     }
 
     /// What the deployment lacks for the feature.
@@ -120,14 +127,5 @@ impl Deployment {
             return Some(Requirement::ReplicaSet);
         }
         self.lacks(Feature::ENCRYPTION)
-    }
-
-    #[cfg(test)]
-    pub(super) fn test(wire_version: i32, is_strict: bool) -> Self {
-        Deployment {
-            version: ServerVersion::of(wire_version),
-            is_standalone: false,
-            is_strict,
-        }
     }
 }

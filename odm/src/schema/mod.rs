@@ -53,7 +53,7 @@
 //! database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the instance
 //! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written, except
 //! that the next [`SchemaPlan::apply`] completes the record of an instance that ended while it created
-//! an index.
+//! an index, and that of an obsolete index that is declared again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -283,6 +283,7 @@ impl Schema {
             &records.indexes,
             deployment,
         );
+        requirements::check_indexes(&namespace, &indexes, &compared.steps, deployment)?;
         if declared.encrypted_fields().is_some()
             && existing.is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
         {

@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn on(declared: &Document, existing: Document, wire_version: i32) -> Step {
-        let deployment = Deployment::test(wire_version, false);
+        let deployment = Deployment::new(wire_version, false, false);
         step(declared, Some(&listed(existing)), &deployment).expect("options are declared")
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn without_declared_options_there_is_no_step() {
-        let new = Deployment::test(27, false);
+        let new = Deployment::new(27, false, false);
         assert_eq!(step(&Document::new(), None, &new), None);
         assert_eq!(
             step(&Document::new(), Some(&listed(doc! { "capped": true })), &new),

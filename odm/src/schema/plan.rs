@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn on(declared: &[Declared], listed: &[Document], wire_version: i32) -> CollectionPlan {
-        let deployment = Deployment::test(wire_version, false);
+        let deployment = Deployment::new(wire_version, false, false);
         let declared = collated::in_collection("db.c", declared, None).expect("no conflicts");
         compare("db.c", "c", &declared, listed, &Recorded::new(), &deployment)
     }
@@ -343,7 +343,7 @@ mod tests {
             doc! { "v": 2, "key": { "b": 1 }, "name": "b_1" },
         ];
         let recorded = Recorded::from([("a_1".to_owned(), None), ("gone".to_owned(), None)]);
-        let deployment = Deployment::test(NEW, false);
+        let deployment = Deployment::new(NEW, false, false);
         let steps = compare("db.c", "c", &[], &listed, &recorded, &deployment).steps;
         assert!(
             matches!(&steps[..], [Step::Obsolete { name, .. }, Step::Unknown { .. }] if name == "a_1"),

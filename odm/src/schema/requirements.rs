@@ -4,10 +4,11 @@
 use crate::bson::{Bson, Document};
 use crate::error::{Requirement, SchemaError};
 use crate::index::normal::number;
+use crate::schema::Step;
 use crate::schema::declared::{Declared, DeclaredCollection};
 use crate::schema::deployment::{Deployment, Feature};
 
-/// Checks the indexes of a collection, and its options if it does not exist.
+/// Checks the encrypted fields of a collection, and its options if it does not exist.
 ///
 /// # Errors
 /// [`SchemaError::Unsupported`] for the first thing that the deployment does not support.
@@ -17,36 +18,50 @@ pub(super) fn check(
     exists: bool,
     deployment: &Deployment,
 ) -> Result<(), SchemaError> {
-    let unsupported = |feature: String, requirement: Requirement| SchemaError::Unsupported {
-        namespace: namespace.to_owned(),
-        feature,
-        requirement,
-    };
     if let Some(model) = declared.encrypted_by()
         && let Some(requirement) = deployment.lacks_encryption()
     {
         let feature = format!("the collection with the encrypted fields of model `{model}`");
-        return Err(unsupported(feature, requirement));
+        return Err(unsupported(namespace, feature, requirement));
     }
     for (name, value) in declared.options().into_iter().flatten().filter(|_| !exists) {
         let needed = feature_of_option(name, value);
         if let Some(requirement) = needed.and_then(|feature| deployment.lacks(feature)) {
-            return Err(unsupported(
-                format!("the option `{name}` of the collection"),
-                requirement,
-            ));
+            let feature = format!("the option `{name}` of the collection");
+            return Err(unsupported(namespace, feature, requirement));
         }
     }
-    for index in &declared.indexes {
+    Ok(())
+}
+
+/// Checks the indexes that the steps build. The first steps are those of the indexes, in their order.
+///
+/// # Errors
+/// [`SchemaError::Unsupported`] for the first index that the deployment cannot have.
+pub(super) fn check_indexes(
+    namespace: &str,
+    indexes: &[Declared],
+    steps: &[Step],
+    deployment: &Deployment,
+) -> Result<(), SchemaError> {
+    let is_built = |step: &Step| matches!(step, Step::Create { .. } | Step::Conflict { .. });
+    for (index, _) in indexes.iter().zip(steps).filter(|(_, step)| is_built(step)) {
         for (what, feature) in features_of_index(index) {
             if let Some(requirement) = deployment.lacks(feature) {
-                let (name, model) = (&index.name, index.model);
-                let feature = format!("{what} of index `{name}` (model `{model}`)");
-                return Err(unsupported(feature, requirement));
+                let feature = format!("{what} of index `{}` (model `{}`)", index.name, index.model);
+                return Err(unsupported(namespace, feature, requirement));
             }
         }
     }
     Ok(())
+}
+
+fn unsupported(namespace: &str, feature: String, requirement: Requirement) -> SchemaError {
+    SchemaError::Unsupported {
+        namespace: namespace.to_owned(),
+        feature,
+        requirement,
+    }
 }
 
 /// What an option of `create` needs.

@@ -54,6 +54,26 @@ mod tests {
     use crate::bson::rawdoc;
 
     #[test]
+    fn servers_without_encrypted_collections_are_rejected() {
+        let standalone = HelloReply {
+            max_wire_version: WIRE_VERSION,
+            ..HelloReply::default()
+        };
+        let error = check_server(&standalone).unwrap_err().to_string();
+        assert!(error.contains("the server is a standalone"), "{error}");
+        let member = HelloReply {
+            set_name: Some("rs".into()),
+            ..standalone
+        };
+        check_server(&member).unwrap();
+        let old = HelloReply {
+            max_wire_version: WIRE_VERSION - 1,
+            ..member
+        };
+        check_server(&old).unwrap_err();
+    }
+
+    #[test]
     fn state_collections_have_default_names() {
         let names = state_collections("people", &rawdoc! { "fields": [] });
         assert_eq!(names, ["enxcol_.people.esc", "enxcol_.people.ecoc"]);

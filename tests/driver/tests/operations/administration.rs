@@ -106,6 +106,40 @@ async fn collections_and_databases_are_created_listed_and_dropped() {
 }
 
 #[tokio::test]
+async fn options_of_indexes_that_the_driver_does_not_know_are_sent() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    let model = IndexModel::new(doc! { "email": 1 }).other("prepareUnique", true);
+    assert_eq!(things.create_index(model).await.unwrap(), "email_1");
+    let listed = things.list_indexes().with_type::<Document>().await.unwrap();
+    let listed: Vec<Document> = listed.try_collect().await.unwrap();
+    let prepared = |index: &Document| index.get_bool("prepareUnique").unwrap_or(false);
+    assert_eq!(
+        listed.iter().filter(|index| prepared(index)).count(),
+        1,
+        "{listed:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_describes_its_servers() {
+    let deployment = standalone().await;
+    let things = deployment.collection::<Document>();
+    let client = things.database().client();
+    assert!(client.server_api().is_none());
+    things.database().run_command(doc! { "ping": 1 }).await.unwrap();
+    let topology = client.topology_description();
+    let versions: Vec<_> = topology
+        .servers()
+        .map(|server| server.max_wire_version())
+        .collect();
+    assert!(
+        matches!(versions[..], [Some(version)] if version > 0),
+        "{versions:?}"
+    );
+}
+
+#[tokio::test]
 async fn indexes_are_created_listed_enforced_and_dropped() {
     let deployment = any_deployment().await;
     let things = deployment.collection::<Document>();

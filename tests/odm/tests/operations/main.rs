@@ -28,6 +28,7 @@ mod schema_changes;
 mod schema_collations;
 mod schema_deployments;
 mod schema_interrupted;
+mod schema_lease;
 mod schema_limits;
 mod schema_partial;
 mod schema_versions;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
     collation(locale = "en", strength = 2),
     index(first),
     index(last, unique),
-    index(first, last, collation(locale = "simple"), name = "exact"),
+    index(-first, last, collation(locale = "simple"), name = "exact"),
     index(note, collation(locale = "de")),
     index(text(note))
 )]
