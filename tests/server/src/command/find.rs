@@ -9,7 +9,7 @@ use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
-use crate::refusal::transactions;
+use crate::refusal::{queries, transactions};
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
@@ -36,6 +36,14 @@ fn query(call: &Call<'_>) -> Result<Document> {
     transactions::TAILABLE.check(call.deployment.profile(), in_transaction, &[])?;
     let empty = Document::new();
     let filter = args.document("filter")?.unwrap_or(&empty);
+    let profile = call.deployment.profile();
+    if let Some(sort) = args.document("sort")? {
+        Sort::check_values(sort, profile)?;
+    }
+    for (field, name) in [("skip", "Skip"), ("limit", "Limit"), ("batchSize", "BatchSize")] {
+        let value = args.integer(field)?.unwrap_or(0);
+        queries::NEGATIVE_COUNT.check(profile, value < 0, &[&name, &value])?;
+    }
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let skip = args.count("skip")?.unwrap_or(0);
     let limit = args.count("limit")?.filter(|limit| *limit > 0);
@@ -64,6 +72,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     }
     let projection = projection.map(|p| Projection::parse_find(p, &env)).transpose()?;
     if tailable {
+        filter.check_tailable(&env)?;
         let tail = Tail {
             uuid: bson::Uuid::default(),
             namespace,

@@ -98,7 +98,7 @@ impl Sharding<'_> {
         let invalid = self
             .key
             .iter()
-            .find(|(_, kind)| !ascending(kind) && !(is_hashed(kind) && hashed == 1));
+            .find(|(_, kind)| !(ascending(kind) || is_hashed(kind) && hashed == 1));
         let shown = format::document(self.key);
         let old = invalid.is_some() || (hashed > 0 && self.key.len() > 1);
         rows::PATTERN_OLD.check(profile, old, &[&shown])?;

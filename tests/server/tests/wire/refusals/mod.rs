@@ -4,6 +4,7 @@
 mod aggregation;
 mod collections;
 mod indexes;
+mod options;
 mod queries;
 mod sharding;
 mod stable_api;
