@@ -8,6 +8,7 @@ use crate::query::path;
 use crate::query::{Env, Filter};
 use crate::refusal::aggregation as rows;
 use crate::storage::collection::Replacing;
+use crate::storage::index::Index;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::oid::ObjectId;
 use bson::{Bson, Document, Timestamp, doc};
@@ -267,12 +268,20 @@ impl Output {
             }
             Output::Merge { on, matched, .. } => {
                 let collection = catalog.get_or_create(&namespace)?;
+                if collection.time_field.is_some() {
+                    return Err(Error::not_served("$merge into a time series collection"));
+                }
                 if let Some(on) = on {
                     check_unique_on(collection, on, env)?;
                 }
                 let on = on.clone().unwrap_or_else(|| collection.document_key());
                 for document in documents {
-                    merge_one(collection, &namespace, &on, matched, document, env, now, bypass)?;
+                    merge_one(collection, &namespace, &on, matched, document, env, now, bypass).map_err(
+                        |error| match error.code {
+                            code::DUPLICATE_KEY => error.caused("$merge failed due to a DuplicateKey error"),
+                            _ => error,
+                        },
+                    )?;
                 }
                 Ok(())
             }
@@ -327,17 +336,18 @@ fn on_fields(on: &Bson, env: &Env) -> Result<Vec<String>> {
     Ok(fields)
 }
 
+/// Whether the index is on exactly these fields.
+fn is_on(index: &Index, on: &[String]) -> bool {
+    let pattern = index.key_pattern();
+    pattern.len() == on.len() && on.iter().all(|field| pattern.contains_key(field))
+}
+
 fn check_unique_on(collection: &Collection, on: &[String], env: &Env) -> Result<()> {
-    let mut wanted: Vec<&str> = on.iter().map(String::as_str).collect();
-    wanted.sort_unstable();
     let found = collection.indexes.iter().any(|index| {
-        let pattern = index.key_pattern();
-        let mut fields: Vec<&str> = pattern.keys().map(String::as_str).collect();
-        fields.sort_unstable();
         (index.unique || index.name == "_id_")
             && index.partial.is_none()
             && index.collation == env.collation
-            && fields == wanted
+            && is_on(index, on)
     });
     rows::MERGE_ON_INDEX.check(env.profile, !found, &[])?;
     rows::MERGE_ON_INDEX_ROUTER.check(env.profile, !found, &[])
@@ -357,20 +367,21 @@ fn merge_one(
     now: &dyn Fn() -> Timestamp,
     bypass: bool,
 ) -> Result<()> {
-    if on == ["_id"] && !document.contains_key("_id") {
+    if on.iter().any(|field| field == "_id") && !document.contains_key("_id") {
         document.insert("_id", ObjectId::new());
     }
     let mut all = Vec::new();
+    let sparse = collection
+        .indexes
+        .iter()
+        .any(|index| index.sparse && is_on(index, on));
     for field in on {
-        match path::get(&document, field) {
-            Some(Bson::Null | Bson::Array(_)) | None => {
-                return Err(Error::new(
-                    51132,
-                    "$merge write error: 'on' field cannot be missing, null, undefined or an array",
-                ));
-            }
-            Some(value) => all.push(Bson::Document(doc! { field: { "$eq": value.clone() } })),
-        }
+        let value = path::get(&document, field).cloned().unwrap_or(Bson::Null);
+        let missing = matches!(value, Bson::Null | Bson::Undefined);
+        rows::MERGE_ON_ARRAY.check(env.profile, matches!(value, Bson::Array(_)), &[])?;
+        rows::MERGE_ON_MISSING.check(env.profile, missing, &[])?;
+        rows::MERGE_ON_SPARSE.check(env.profile, missing && sparse, &[])?;
+        all.push(Bson::Document(doc! { field: { "$eq": value } }));
     }
     let filter = Filter::parse(&doc! { "$and": all }, env)?;
     let name = namespace.to_string();

@@ -21,7 +21,9 @@ pub(crate) fn list_shards(_: &Call<'_>) -> Result<Document> {
 }
 
 pub(crate) fn enable(call: &Call<'_>) -> Result<Document> {
-    crate::storage::namespace::check_database(call.args().required_string(call.key)?)?;
+    let database = call.args().required_string(call.key)?;
+    crate::storage::namespace::check_database(database)?;
+    call.deployment.enable_sharding(database);
     Ok(Document::new())
 }
 
@@ -30,12 +32,15 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     let name = args.required_string(call.key)?;
     let key = args.required_document("key")?;
     let namespace = parse_namespace(name)?;
+    let profile = call.deployment.profile();
+    let enabled = call.deployment.is_sharding_enabled(&namespace.database);
+    rows::NOT_ENABLED.check(profile, !enabled, &[&namespace.database])?;
     let sharding = Sharding {
         key,
         unique: args.flag("unique", false)?,
         collation: args.document("collation")?,
     };
-    sharding.apply(&mut call.catalog(), &namespace, call.deployment.profile())?;
+    sharding.apply(&mut call.catalog(), &namespace, profile)?;
     Ok(doc! { "collectionsharded": name })
 }
 

@@ -95,6 +95,14 @@ rows! {
         "`field` of `$getField` that is not a constant",
         "$getField requires 'field' to evaluate to a constant, but got a non-constant argument",
         "`expression.cpp`: `ExpressionGetField::parse` of 7.0";
+    SET_FIELD_PATH: "set-field-path", 4_161_108, Versions::since(5, 0), Deployments::ALL,
+        "`field` of `$setField` or `$unsetField` that is a field path",
+        "'{}' is a field path reference which is not allowed in this context. Did you mean {$literal: '{}'}?",
+        "`expression.cpp`: `ExpressionSetField::parse`";
+    SET_FIELD_CONSTANT: "set-field-constant", 4_161_106, Versions::since(5, 0), Deployments::ALL,
+        "`field` of `$setField` or `$unsetField` that is not a constant",
+        "{} requires 'field' to evaluate to a constant, but got a non-constant argument",
+        "`expression.cpp`: `ExpressionSetField::parse`";
     ARRAY_FILTERS_PIPELINE: "array-filters-pipeline", 9, Versions::ALL, Deployments::ALL,
         "`arrayFilters` with an update pipeline",
         "arrayFilters may not be specified for pipeline-syle updates",

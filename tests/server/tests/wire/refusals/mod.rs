@@ -3,6 +3,7 @@
 
 mod aggregation;
 mod collections;
+mod contexts;
 mod indexes;
 mod options;
 mod queries;

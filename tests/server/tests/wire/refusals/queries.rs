@@ -164,6 +164,18 @@ fn expressions() -> Vec<Case> {
             project(doc! { "$getField": { "$concat": ["$b", "c"] } }),
         )
         .otherwise(Otherwise::Either(vec![168])),
+        case(
+            "set-field-path",
+            vec![],
+            project(doc! { "$setField": { "field": "$a", "input": "$b", "value": 1 } }),
+        )
+        .since(5, 0),
+        case(
+            "set-field-constant",
+            vec![],
+            project(doc! { "$unsetField": { "field": { "$concat": ["$a", "x"] }, "input": "$b" } }),
+        )
+        .since(5, 0),
         case("get-field-path", vec![], project(doc! { "$getField": "$b" }))
             .otherwise(Otherwise::Either(vec![168])),
         case(
