@@ -89,6 +89,81 @@ fn target(value: &Bson, stage: &str, keys: [&str; 2]) -> Result<(Option<String>,
     }
 }
 
+impl MergeRule {
+    fn parse(fields: &Document, env: &Env) -> Result<MergeRule> {
+        let not_matched = match fields
+            .get("whenNotMatched")
+            .map(|value| value.as_str().unwrap_or(""))
+        {
+            None | Some("insert") => NotMatched::Insert,
+            Some("discard") => NotMatched::Discard,
+            Some("fail") => NotMatched::Fail,
+            Some(other) => {
+                return Err(Error::bad_value(format!(
+                    "Enumeration value '{other}' for field '$merge.whenNotMatched' is not a valid value."
+                )));
+            }
+        };
+        let mode = match fields.get("whenMatched") {
+            None => "merge",
+            Some(Bson::String(mode)) => mode.as_str(),
+            Some(_) => "pipeline",
+        };
+        let inserts = not_matched == NotMatched::Insert;
+        let only_inserts = matches!(mode, "keepExisting" | "fail");
+        let otherwise = fields.get_str("whenNotMatched").unwrap_or("insert");
+        rows::MERGE_MODES.check(env.profile, only_inserts && !inserts, &[&mode, &otherwise])?;
+        let defines = fields.contains_key("let");
+        rows::MERGE_LET.check(env.profile, defines && mode != "pipeline", &[&mode])?;
+        let matched = Matched::parse(fields, env)?;
+        Ok(MergeRule { matched, not_matched })
+    }
+}
+
+impl Matched {
+    fn parse(fields: &Document, env: &Env) -> Result<Matched> {
+        Ok(match fields.get("whenMatched") {
+            None => Matched::Merge,
+            Some(Bson::String(mode)) => match mode.as_str() {
+                "replace" => Matched::Replace,
+                "keepExisting" => Matched::Keep,
+                "merge" => Matched::Merge,
+                "fail" => Matched::Fail,
+                other => {
+                    return Err(Error::bad_value(format!(
+                        "Enumeration value '{other}' for field '$merge.whenMatched' is not a valid value."
+                    )));
+                }
+            },
+            Some(Bson::Array(stages)) => {
+                let mut inner = env.clone();
+                let mut variables = Vec::new();
+                let mut defined = match fields.get("let") {
+                    Some(Bson::Document(defined)) => defined.clone(),
+                    _ => Document::new(),
+                };
+                let new = defined.entry("new".to_owned()).or_insert_with(|| "$$ROOT".into());
+                let other = *new != Bson::from("$$ROOT");
+                rows::MERGE_LET_NEW.check(env.profile, other, &[])?;
+                for (name, value) in &defined {
+                    variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
+                    inner.variables.insert(name.clone(), Bson::Null);
+                }
+                Matched::Pipeline(Pipeline::parse_update(stages, &inner)?, variables)
+            }
+            Some(other) => {
+                return Err(Error::new(
+                    51191,
+                    format!(
+                        "$merge 'whenMatched' field must be either a string or an array, but found {}",
+                        crate::value::type_name(other)
+                    ),
+                ));
+            }
+        })
+    }
+}
+
 impl Output {
     pub(super) fn parse_out(argument: &Bson, env: &Env) -> Result<Output> {
         let text = argument.as_str().is_some();
@@ -140,71 +215,12 @@ impl Output {
             None => None,
             Some(on) => Some(on_fields(on, env)?),
         };
-        let not_matched = match fields
-            .get("whenNotMatched")
-            .map(|value| value.as_str().unwrap_or(""))
-        {
-            None | Some("insert") => NotMatched::Insert,
-            Some("discard") => NotMatched::Discard,
-            Some("fail") => NotMatched::Fail,
-            Some(other) => {
-                return Err(Error::bad_value(format!(
-                    "Enumeration value '{other}' for field '$merge.whenNotMatched' is not a valid value."
-                )));
-            }
-        };
-        let mode = match fields.get("whenMatched") {
-            None => "merge",
-            Some(Bson::String(mode)) => mode.as_str(),
-            Some(_) => "pipeline",
-        };
-        let inserts = not_matched == NotMatched::Insert;
-        let only_inserts = matches!(mode, "keepExisting" | "fail");
-        let otherwise = fields.get_str("whenNotMatched").unwrap_or("insert");
-        rows::MERGE_MODES.check(env.profile, only_inserts && !inserts, &[&mode, &otherwise])?;
-        let defines = fields.contains_key("let");
-        rows::MERGE_LET.check(env.profile, defines && mode != "pipeline", &[&mode])?;
-        let matched = match fields.get("whenMatched") {
-            None => Matched::Merge,
-            Some(Bson::String(mode)) => match mode.as_str() {
-                "replace" => Matched::Replace,
-                "keepExisting" => Matched::Keep,
-                "merge" => Matched::Merge,
-                "fail" => Matched::Fail,
-                other => {
-                    return Err(Error::bad_value(format!(
-                        "Enumeration value '{other}' for field '$merge.whenMatched' is not a valid value."
-                    )));
-                }
-            },
-            Some(Bson::Array(stages)) => {
-                let mut inner = env.clone();
-                let mut variables = Vec::new();
-                let mut defined = match fields.get("let") {
-                    Some(Bson::Document(defined)) => defined.clone(),
-                    _ => Document::new(),
-                };
-                let new = defined.entry("new".to_owned()).or_insert_with(|| "$$ROOT".into());
-                let other = *new != Bson::from("$$ROOT");
-                rows::MERGE_LET_NEW.check(env.profile, other, &[])?;
-                for (name, value) in &defined {
-                    variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
-                    inner.variables.insert(name.clone(), Bson::Null);
-                }
-                Matched::Pipeline(Pipeline::parse_update(stages, &inner)?, variables)
-            }
-            Some(_) => {
-                return Err(Error::new(
-                    51191,
-                    "$merge 'whenMatched' must be either a string or an array",
-                ));
-            }
-        };
+        let rule = MergeRule::parse(fields, env)?;
         Ok(Output::Merge {
             database,
             collection,
             on,
-            matched: Box::new(MergeRule { matched, not_matched }),
+            matched: Box::new(rule),
         })
     }
 

@@ -27,23 +27,9 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let tailable = args.flag("tailable", false)?;
     let await_data = args.flag("awaitData", false)?;
-    if await_data && !tailable {
-        return Err(Error::failed_to_parse(
-            "Cannot set 'awaitData' without also setting 'tailable'",
-        ));
-    }
-    let in_transaction = tailable && call.in_transaction();
-    transactions::TAILABLE.check(call.deployment.profile(), in_transaction, &[])?;
+    check_options(call)?;
     let empty = Document::new();
     let filter = args.document("filter")?.unwrap_or(&empty);
-    let profile = call.deployment.profile();
-    if let Some(sort) = args.document("sort")? {
-        Sort::check_values(sort, profile)?;
-    }
-    for (field, name) in [("skip", "Skip"), ("limit", "Limit"), ("batchSize", "BatchSize")] {
-        let value = args.integer(field)?.unwrap_or(0);
-        queries::NEGATIVE_COUNT.check(profile, value < 0, &[&name, &value])?;
-    }
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
     let skip = args.count("skip")?.unwrap_or(0);
     let limit = args.count("limit")?.filter(|limit| *limit > 0);
@@ -137,6 +123,27 @@ fn query(call: &Call<'_>) -> Result<Document> {
             .transpose()?,
     });
     Ok(doc! { "cursor": cursor })
+}
+
+/// Fails on options that the server refuses before it reads the filter.
+fn check_options(call: &Call<'_>) -> Result<()> {
+    let args = call.args();
+    let profile = call.deployment.profile();
+    let tailable = args.flag("tailable", false)?;
+    if args.flag("awaitData", false)? && !tailable {
+        return Err(Error::failed_to_parse(
+            "Cannot set 'awaitData' without also setting 'tailable'",
+        ));
+    }
+    transactions::TAILABLE.check(profile, tailable && call.in_transaction(), &[])?;
+    if let Some(sort) = args.document("sort")? {
+        Sort::check_values(sort, profile)?;
+    }
+    for (field, name) in [("skip", "Skip"), ("limit", "Limit"), ("batchSize", "BatchSize")] {
+        let value = args.integer(field)?.unwrap_or(0);
+        queries::NEGATIVE_COUNT.check(profile, value < 0, &[&name, &value])?;
+    }
+    Ok(())
 }
 
 /// When the server detects the end of a query without a limit: with the last document if it looks
