@@ -4,7 +4,6 @@ use super::{Call, system};
 use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
-use crate::refusal::transactions;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
 use crate::value::collation::Collation;
@@ -190,7 +189,12 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
     if capped && call.body.contains_key("autocommit") {
-        return Err(transactions::CAPPED.error(&[namespace]));
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
+            ),
+        ));
     }
     Ok(())
 }
