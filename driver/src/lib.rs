@@ -148,6 +148,7 @@ pub mod options {
         return_document::ReturnDocument,
         server_api::{ServerApi, ServerApiVersion},
         server_requirement::ServerRequirement,
+        server_version::ServerVersion,
         timeout_mode::TimeoutMode,
         transaction_options::TransactionOptions,
     };

@@ -24,7 +24,7 @@ pub(crate) use display::with_sources;
 use display::{Id, Location};
 pub use invalid::{InvalidField, InvalidFields};
 pub use performed::PerformedWrites;
-pub use requirement::{Requirement, ServerVersion};
+pub use requirement::Requirement;
 pub use schema::SchemaError;
 pub use value::ValueError;
 

@@ -57,8 +57,10 @@ impl<'a> Attempt<'a> {
         now: Instant,
     ) -> Result<Self> {
         let hello = connection.hello();
-        if let Some(requirement) = operation.requirement() {
-            requirement.check(hello.max_wire_version, server.address())?;
+        if let Some(requirement) = operation.requirement()
+            && let Some(missing) = requirement.missing(hello.max_wire_version, server.address())
+        {
+            return Err(Error::unsupported(missing));
         }
         operation.prepare(&limited(hello, executor.encryption()));
         let properties = operation.properties();

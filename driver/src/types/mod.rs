@@ -24,6 +24,7 @@ pub(crate) mod return_document;
 pub(crate) mod secret;
 pub(crate) mod server_api;
 pub(crate) mod server_requirement;
+pub(crate) mod server_version;
 pub(crate) mod text;
 pub(crate) mod timeout;
 pub(crate) mod timeout_mode;

@@ -2,24 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, ServerAddress};
-
-/// The first wire version of each release (`maxWireVersion` of `hello`).
-const RELEASES: [(i32, u32, u32); 13] = [
-    (8, 4, 2),
-    (9, 4, 4),
-    (13, 5, 0),
-    (14, 5, 1),
-    (15, 5, 2),
-    (16, 5, 3),
-    (17, 6, 0),
-    (18, 6, 1),
-    (19, 6, 2),
-    (20, 6, 3),
-    (21, 7, 0),
-    (25, 8, 0),
-    (27, 8, 2),
-];
+use super::{address::ServerAddress, server_version::ServerVersion};
 
 /// A feature that an operation uses, and the first MongoDB version that has it. On an older server,
 /// the operation fails with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), and nothing
@@ -65,28 +48,15 @@ impl ServerRequirement {
         }
     }
 
-    /// The lowest `maxWireVersion` of the servers that have the feature.
-    fn wire_version(&self) -> i32 {
-        RELEASES
-            .iter()
-            .find(|(_, major, minor)| (*major, *minor) >= self.version())
-            .map_or(i32::MAX, |(wire, ..)| *wire)
-    }
-
-    /// Fails if the server, which has this `maxWireVersion`, is older.
-    pub(crate) fn check(&self, wire_version: i32, address: &ServerAddress) -> Result<(), Error> {
-        if wire_version >= self.wire_version() {
-            return Ok(());
-        }
-        let found = RELEASES.iter().rev().find(|(wire, ..)| *wire <= wire_version);
-        let found = found.map_or_else(
-            || format!("wire version {wire_version}"),
-            |(_, major, minor)| format!("MongoDB {major}.{minor}"),
-        );
-        Err(Error::unsupported(format!(
-            "{} requires MongoDB {}.{} or later, and the server {address} is {found}",
-            self.feature, self.major, self.minor
-        )))
+    /// What is missing if the server, which has this `maxWireVersion`, is older.
+    pub(crate) fn missing(&self, wire_version: i32, address: &ServerAddress) -> Option<String> {
+        let found = ServerVersion::of_wire_version(wire_version);
+        (found < ServerVersion::release(self.major, self.minor)).then(|| {
+            format!(
+                "{} requires MongoDB {}.{} or later, and the server {address} is MongoDB {found}",
+                self.feature, self.major, self.minor
+            )
+        })
     }
 }
 
@@ -101,9 +71,9 @@ mod tests {
             port: 1,
         };
         let requirement = ServerRequirement::new(5, 0, "`$setWindowFields`");
-        assert!(requirement.check(13, &address).is_ok());
-        assert!(requirement.check(99, &address).is_ok());
-        let error = requirement.check(9, &address).unwrap_err().to_string();
+        assert!(requirement.missing(13, &address).is_none());
+        assert!(requirement.missing(99, &address).is_none());
+        let error = requirement.missing(9, &address).unwrap();
         assert!(
             error.contains(
                 "`$setWindowFields` requires MongoDB 5.0 or later, and the server a:1 is MongoDB 4.4"

@@ -3,7 +3,8 @@
 use crate::bson::doc;
 use crate::driver;
 use crate::driver::event::{ServerDescription, ServerType, TopologyType};
-use crate::error::{Requirement, ServerVersion};
+use crate::driver::options::ServerVersion;
+use crate::error::Requirement;
 
 /// The properties of the deployment that decide how a plan is made.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Feature {
 impl Feature {
     const fn since(wire_version: i32) -> Self {
         Feature {
-            since: ServerVersion::of(wire_version),
+            since: ServerVersion::of_wire_version(wire_version),
             is_stable: true,
         }
     }
@@ -72,7 +73,7 @@ impl Deployment {
     /// A deployment of servers with this `maxWireVersion`, and of a client with this `apiStrict`.
     pub(super) fn new(wire_version: i32, is_standalone: bool, is_strict: bool) -> Self {
         Deployment {
-            version: ServerVersion::of(wire_version),
+            version: ServerVersion::of_wire_version(wire_version),
             is_standalone,
             is_strict,
         }

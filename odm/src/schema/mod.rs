@@ -60,8 +60,9 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::bson::{Bson, Document, doc};
+pub use crate::driver::options::ServerVersion;
 use crate::driver::{self, CollectionSpecification};
-pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, ServerVersion};
+pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement};
 use crate::error::{Result, SchemaError};
 use crate::model::Model;
 

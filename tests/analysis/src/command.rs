@@ -7,6 +7,7 @@ use crate::{
     filter::with_operators,
     schema::{Field, Key, Schema, Target},
     schemas::Schemas,
+    serialize,
     value::Marker,
 };
 
@@ -74,7 +75,15 @@ impl Marker<'_> {
                 ("insert", "documents") => self.each(value, Self::mark_document)?,
                 ("update", "updates") => self.each(value, Self::mark_update_statement)?,
                 ("delete", "deletes") => self.each(value, Self::mark_delete_statement)?,
-                ("aggregate", "pipeline") => self.each(value, Self::mark_stage)?,
+                ("aggregate", "pipeline") => {
+                    let marked = self.each(value, Self::mark_stage)?;
+                    // mongocryptd returns the pipeline as it was sent if no collection has encrypted fields.
+                    if self.schemas.require_encryption() {
+                        serialize::pipeline(&marked)
+                    } else {
+                        marked
+                    }
+                }
                 ("bulkWrite", "ops") => self.each(value, Self::mark_operation)?,
                 // libmongocrypt expects it in the explained command.
                 ("explain", "encryptionInformation") => continue,

@@ -13,6 +13,7 @@ mod queryable;
 mod range;
 mod schema;
 mod schemas;
+mod serialize;
 mod update;
 mod value;
 

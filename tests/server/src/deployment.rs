@@ -17,7 +17,7 @@ use crate::version::Version;
 use crate::violation::Violations;
 use crate::wire::compress::Compressor;
 use bson::{Binary, Document, Timestamp, doc};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -117,6 +117,8 @@ pub(crate) struct Deployment {
     pub(crate) search: bool,
     pub(crate) started: SystemTime,
     parameters: Mutex<Document>,
+    /// The databases with `enableSharding`.
+    sharded_databases: Mutex<BTreeSet<String>>,
     catalog: Mutex<Catalog>,
     oplog: Mutex<Oplog>,
     snapshots: Mutex<Snapshots>,
@@ -146,6 +148,7 @@ impl Deployment {
             addresses,
             hosts,
             parameters: Mutex::new(parameters),
+            sharded_databases: Mutex::default(),
             events: Events::new(),
             sessions: Sessions::default(),
             violations: Violations::new(settings.print_violations),
@@ -290,6 +293,16 @@ impl Deployment {
         } else {
             1
         }
+    }
+
+    /// Allows the collections of a database to be sharded, which servers before 6.0 require.
+    pub(crate) fn enable_sharding(&self, database: &str) {
+        lock(&self.sharded_databases).insert(database.to_owned());
+    }
+
+    /// Whether the collections of a database may be sharded.
+    pub(crate) fn is_sharding_enabled(&self, database: &str) -> bool {
+        lock(&self.sharded_databases).contains(database)
     }
 
     /// Locks the server parameters.

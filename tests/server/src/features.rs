@@ -341,18 +341,6 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// All kinds.
-    #[cfg(test)]
-    pub(crate) const ALL: [Feature; 7] = [
-        Feature::Stage,
-        Feature::Expression,
-        Feature::Accumulator,
-        Feature::WindowFunction,
-        Feature::QueryOperator,
-        Feature::Variable,
-        Feature::Command,
-    ];
-
     fn names(self) -> &'static [&'static str] {
         match self {
             Feature::Stage => STAGES,

@@ -8,6 +8,7 @@ use crate::query::path;
 use crate::query::{Env, Filter};
 use crate::refusal::aggregation as rows;
 use crate::storage::collection::Replacing;
+use crate::storage::index::Index;
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use bson::oid::ObjectId;
 use bson::{Bson, Document, Timestamp, doc};
@@ -88,6 +89,81 @@ fn target(value: &Bson, stage: &str, keys: [&str; 2]) -> Result<(Option<String>,
     }
 }
 
+impl MergeRule {
+    fn parse(fields: &Document, env: &Env) -> Result<MergeRule> {
+        let not_matched = match fields
+            .get("whenNotMatched")
+            .map(|value| value.as_str().unwrap_or(""))
+        {
+            None | Some("insert") => NotMatched::Insert,
+            Some("discard") => NotMatched::Discard,
+            Some("fail") => NotMatched::Fail,
+            Some(other) => {
+                return Err(Error::bad_value(format!(
+                    "Enumeration value '{other}' for field '$merge.whenNotMatched' is not a valid value."
+                )));
+            }
+        };
+        let mode = match fields.get("whenMatched") {
+            None => "merge",
+            Some(Bson::String(mode)) => mode.as_str(),
+            Some(_) => "pipeline",
+        };
+        let inserts = not_matched == NotMatched::Insert;
+        let only_inserts = matches!(mode, "keepExisting" | "fail");
+        let otherwise = fields.get_str("whenNotMatched").unwrap_or("insert");
+        rows::MERGE_MODES.check(env.profile, only_inserts && !inserts, &[&mode, &otherwise])?;
+        let defines = fields.contains_key("let");
+        rows::MERGE_LET.check(env.profile, defines && mode != "pipeline", &[&mode])?;
+        let matched = Matched::parse(fields, env)?;
+        Ok(MergeRule { matched, not_matched })
+    }
+}
+
+impl Matched {
+    fn parse(fields: &Document, env: &Env) -> Result<Matched> {
+        Ok(match fields.get("whenMatched") {
+            None => Matched::Merge,
+            Some(Bson::String(mode)) => match mode.as_str() {
+                "replace" => Matched::Replace,
+                "keepExisting" => Matched::Keep,
+                "merge" => Matched::Merge,
+                "fail" => Matched::Fail,
+                other => {
+                    return Err(Error::bad_value(format!(
+                        "Enumeration value '{other}' for field '$merge.whenMatched' is not a valid value."
+                    )));
+                }
+            },
+            Some(Bson::Array(stages)) => {
+                let mut inner = env.clone();
+                let mut variables = Vec::new();
+                let mut defined = match fields.get("let") {
+                    Some(Bson::Document(defined)) => defined.clone(),
+                    _ => Document::new(),
+                };
+                let new = defined.entry("new".to_owned()).or_insert_with(|| "$$ROOT".into());
+                let other = *new != Bson::from("$$ROOT");
+                rows::MERGE_LET_NEW.check(env.profile, other, &[])?;
+                for (name, value) in &defined {
+                    variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
+                    inner.variables.insert(name.clone(), Bson::Null);
+                }
+                Matched::Pipeline(Pipeline::parse_update(stages, &inner)?, variables)
+            }
+            Some(other) => {
+                return Err(Error::new(
+                    51191,
+                    format!(
+                        "$merge 'whenMatched' field must be either a string or an array, but found {}",
+                        crate::value::type_name(other)
+                    ),
+                ));
+            }
+        })
+    }
+}
+
 impl Output {
     pub(super) fn parse_out(argument: &Bson, env: &Env) -> Result<Output> {
         let text = argument.as_str().is_some();
@@ -139,71 +215,12 @@ impl Output {
             None => None,
             Some(on) => Some(on_fields(on, env)?),
         };
-        let not_matched = match fields
-            .get("whenNotMatched")
-            .map(|value| value.as_str().unwrap_or(""))
-        {
-            None | Some("insert") => NotMatched::Insert,
-            Some("discard") => NotMatched::Discard,
-            Some("fail") => NotMatched::Fail,
-            Some(other) => {
-                return Err(Error::bad_value(format!(
-                    "Enumeration value '{other}' for field '$merge.whenNotMatched' is not a valid value."
-                )));
-            }
-        };
-        let mode = match fields.get("whenMatched") {
-            None => "merge",
-            Some(Bson::String(mode)) => mode.as_str(),
-            Some(_) => "pipeline",
-        };
-        let inserts = not_matched == NotMatched::Insert;
-        let only_inserts = matches!(mode, "keepExisting" | "fail");
-        let otherwise = fields.get_str("whenNotMatched").unwrap_or("insert");
-        rows::MERGE_MODES.check(env.profile, only_inserts && !inserts, &[&mode, &otherwise])?;
-        let defines = fields.contains_key("let");
-        rows::MERGE_LET.check(env.profile, defines && mode != "pipeline", &[&mode])?;
-        let matched = match fields.get("whenMatched") {
-            None => Matched::Merge,
-            Some(Bson::String(mode)) => match mode.as_str() {
-                "replace" => Matched::Replace,
-                "keepExisting" => Matched::Keep,
-                "merge" => Matched::Merge,
-                "fail" => Matched::Fail,
-                other => {
-                    return Err(Error::bad_value(format!(
-                        "Enumeration value '{other}' for field '$merge.whenMatched' is not a valid value."
-                    )));
-                }
-            },
-            Some(Bson::Array(stages)) => {
-                let mut inner = env.clone();
-                let mut variables = Vec::new();
-                let mut defined = match fields.get("let") {
-                    Some(Bson::Document(defined)) => defined.clone(),
-                    _ => Document::new(),
-                };
-                let new = defined.entry("new".to_owned()).or_insert_with(|| "$$ROOT".into());
-                let other = *new != Bson::from("$$ROOT");
-                rows::MERGE_LET_NEW.check(env.profile, other, &[])?;
-                for (name, value) in &defined {
-                    variables.push((name.clone(), crate::expression::Expression::parse(value, env)?));
-                    inner.variables.insert(name.clone(), Bson::Null);
-                }
-                Matched::Pipeline(Pipeline::parse_update(stages, &inner)?, variables)
-            }
-            Some(_) => {
-                return Err(Error::new(
-                    51191,
-                    "$merge 'whenMatched' must be either a string or an array",
-                ));
-            }
-        };
+        let rule = MergeRule::parse(fields, env)?;
         Ok(Output::Merge {
             database,
             collection,
             on,
-            matched: Box::new(MergeRule { matched, not_matched }),
+            matched: Box::new(rule),
         })
     }
 
@@ -267,12 +284,20 @@ impl Output {
             }
             Output::Merge { on, matched, .. } => {
                 let collection = catalog.get_or_create(&namespace)?;
+                if collection.time_field.is_some() {
+                    return Err(Error::not_served("$merge into a time series collection"));
+                }
                 if let Some(on) = on {
                     check_unique_on(collection, on, env)?;
                 }
                 let on = on.clone().unwrap_or_else(|| collection.document_key());
                 for document in documents {
-                    merge_one(collection, &namespace, &on, matched, document, env, now, bypass)?;
+                    merge_one(collection, &namespace, &on, matched, document, env, now, bypass).map_err(
+                        |error| match error.code {
+                            code::DUPLICATE_KEY => error.caused("$merge failed due to a DuplicateKey error"),
+                            _ => error,
+                        },
+                    )?;
                 }
                 Ok(())
             }
@@ -327,17 +352,18 @@ fn on_fields(on: &Bson, env: &Env) -> Result<Vec<String>> {
     Ok(fields)
 }
 
+/// Whether the index is on exactly these fields.
+fn is_on(index: &Index, on: &[String]) -> bool {
+    let pattern = index.key_pattern();
+    pattern.len() == on.len() && on.iter().all(|field| pattern.contains_key(field))
+}
+
 fn check_unique_on(collection: &Collection, on: &[String], env: &Env) -> Result<()> {
-    let mut wanted: Vec<&str> = on.iter().map(String::as_str).collect();
-    wanted.sort_unstable();
     let found = collection.indexes.iter().any(|index| {
-        let pattern = index.key_pattern();
-        let mut fields: Vec<&str> = pattern.keys().map(String::as_str).collect();
-        fields.sort_unstable();
         (index.unique || index.name == "_id_")
             && index.partial.is_none()
             && index.collation == env.collation
-            && fields == wanted
+            && is_on(index, on)
     });
     rows::MERGE_ON_INDEX.check(env.profile, !found, &[])?;
     rows::MERGE_ON_INDEX_ROUTER.check(env.profile, !found, &[])
@@ -357,20 +383,21 @@ fn merge_one(
     now: &dyn Fn() -> Timestamp,
     bypass: bool,
 ) -> Result<()> {
-    if on == ["_id"] && !document.contains_key("_id") {
+    if on.iter().any(|field| field == "_id") && !document.contains_key("_id") {
         document.insert("_id", ObjectId::new());
     }
     let mut all = Vec::new();
+    let sparse = collection
+        .indexes
+        .iter()
+        .any(|index| index.sparse && is_on(index, on));
     for field in on {
-        match path::get(&document, field) {
-            Some(Bson::Null | Bson::Array(_)) | None => {
-                return Err(Error::new(
-                    51132,
-                    "$merge write error: 'on' field cannot be missing, null, undefined or an array",
-                ));
-            }
-            Some(value) => all.push(Bson::Document(doc! { field: { "$eq": value.clone() } })),
-        }
+        let value = path::get(&document, field).cloned().unwrap_or(Bson::Null);
+        let missing = matches!(value, Bson::Null | Bson::Undefined);
+        rows::MERGE_ON_ARRAY.check(env.profile, matches!(value, Bson::Array(_)), &[])?;
+        rows::MERGE_ON_MISSING.check(env.profile, missing, &[])?;
+        rows::MERGE_ON_SPARSE.check(env.profile, missing && sparse, &[])?;
+        all.push(Bson::Document(doc! { field: { "$eq": value } }));
     }
     let filter = Filter::parse(&doc! { "$and": all }, env)?;
     let name = namespace.to_string();

@@ -22,7 +22,7 @@ use crate::features::Feature;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
-use crate::refusal::aggregation as rows;
+use crate::refusal::{aggregation as rows, queries};
 use crate::value::number::Number;
 use crate::value::{format, type_name};
 use crate::version::Version;
@@ -193,15 +193,9 @@ fn parse_stage(name: &str, argument: &Bson, env: &Env, stages: &mut Vec<Stage>) 
         "$match" => match argument {
             Bson::Document(filter) => {
                 let filter = Filter::parse(filter, env)?;
-                if filter.near().is_some() {
-                    return Err(Error::new(
-                        5_626_500,
-                        "$geoNear, $near, and $nearSphere are not allowed in this context, as these operators require sorting \
-                         geospatial data. If you do not need sort, consider using $geoWithin instead. Check out \
-                         https://dochub.mongodb.org/core/near-sort-operation and \
-                         https://dochub.mongodb.org/core/nearSphere-sort-operation for more details.",
-                    ));
-                }
+                let near = filter.near().is_some();
+                queries::NEAR_IN_MATCH.check(env.profile, near, &[])?;
+                queries::NEAR_IN_MATCH_OLD.check(env.profile, near, &[])?;
                 Stage::Match(filter)
             }
             _ => {

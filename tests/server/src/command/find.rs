@@ -9,7 +9,7 @@ use crate::query::path;
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
-use crate::refusal::transactions;
+use crate::refusal::{queries, transactions};
 use crate::storage::index::{Index, Kind};
 use crate::storage::{Catalog, Collection, Namespace, RecordId};
 use crate::tail::Tail;
@@ -27,13 +27,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     let args = call.args();
     let tailable = args.flag("tailable", false)?;
     let await_data = args.flag("awaitData", false)?;
-    if await_data && !tailable {
-        return Err(Error::failed_to_parse(
-            "Cannot set 'awaitData' without also setting 'tailable'",
-        ));
-    }
-    let in_transaction = tailable && call.in_transaction();
-    transactions::TAILABLE.check(call.deployment.profile(), in_transaction, &[])?;
+    check_options(call)?;
     let empty = Document::new();
     let filter = args.document("filter")?.unwrap_or(&empty);
     let sort = args.document("sort")?.map(Sort::parse).transpose()?;
@@ -64,6 +58,7 @@ fn query(call: &Call<'_>) -> Result<Document> {
     }
     let projection = projection.map(|p| Projection::parse_find(p, &env)).transpose()?;
     if tailable {
+        filter.check_tailable(&env)?;
         let tail = Tail {
             uuid: bson::Uuid::default(),
             namespace,
@@ -128,6 +123,27 @@ fn query(call: &Call<'_>) -> Result<Document> {
             .transpose()?,
     });
     Ok(doc! { "cursor": cursor })
+}
+
+/// Fails on options that the server refuses before it reads the filter.
+fn check_options(call: &Call<'_>) -> Result<()> {
+    let args = call.args();
+    let profile = call.deployment.profile();
+    let tailable = args.flag("tailable", false)?;
+    if args.flag("awaitData", false)? && !tailable {
+        return Err(Error::failed_to_parse(
+            "Cannot set 'awaitData' without also setting 'tailable'",
+        ));
+    }
+    transactions::TAILABLE.check(profile, tailable && call.in_transaction(), &[])?;
+    if let Some(sort) = args.document("sort")? {
+        Sort::check_values(sort, profile)?;
+    }
+    for (field, name) in [("skip", "Skip"), ("limit", "Limit"), ("batchSize", "BatchSize")] {
+        let value = args.integer(field)?.unwrap_or(0);
+        queries::NEGATIVE_COUNT.check(profile, value < 0, &[&name, &value])?;
+    }
+    Ok(())
 }
 
 /// When the server detects the end of a query without a limit: with the last document if it looks

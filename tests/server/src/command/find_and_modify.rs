@@ -4,7 +4,7 @@ use super::Call;
 use super::find::sorted;
 use super::plan::{Scan, select};
 use super::update::Write;
-use crate::error::{Error, Result, code};
+use crate::error::{Error, Result};
 use crate::query::projection::Projection;
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter, check_upsert};
@@ -40,12 +40,6 @@ fn modify(call: &Call<'_>, catalog: &mut Catalog, namespace: &Namespace) -> Resu
     let remove = args.flag("remove", false)?;
     let new = args.flag("new", false)?;
     let upsert = args.flag("upsert", false)?;
-    if args.get("hint").is_some() && !call.deployment.version.at_least(4, 4) {
-        return Err(Error::new(
-            code::UNKNOWN_FIELD,
-            "BSON field 'findAndModify.hint' is an unknown field.",
-        ));
-    }
     match (remove, args.get("update")) {
         (true, Some(_)) => {
             return Err(Error::failed_to_parse(

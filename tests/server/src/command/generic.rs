@@ -1,5 +1,6 @@
 //! The generic command fields, the transaction fields, and their checks.
 
+use super::older_versions::unknown_option;
 use super::structured_encryption::accepts_information;
 use super::table::Command;
 use crate::deployment::Deployment;
@@ -62,10 +63,7 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
                     command.name
                 )));
             }
-            return Err(Error::new(
-                code::UNKNOWN_FIELD,
-                format!("BSON field '{}.{field}' is an unknown field.", command.name),
-            ));
+            return Err(unknown_option(command.name, field, deployment.version, body));
         }
     }
     if body.contains_key("rawData") && !deployment.version.at_least(8, 2) {

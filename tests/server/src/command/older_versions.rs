@@ -2,29 +2,34 @@
 
 use super::table::Command;
 use crate::error::{Error, Result, code};
+use crate::value::format;
 use crate::version::Version;
 use bson::{Bson, Document};
 
+/// The first versions of options, by command. Options that are not listed are in all versions, or in
+/// none. The manual's pages of the commands have the versions.
+const OPTIONS: &[(&str, &str, (u32, u32))] = &[
+    ("aggregate", "let", (5, 0)),
+    ("delete", "comment", (4, 4)),
+    ("delete", "let", (5, 0)),
+    ("distinct", "hint", (7, 1)),
+    ("find", "allowDiskUse", (4, 4)),
+    ("find", "let", (5, 0)),
+    ("findAndModify", "comment", (4, 4)),
+    ("findAndModify", "hint", (4, 4)),
+    ("findAndModify", "let", (5, 0)),
+    ("getMore", "comment", (4, 4)),
+    ("insert", "comment", (4, 4)),
+    ("update", "comment", (4, 4)),
+    ("update", "let", (5, 0)),
+];
+
 /// Fails on an option that the command does not have in this version.
 pub(super) fn check_options(command: &Command, version: Version, body: &Document) -> Result<()> {
-    if body.contains_key("let") && !version.at_least(5, 0) {
-        match command.name {
-            "find" => return Err(unrecognized("Failed to parse: Unrecognized field 'let'.")),
-            "aggregate" => return Err(unrecognized("unrecognized field 'let'")),
-            "findAndModify" => return Err(unknown("BSON field 'let' is an unknown field.")),
-            "update" | "delete" => {
-                return Err(unknown(&format!(
-                    "BSON field '{}.let' is an unknown field.",
-                    command.name
-                )));
-            }
-            _ => {}
+    for (name, option, since) in OPTIONS {
+        if *name == command.name && body.contains_key(*option) && !version.at_least(since.0, since.1) {
+            return Err(unknown_option(command.name, option, version, body));
         }
-    }
-    if command.name == "find" && body.contains_key("allowDiskUse") && !version.at_least(4, 4) {
-        return Err(unrecognized(
-            "Failed to parse: Unrecognized field 'allowDiskUse'.",
-        ));
     }
     super::structured_encryption::check_version(command.name, version, body)?;
     match body.get("comment") {
@@ -33,20 +38,39 @@ pub(super) fn check_options(command: &Command, version: Version, body: &Document
     }
 }
 
+/// The error for an option that the version does not have. The parsers of the commands before 5.0
+/// have errors of their own: `query_request.cpp`, `getmore_request.cpp`, `aggregation_request.cpp`
+/// and `find_and_modify_request.cpp`.
+pub(super) fn unknown_option(command: &str, option: &str, version: Version, body: &Document) -> Error {
+    match command {
+        "find" | "getMore" if !version.at_least(5, 0) => Error::failed_to_parse(format!(
+            "Failed to parse: {}. Unrecognized field '{option}'.",
+            format::document(body)
+        )),
+        "aggregate" if !version.at_least(5, 0) => {
+            Error::failed_to_parse(format!("unrecognized field '{option}'"))
+        }
+        "findAndModify" if !version.at_least(5, 0) => {
+            Error::new(51177, format!("BSON field '{option}' is an unknown field."))
+        }
+        "find" if !version.at_least(7, 1) => Error::new(
+            code::UNKNOWN_FIELD,
+            format!("BSON field 'FindCommandRequest.{option}' is an unknown field."),
+        ),
+        _ => Error::new(
+            code::UNKNOWN_FIELD,
+            format!("BSON field '{command}.{option}' is an unknown field."),
+        ),
+    }
+}
+
 fn check_comment(command: &Command, version: Version, comment: &Bson) -> Result<()> {
-    let text = matches!(comment, Bson::String(_));
     let any_since = match command.name {
         "find" | "aggregate" => (4, 4, 0),
         "count" | "distinct" => (4, 4, 14),
-        "insert" | "update" | "delete" | "findAndModify" if version.at_least(4, 4) => return Ok(()),
-        "insert" | "update" | "delete" | "findAndModify" => {
-            return Err(unknown(&format!(
-                "BSON field '{}.comment' is an unknown field.",
-                command.name
-            )));
-        }
         _ => return Ok(()),
     };
+    let text = matches!(comment, Bson::String(_));
     if text || (version.major, version.minor, version.patch) >= any_since {
         return Ok(());
     }
@@ -55,14 +79,6 @@ fn check_comment(command: &Command, version: Version, comment: &Bson) -> Result<
         command.name,
         crate::value::type_name(comment)
     )))
-}
-
-fn unrecognized(message: &str) -> Error {
-    Error::failed_to_parse(message)
-}
-
-fn unknown(message: &str) -> Error {
-    Error::new(code::UNKNOWN_FIELD, message)
 }
 
 /// Before 5.0, fails on nested field names of replacements that begin with a dollar sign.

@@ -21,7 +21,9 @@ pub(crate) fn list_shards(_: &Call<'_>) -> Result<Document> {
 }
 
 pub(crate) fn enable(call: &Call<'_>) -> Result<Document> {
-    crate::storage::namespace::check_database(call.args().required_string(call.key)?)?;
+    let database = call.args().required_string(call.key)?;
+    crate::storage::namespace::check_database(database)?;
+    call.deployment.enable_sharding(database);
     Ok(Document::new())
 }
 
@@ -30,12 +32,15 @@ pub(crate) fn shard_collection(call: &Call<'_>) -> Result<Document> {
     let name = args.required_string(call.key)?;
     let key = args.required_document("key")?;
     let namespace = parse_namespace(name)?;
+    let profile = call.deployment.profile();
+    let enabled = call.deployment.is_sharding_enabled(&namespace.database);
+    rows::NOT_ENABLED.check(profile, !enabled, &[&namespace.database])?;
     let sharding = Sharding {
         key,
         unique: args.flag("unique", false)?,
         collation: args.document("collation")?,
     };
-    sharding.apply(&mut call.catalog(), &namespace, call.deployment.profile())?;
+    sharding.apply(&mut call.catalog(), &namespace, profile)?;
     Ok(doc! { "collectionsharded": name })
 }
 
@@ -118,7 +123,7 @@ impl Sharding<'_> {
         let invalid = self
             .key
             .iter()
-            .find(|(_, kind)| !ascending(kind) && !(is_hashed(kind) && hashed == 1));
+            .find(|(_, kind)| !(ascending(kind) || is_hashed(kind) && hashed == 1));
         let shown = format::document(self.key);
         let old = invalid.is_some() || (hashed > 0 && self.key.len() > 1);
         rows::PATTERN_OLD.check(profile, old, &[&shown])?;

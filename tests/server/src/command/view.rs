@@ -5,7 +5,6 @@ use crate::aggregate::{Pipeline, Source, rules};
 use crate::error::{Error, Result, code};
 use crate::query::Env;
 use crate::refusal::collections::MOD_VIEW_OPTION;
-use crate::refusal::transactions;
 use crate::refusal::writes::ON_VIEW;
 use crate::storage::collection::View;
 use crate::storage::{Catalog, Collection, Namespace};
@@ -189,7 +188,12 @@ pub(crate) fn writable(call: &Call<'_>, catalog: &Catalog, namespace: &Namespace
         .get(namespace)
         .is_some_and(|collection| collection.capped.is_some());
     if capped && call.body.contains_key("autocommit") {
-        return Err(transactions::CAPPED.error(&[namespace]));
+        return Err(Error::new(
+            code::OPERATION_NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
+            ),
+        ));
     }
     Ok(())
 }

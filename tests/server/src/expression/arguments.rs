@@ -1,10 +1,12 @@
 //! Errors of operators with a wrong number of arguments or with malformed named arguments.
 
-use super::Function;
-use crate::error::{Error, code};
+use super::{Expression, Function};
+use crate::error::{Error, Result, code};
+use crate::query::Env;
+use crate::refusal::queries;
 
 /// Returns an error if the number of arguments is not one that the operator accepts.
-pub(super) fn check_arity(function: &Function, given: usize) -> crate::error::Result<()> {
+pub(super) fn check_arity(function: &Function, given: usize) -> Result<()> {
     if (function.min..=function.max).contains(&given) {
         return Ok(());
     }
@@ -72,4 +74,30 @@ impl ArgumentCodes {
             missing,
         }
     }
+}
+
+/// Fails if `field` of `$getField`, `$setField` or `$unsetField` is not a constant and must be one.
+pub(super) fn check_field_name(
+    operator: &str,
+    arguments: &[(&'static str, Expression)],
+    env: &Env,
+) -> Result<()> {
+    let (path_row, constant_row) = match operator {
+        "$getField" => (&queries::GET_FIELD_PATH, &queries::GET_FIELD_CONSTANT),
+        "$setField" | "$unsetField" => (&queries::SET_FIELD_PATH, &queries::SET_FIELD_CONSTANT),
+        _ => return Ok(()),
+    };
+    for (_, value) in arguments.iter().filter(|(name, _)| *name == "field") {
+        if let Expression::Path(variable, parts) = value {
+            let prefix = if variable == "CURRENT" {
+                "$".to_owned()
+            } else {
+                format!("$${variable}.")
+            };
+            let path = format!("{prefix}{}", parts.join("."));
+            path_row.check(env.profile, true, &[&path, &path])?;
+        }
+        constant_row.check(env.profile, !value.is_constant(), &[&operator])?;
+    }
+    Ok(())
 }

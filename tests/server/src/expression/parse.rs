@@ -1,6 +1,6 @@
 //! Parses BSON to expression trees, with the server's errors.
 
-use super::arguments::{ArgumentCodes, check_arity};
+use super::arguments::{ArgumentCodes, check_arity, check_field_name};
 use super::{Expression, Function, NamedFunction};
 use crate::aggregate::quantile::Quantile;
 use crate::command::api_version::check_expression;
@@ -226,16 +226,7 @@ impl<'e> Parser<'e> {
             };
             arguments.push((*known, self.expression(value)?));
         }
-        let path = fields.get("field").and_then(Bson::as_str).unwrap_or_default();
-        queries::GET_FIELD_PATH.check(
-            self.env.profile,
-            function.name == "$getField" && path.starts_with('$'),
-            &[&path, &path],
-        )?;
-        let variable = arguments
-            .iter()
-            .any(|(name, value)| *name == "field" && !value.is_constant());
-        queries::GET_FIELD_CONSTANT.check(self.env.profile, function.name == "$getField" && variable, &[])?;
+        check_field_name(function.name, &arguments, self.env)?;
         for required in function.required {
             if !fields.contains_key(required) {
                 let code = codes.missing.iter().find(|(name, _)| name == required);

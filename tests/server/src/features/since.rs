@@ -206,27 +206,3 @@ pub(super) fn exists(feature: Feature, name: &str, version: Version) -> bool {
         .find(|(known, _)| *known == name)
         .is_none_or(|(_, first)| is_reached(first, version))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn additions_to_a_series_are_not_in_the_next_ones_first_versions() {
-        let has = |name: &str, version: &str| exists(Feature::Stage, name, version.parse().unwrap());
-        assert!(!has("$vectorSearch", "6.0.10") && has("$vectorSearch", "6.0.11"));
-        assert!(!has("$vectorSearch", "7.0.1") && has("$vectorSearch", "7.0.2"));
-        assert!(has("$vectorSearch", "7.1.0") && !has("$vectorSearch", "5.3.0"));
-        assert!(has("$match", "4.2.0") && !has("$fill", "5.2.0") && has("$fill", "6.0.0"));
-    }
-
-    #[test]
-    fn every_name_is_listed_once() {
-        for feature in Feature::ALL {
-            let all = names(feature);
-            for (position, (name, _)) in all.iter().enumerate() {
-                assert!(!all[..position].iter().any(|(other, _)| other == name), "{name}");
-            }
-        }
-    }
-}

@@ -89,6 +89,36 @@ fn stages() {
     assert_eq!(unknown.err().map(|error| error.code), Some(40324));
 }
 
+/// All kinds.
+const ALL: [Feature; 7] = [
+    Feature::Stage,
+    Feature::Expression,
+    Feature::Accumulator,
+    Feature::WindowFunction,
+    Feature::QueryOperator,
+    Feature::Variable,
+    Feature::Command,
+];
+
+#[test]
+fn additions_to_a_series_are_not_in_the_next_ones_first_versions() {
+    let has = |name: &str, version: &str| Feature::Stage.is_in(name, version.parse().unwrap());
+    assert!(!has("$vectorSearch", "6.0.10") && has("$vectorSearch", "6.0.11"));
+    assert!(!has("$vectorSearch", "7.0.1") && has("$vectorSearch", "7.0.2"));
+    assert!(has("$vectorSearch", "7.1.0") && !has("$vectorSearch", "5.3.0"));
+    assert!(has("$match", "4.2.0") && !has("$fill", "5.2.0") && has("$fill", "6.0.0"));
+}
+
+#[test]
+fn every_first_version_is_listed_once() {
+    for feature in ALL {
+        let all = since::names(feature);
+        for (position, (name, _)) in all.iter().enumerate() {
+            assert!(!all[..position].iter().any(|(other, _)| other == name), "{name}");
+        }
+    }
+}
+
 /// The versions that the matrix of refusals tests.
 const VERSIONS: [&str; 7] = ["4.2", "4.4", "5.0", "6.0", "7.0", "8.0", "8.2"];
 
@@ -127,9 +157,7 @@ fn unknown_name(feature: Feature, name: &str, version: Version) -> (i32, String)
 
 #[test]
 fn names_are_unknown_before_their_first_version() {
-    let parsed = Feature::ALL
-        .into_iter()
-        .filter(|feature| *feature != Feature::Command);
+    let parsed = ALL.into_iter().filter(|feature| *feature != Feature::Command);
     for (feature, (name, _)) in
         parsed.flat_map(|feature| since::names(feature).iter().map(move |name| (feature, name)))
     {

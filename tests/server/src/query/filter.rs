@@ -8,6 +8,7 @@ use super::regex::Regex;
 use crate::error::{Error, Result};
 use crate::refusal::queries;
 use crate::text::query::TextQuery;
+use crate::value::number::Number;
 use bson::{Bson, Document};
 
 /// A condition on a document.
@@ -126,7 +127,24 @@ impl Filter {
         queries::NEAR_NATURAL_SORT.check(profile, near && by_natural, &[])?;
         queries::NEAR_NATURAL_HINT.check(profile, near && natural_hint, &[])?;
         queries::TEXT_NATURAL_SORT.check(profile, text && by_natural, &[])?;
-        queries::TEXT_HINT.check(profile, text && hint.is_some(), &[])
+        queries::TEXT_HINT.check(profile, text && hint.is_some(), &[])?;
+        let index_hint = hint.is_some() && !natural_hint;
+        queries::NATURAL_SORT_HINT.check(profile, by_natural && index_hint, &[])?;
+        let direction = |pattern: Option<&Document>| {
+            let value = pattern.and_then(|pattern| Number::from_bson(pattern.get("$natural")?));
+            value.map(|direction| direction.to_f64() > 0.0)
+        };
+        let other = match (direction(sort), direction(hint.and_then(Bson::as_document))) {
+            (Some(sort), Some(hint)) => sort != hint,
+            _ => false,
+        };
+        queries::NATURAL_DIRECTION.check(profile, other, &[])
+    }
+
+    /// Fails if the filter is not allowed with a tailable cursor.
+    pub(crate) fn check_tailable(&self, env: &Env) -> Result<()> {
+        queries::TEXT_TAILABLE.check(env.profile, self.text().is_some(), &[])?;
+        queries::NEAR_TAILABLE.check(env.profile, self.near().is_some(), &[])
     }
 
     /// The `$near` or `$nearSphere` of the filter, by which the results are sorted.

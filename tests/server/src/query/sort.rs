@@ -3,7 +3,7 @@
 use super::Env;
 use super::path::{Part, Path, check_field_path};
 use crate::error::{Error, Result, code};
-use crate::refusal::queries;
+use crate::refusal::{ServerProfile, queries};
 use crate::storage::key::keys_of;
 use crate::value::compare::compare;
 use crate::value::number::Number;
@@ -73,6 +73,23 @@ impl Sort {
             sort.ascending.push(ascending);
         }
         Ok(sort)
+    }
+
+    /// Before 4.4, fails on a sort of `find` by other values than 1, -1 and the text score.
+    pub(crate) fn check_values(pattern: &Document, profile: ServerProfile) -> Result<()> {
+        let valid = |value: &Bson| match value {
+            Bson::Document(inner) => {
+                inner.len() == 1 && inner.get_str("$meta").is_ok_and(|kind| kind == "textScore")
+            }
+            other => matches!(
+                Number::from_bson(other).and_then(Number::to_exact_i64),
+                Some(1 | -1)
+            ),
+        };
+        let invalid = pattern
+            .iter()
+            .any(|(name, value)| name.is_empty() || !valid(value));
+        queries::SORT_SPECIFICATION.check(profile, invalid, &[])
     }
 
     /// Before 4.4, fails on a sort by metadata that the projection does not contain.

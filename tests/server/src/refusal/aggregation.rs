@@ -40,6 +40,22 @@ rows! {
         "a field twice in `on` of `$merge`",
         "Found a duplicate field '{}'",
         "`document_source_merge.cpp`: `parseMergeOnFieldsFromSpec`";
+    MERGE_DUPLICATE: "merge-duplicate", code::DUPLICATE_KEY, Versions::ALL, Deployments::ALL,
+        "`$merge` of a document that exists, with `whenMatched: fail`, or whose key another document has",
+        "$merge failed due to a DuplicateKey error :: caused by :: E11000 duplicate key error collection: {} ",
+        "`document_source_merge.cpp`: `flush`";
+    MERGE_ON_ARRAY: "merge-on-array", 51185, Versions::ALL, Deployments::ALL,
+        "a document with an array in a field of `on` of `$merge`",
+        "$merge write error: 'on' field cannot be an array",
+        "`merge_processor.cpp`: `extractMergeOnFieldsFromDoc`";
+    MERGE_ON_MISSING: "merge-on-missing", 51132, Versions::before(8, 1), Deployments::ALL,
+        "a document without a field of `on` of `$merge`, or with null",
+        "$merge write error: 'on' field cannot be missing, null, undefined or an array",
+        "`merge_processor.cpp`: `extractMergeOnFieldsFromDoc` of 8.0";
+    MERGE_ON_SPARSE: "merge-on-sparse", 51132, Versions::since(8, 1), Deployments::ALL,
+        "a document without a field of `on` of `$merge`, or with null, if the index is sparse",
+        "$merge write error: 'on' field cannot be missing, null or undefined if supporting index is sparse",
+        "`merge_processor.cpp`: `extractMergeOnFieldsFromDoc`";
     OUT_OBJECT: "out-object", 14, Versions::before(4, 4), Deployments::ALL,
         "`$out` to another database",
         "$out stage requires a string argument, but found {}",

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of filters, projections, sorts and expressions.
+//! What MongoDB refuses of filters, projections, sorts, expressions and updates.
 
 use super::{Deployments, Versions, rows};
 
@@ -31,6 +31,54 @@ rows! {
         "`$near` with the hint `$natural`",
         "geoNear expression not allowed with $natural hint",
         "`canonical_query.cpp`: `isValid`";
+    NATURAL_SORT_HINT: "natural-sort-hint", 2, Versions::since(4, 4), Deployments::ALL,
+        "a sort by `$natural` with the hint of an index",
+        "index hint not allowed with $natural sort order",
+        "`canonical_query.cpp`: `isValid`";
+    NATURAL_DIRECTION: "natural-direction", 2, Versions::since(4, 4), Deployments::ALL,
+        "a sort by `$natural` with the hint `$natural` in the other direction",
+        "$natural hint must be in the same direction as $natural sort order",
+        "`canonical_query.cpp`: `isValid`";
+    TEXT_TAILABLE: "text-tailable", 2, Versions::ALL, Deployments::ALL,
+        "`$text` with a tailable cursor",
+        "text and tailable cursor not allowed in same query",
+        "`canonical_query.cpp`: `isValid`";
+    NEAR_TAILABLE: "near-tailable", 2, Versions::since(4, 4), Deployments::ALL,
+        "`$near` with a tailable cursor",
+        "Tailable cursors and geo $near cannot be used together",
+        "`canonical_query.cpp`: `isValid`";
+    NEAR_IN_MATCH: "near-in-match", 5_626_500, Versions::since(7, 0), Deployments::ALL,
+        "`$near` in `$match`",
+        "$geoNear, $near, and $nearSphere are not allowed in this context, as these operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead. Check out https://dochub.mongodb.org/core/near-sort-operation and https://dochub.mongodb.org/core/nearSphere-sort-operation for more details.",
+        "`expression_parser.cpp`: `parseGeo`";
+    NEAR_IN_MATCH_OLD: "near-in-match-old", 2, Versions::before(7, 0), Deployments::ALL,
+        "`$near` in `$match`",
+        "$geoNear, $near, and $nearSphere are not allowed in this context",
+        "`expression_parser.cpp`: `parseGeo` of 6.0";
+    SORT_SPECIFICATION: "sort-specification", 2, Versions::before(4, 4), Deployments::ALL,
+        "a sort of `find` by other values than 1, -1 and `{$meta: \"textScore\"}`",
+        "bad sort specification",
+        "`query_request.cpp`: `isValidSortOrder` of 4.2";
+    NEGATIVE_COUNT: "negative-count", 2, Versions::before(5, 0), Deployments::ALL,
+        "a negative `skip`, `limit` or `batchSize` of `find`",
+        "{} value must be non-negative, but received: {}",
+        "`query_request.cpp`: `validate` of 4.4";
+    PROJECTION_MIX: "projection-mix", 2, Versions::before(4, 4), Deployments::ALL,
+        "a projection of `find` with included and excluded fields",
+        "Projection cannot have a mix of inclusion and exclusion.",
+        "`parsed_projection.cpp`: `ParsedProjection::make` of 4.2";
+    PROJECTION_EXCLUSION: "projection-exclusion", 31254, Versions::since(4, 4), Deployments::ALL,
+        "an excluded field in an inclusion projection of `find`",
+        "Cannot do exclusion on field {} in inclusion projection",
+        "`projection_parser.cpp`: `parseExclusion`";
+    PROJECTION_INCLUSION: "projection-inclusion", 31253, Versions::since(4, 4), Deployments::ALL,
+        "an included field in an exclusion projection of `find`",
+        "Cannot do inclusion on field {} in exclusion projection",
+        "`projection_parser.cpp`: `parseInclusion`";
+    EMPTY_MODIFIER: "empty-modifier", 9, Versions::before(5, 0), Deployments::ALL,
+        "an update operator without fields",
+        "'{}' is empty. You must specify a field like so: {{}: {<field>: ...}}",
+        "`update_driver.cpp`: `parse` of 4.4";
     IF_NULL_ARGUMENTS: "if-null-arguments", 16020, Versions::before(5, 0), Deployments::ALL,
         "`$ifNull` with other than two arguments",
         "Expression $ifNull takes exactly 2 arguments. {} were passed in.",
@@ -47,6 +95,14 @@ rows! {
         "`field` of `$getField` that is not a constant",
         "$getField requires 'field' to evaluate to a constant, but got a non-constant argument",
         "`expression.cpp`: `ExpressionGetField::parse` of 7.0";
+    SET_FIELD_PATH: "set-field-path", 4_161_108, Versions::since(5, 0), Deployments::ALL,
+        "`field` of `$setField` or `$unsetField` that is a field path",
+        "'{}' is a field path reference which is not allowed in this context. Did you mean {$literal: '{}'}?",
+        "`expression.cpp`: `ExpressionSetField::parse`";
+    SET_FIELD_CONSTANT: "set-field-constant", 4_161_106, Versions::since(5, 0), Deployments::ALL,
+        "`field` of `$setField` or `$unsetField` that is not a constant",
+        "{} requires 'field' to evaluate to a constant, but got a non-constant argument",
+        "`expression.cpp`: `ExpressionSetField::parse`";
     ARRAY_FILTERS_PIPELINE: "array-filters-pipeline", 9, Versions::ALL, Deployments::ALL,
         "`arrayFilters` with an update pipeline",
         "arrayFilters may not be specified for pipeline-syle updates",

@@ -86,6 +86,10 @@ rows! {
         "`distinct` on a sharded collection with read concern `snapshot`",
         "Cannot run 'distinct' on a sharded collection with readConcern level 'snapshot'",
         "`cluster_distinct_cmd.cpp`: `run`";
+    NOT_ENABLED: "shard-not-enabled", 20, Versions::before(6, 0), SHARDED,
+        "`shardCollection` of a collection of a database without `enableSharding`",
+        "sharding not enabled for db {}",
+        "`cluster_shard_collection_cmd.cpp`, `configsvr_shard_collection_command.cpp` of 5.0";
     VIEW: "shard-view", 166, Versions::ALL, SHARDED,
         "`shardCollection` of a view",
         "Views cannot be sharded.",

@@ -87,10 +87,6 @@ rows! {
         "`readConcern` with another command than the first one",
         "Only the first command in a transaction may specify a readConcern",
         "`service_entry_point_common.cpp`: `_extractReadConcern`";
-    CAPPED: "transaction-capped", 263, Versions::ALL, Deployments::REPLICATED,
-        "a write to a capped collection",
-        "Collection '{}' is a capped collection. Writes in transactions are not allowed on capped collections.",
-        "`collection_impl.cpp`: `checkCappedInTxn`; manual: Transactions";
     STANDALONE: "transaction-standalone", 20, Versions::ALL, Deployments::STANDALONE,
         "any command, on a standalone",
         "Transaction numbers are only allowed on a replica set member or mongos",

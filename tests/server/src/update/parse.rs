@@ -90,6 +90,7 @@ fn operators(update: &Document, filters: &[Bson], env: &Env) -> Result<Update> {
                 format::bson(fields)
             )));
         };
+        queries::EMPTY_MODIFIER.check(env.profile, fields.is_empty(), &[operator, operator])?;
         for (path, argument) in fields {
             let operation = Operation {
                 path: UpdatePath::parse(path)?,

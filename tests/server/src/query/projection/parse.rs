@@ -165,6 +165,11 @@ impl<'e> Builder<'e> {
     }
 
     fn set_mode(&mut self, path: &str, include: bool) -> Result<()> {
+        let profile = self.env.profile;
+        let mixed = self.dialect == Dialect::Find && self.inclusive == Some(!include);
+        queries::PROJECTION_MIX.check(profile, mixed, &[])?;
+        queries::PROJECTION_EXCLUSION.check(profile, mixed && !include, &[&path])?;
+        queries::PROJECTION_INCLUSION.check(profile, mixed && include, &[&path])?;
         match self.inclusive {
             Some(true) if !include => Err(Error::new(
                 31254,

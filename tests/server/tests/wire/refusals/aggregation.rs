@@ -56,6 +56,27 @@ fn merges() -> Vec<Case> {
         merge("merge-duplicate-on", doc! { "into": "d", "on": ["_id", "_id"] })
             .otherwise(Otherwise::Either(vec![51183, 51190])),
     ];
+    let by = |id: &'static str, value: Option<Bson>, sparse: bool| {
+        let mut document = doc! { "_id": 1 };
+        document.extend(value.map(|value| ("k".to_owned(), value)));
+        let index = doc! { "key": { "k": 1 }, "name": "k", "unique": true, "sparse": sparse };
+        let setup = vec![
+            doc! { "insert": "c", "documents": [document] },
+            doc! { "createIndexes": "d", "indexes": [index] },
+        ];
+        let merge = aggregate(vec![doc! { "$merge": { "into": "d", "on": "k" } }]);
+        case(id, setup, merge)
+    };
+    let taken = doc! { "insert": "d", "documents": [{ "_id": 1 }] };
+    let mut duplicate = merge("merge-duplicate", doc! { "into": "d", "whenMatched": "fail" });
+    duplicate.setup.push(taken);
+    cases.push(duplicate);
+    cases.extend([
+        by("merge-on-array", Some(Bson::Array(vec![1.into()])), false),
+        by("merge-on-missing", None, false),
+        by("merge-on-missing", Some(Bson::Null), false),
+        by("merge-on-sparse", None, true).otherwise(Otherwise::Refuses(vec![51132])),
+    ]);
     for id in ["merge-on-index", "merge-on-index-mongos"] {
         let other = Otherwise::Refuses(vec![51183, 51190]);
         cases.push(merge(id, doc! { "into": "d", "on": "a" }).otherwise(other));

@@ -3,8 +3,10 @@
 
 mod aggregation;
 mod collections;
+mod contexts;
 mod index_builds;
 mod indexes;
+mod options;
 mod queries;
 mod sharding;
 mod stable_api;

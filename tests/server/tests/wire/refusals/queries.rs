@@ -11,6 +11,17 @@ fn indexed() -> Vec<Document> {
     ] }]
 }
 
+/// A capped collection with the indexes.
+fn tailable() -> Vec<Document> {
+    let mut setup = vec![doc! { "create": "c", "capped": true, "size": 4096 }];
+    setup.extend(indexed());
+    setup
+}
+
+fn matching(filter: &Document) -> Document {
+    doc! { "aggregate": "c", "pipeline": [{ "$match": filter.clone() }], "cursor": {} }
+}
+
 fn upserts() -> Vec<Case> {
     let filter = doc! { "$expr": { "$gt": ["$a", 1] } };
     let nested = doc! { "_id": 1, "$or": [{ "b": 1 }, { "$and": [filter.clone()] }] };
@@ -44,6 +55,37 @@ fn orders() -> Vec<Case> {
     };
     let natural = doc! { "$natural": 1 };
     vec![
+        case(
+            "natural-sort-hint",
+            indexed(),
+            doc! { "find": "c", "sort": { "$natural": 1 }, "hint": "_id_" },
+        ),
+        case(
+            "natural-direction",
+            indexed(),
+            doc! { "find": "c", "sort": { "$natural": 1 }, "hint": { "$natural": -1 } },
+        ),
+        case(
+            "text-tailable",
+            tailable(),
+            find(&text, doc! { "tailable": true }),
+        ),
+        case(
+            "near-tailable",
+            tailable(),
+            find(&near, doc! { "tailable": true }),
+        )
+        .otherwise(Otherwise::Either(vec![2])),
+        case(
+            "sort-specification",
+            vec![],
+            doc! { "find": "c", "sort": { "a": { "$meta": "searchScore" } } },
+        )
+        .otherwise(Otherwise::Either(vec![40218])),
+        case("negative-count", vec![], doc! { "find": "c", "skip": -1 })
+            .otherwise(Otherwise::Refuses(vec![51024])),
+        case("near-in-match", indexed(), matching(&near)).otherwise(Otherwise::Refuses(vec![2])),
+        case("near-in-match-old", indexed(), matching(&near)).otherwise(Otherwise::Refuses(vec![5_626_500])),
         case(
             "text-natural-sort",
             indexed(),
@@ -84,6 +126,29 @@ fn expressions() -> Vec<Case> {
             doc! { "findAndModify": "c", "query": {}, "remove": true, "fields": { "a": { "b": 1 } } },
         ),
         case(
+            "projection-mix",
+            vec![],
+            doc! { "find": "c", "projection": { "a": 1, "b": 0 } },
+        )
+        .otherwise(Otherwise::Refuses(vec![31254])),
+        case(
+            "projection-exclusion",
+            vec![],
+            doc! { "find": "c", "projection": { "a": 1, "b": 0 } },
+        )
+        .otherwise(Otherwise::Refuses(vec![2])),
+        case(
+            "projection-inclusion",
+            vec![],
+            doc! { "find": "c", "projection": { "a": 0, "b": 1 } },
+        )
+        .otherwise(Otherwise::Refuses(vec![2])),
+        case(
+            "empty-modifier",
+            vec![],
+            doc! { "update": "c", "updates": [{ "q": {}, "u": { "$set": {} } }] },
+        ),
+        case(
             "if-null-arguments",
             vec![],
             project(doc! { "$ifNull": ["$a", "$b", 1] }),
@@ -99,6 +164,18 @@ fn expressions() -> Vec<Case> {
             project(doc! { "$getField": { "$concat": ["$b", "c"] } }),
         )
         .otherwise(Otherwise::Either(vec![168])),
+        case(
+            "set-field-path",
+            vec![],
+            project(doc! { "$setField": { "field": "$a", "input": "$b", "value": 1 } }),
+        )
+        .since(5, 0),
+        case(
+            "set-field-constant",
+            vec![],
+            project(doc! { "$unsetField": { "field": { "$concat": ["$a", "x"] }, "input": "$b" } }),
+        )
+        .since(5, 0),
         case("get-field-path", vec![], project(doc! { "$getField": "$b" }))
             .otherwise(Otherwise::Either(vec![168])),
         case(

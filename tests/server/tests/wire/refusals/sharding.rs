@@ -185,6 +185,12 @@ fn shard_collection() -> Vec<Case> {
     };
     let french = doc! { "create": "c", "collation": { "locale": "fr" } };
     vec![
+        case(
+            "shard-not-enabled",
+            vec![],
+            doc! { "shardCollection": "shard-not-enabled.c", "key": { "k": 1 }, "$db": "admin" },
+        )
+        .otherwise(Otherwise::Either(vec![59])),
         sharding(
             "shard-view",
             vec![doc! { "create": "c", "viewOn": "d", "pipeline": [] }],

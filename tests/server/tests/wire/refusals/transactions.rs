@@ -69,11 +69,6 @@ fn commands() -> Vec<Case> {
             doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "a" }] },
         )
         .otherwise(Otherwise::Refuses(vec![20, 263])),
-        starting(
-            "transaction-capped",
-            vec![doc! { "create": "c", "capped": true, "size": 4096 }],
-            doc! { "insert": "c", "documents": [{ "_id": 1 }] },
-        ),
         starting("transaction-standalone", vec![], find()),
     ];
     for command in [
