@@ -52,7 +52,7 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
     for (options, selection, is_timeout) in [
         ("", "50", false),
         ("timeoutMS=20000", "50", false),
-        ("timeoutMS=300", "10000", true),
+        ("timeoutMS=1000", "10000", true),
     ] {
         let encryption = automatic.encryption().extra_options(doc! {
             "mongocryptdURI": format!("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS={selection}"),

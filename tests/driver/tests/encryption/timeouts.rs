@@ -22,7 +22,7 @@ use super::{
 /// `timeoutMS` of the client of the key vault.
 const TIMEOUT: &str = "timeoutMS=1500";
 /// The time limit of single operations.
-const LIMIT: Duration = Duration::from_millis(300);
+const LIMIT: Duration = Duration::from_millis(1_500);
 /// How long the server delays a command that must time out.
 const BLOCKED: Duration = Duration::from_secs(20);
 
