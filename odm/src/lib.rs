@@ -130,6 +130,7 @@ pub mod path;
 pub mod prelude;
 pub mod projection;
 pub mod relation;
+mod requirement;
 pub mod schema;
 mod schema_version;
 pub mod sort;

@@ -70,7 +70,6 @@ mod graph;
 mod group;
 mod join;
 mod near;
-pub(crate) mod requirement;
 mod run;
 mod shape;
 mod stages;

@@ -3,12 +3,10 @@
 use std::pin::Pin;
 
 use crate::aggregate::Pipeline;
-use crate::aggregate::requirement;
 use crate::aggregate::write::Written;
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Session, in_session};
 use crate::collection::decode::ReadAs;
-use crate::collection::kind::requiring;
 use crate::collection::{Collection, Documents};
 use crate::driver::ClientSession;
 use crate::driver::options::AggregateOptions;
@@ -17,6 +15,8 @@ use crate::model::Model;
 use crate::observe::Call;
 use crate::path::field::Field;
 use crate::projection::Output;
+use crate::requirement;
+use crate::requirement::requiring;
 
 /// The collection that a pipeline reads, and the options of the call. Created by
 /// [`Collection::aggregate`].

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
-use crate::collection::kind::{self, requiring};
+use crate::collection::kind;
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
+use crate::requirement::requiring;
 
 /// Deletes one document, or all that match. Output: the number of deleted documents. See
 /// [`Collection::delete_one`] and [`Collection::delete_many`].

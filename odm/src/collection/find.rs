@@ -2,14 +2,12 @@
 
 use std::pin::Pin;
 
-use crate::aggregate::requirement;
 use crate::bson::{Document, RawDocumentBuf};
 use crate::collection::Collection;
 use crate::collection::action::{Session, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::documents::Documents;
 use crate::collection::keyset::{self, KeysetPage};
-use crate::collection::kind::requiring;
 use crate::collection::page::Page;
 use crate::driver::action;
 use crate::driver::options::FindOptions;
@@ -18,6 +16,8 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
+use crate::requirement;
+use crate::requirement::requiring;
 use crate::sort::{IntoKeyset, IntoSort};
 
 /// Boxes the future of a query, so that the futures of applications do not contain the cursor and

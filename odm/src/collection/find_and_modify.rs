@@ -2,12 +2,10 @@
 
 use std::pin::Pin;
 
-use crate::aggregate::requirement;
 use crate::bson::RawDocumentBuf;
 use crate::collection::action::{Session, awaitable, forward_options, in_session};
 use crate::collection::decode::ReadAs;
 use crate::collection::encoded::{Encoded, for_replacement};
-use crate::collection::kind::requiring;
 use crate::collection::sharded::explained;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
@@ -22,6 +20,8 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
+use crate::requirement;
+use crate::requirement::requiring;
 use crate::sort::IntoSort;
 use crate::update::{DocumentItem, Update};
 

@@ -66,17 +66,6 @@ pub(super) fn of_soft_delete<D: Model>() -> Option<ServerRequirement> {
     })
 }
 
-/// Adds a requirement to the options of an action.
-macro_rules! requiring {
-    ($options:expr, $requirement:expr) => {
-        match $requirement {
-            Some(requirement) => $options.requires(requirement),
-            None => $options,
-        }
-    };
-}
-pub(crate) use requiring;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use crate::aggregate::requirement;
 use crate::bson::{RawDocumentBuf, doc};
 use crate::collection::action::{awaitable, forward_options};
 use crate::collection::decode::{Found, ReadAs};
-use crate::collection::kind::requiring;
 use crate::collection::{Collection, NULL_ARGUMENT, filter_of};
 use crate::driver::action;
 use crate::driver::options::{CountDocumentsOptions, EstimatedDocumentCountOptions, FindOptions};
@@ -17,6 +15,8 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::projection::{self, Output, Projection};
+use crate::requirement;
+use crate::requirement::requiring;
 use crate::sort::IntoSort;
 use crate::value::IntoValue;
 

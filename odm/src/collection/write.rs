@@ -1,7 +1,6 @@
 //! Checks of writes before they are sent: a filter with conditions, and an id for a document that
 //! may be inserted.
 
-use crate::aggregate::requirement;
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_raw_document};
 use crate::collection::encrypted::check_upsert;
 use crate::collection::soft_delete::Scope;
@@ -11,6 +10,7 @@ use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
+use crate::requirement;
 use crate::stored::Stored;
 use crate::update::variant::{self, Variant};
 use crate::update::{Compiled, Update};

@@ -30,7 +30,7 @@ fn is_time(name: &str, value: &Bson) -> bool {
     }
 }
 
-/// A limit of 0 is no limit.
+/// A limit of 0 is not a limit.
 fn is_short(value: &Bson) -> bool {
     let millis = match value {
         Bson::Int32(millis) => f64::from(*millis),

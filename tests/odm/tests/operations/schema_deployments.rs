@@ -358,7 +358,7 @@ struct Article {
     title: String,
 }
 
-/// The strict Stable API cannot create text indexes. An existing one is no error.
+/// The strict Stable API cannot create text indexes. An existing one is not an error.
 #[tokio::test]
 async fn the_strict_stable_api_creates_no_text_indexes() {
     let Some(env) = start("8.2").await else {

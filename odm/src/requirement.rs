@@ -1,5 +1,5 @@
-//! The MongoDB version that the stages and operators of a pipeline need, so that an older server is
-//! named before anything is sent.
+//! The MongoDB version that the stages and operators of pipelines, projections and sorts need, so that
+//! an older server is named before anything is sent.
 
 use crate::bson::{Bson, Document};
 use crate::driver::options::ServerRequirement;
@@ -224,6 +224,17 @@ fn keep(requirement: ServerRequirement, found: &mut Option<ServerRequirement>) {
         None => requirement,
     });
 }
+
+/// Adds a requirement to the options of an action.
+macro_rules! requiring {
+    ($options:expr, $requirement:expr) => {
+        match $requirement {
+            Some(requirement) => $options.requires(requirement),
+            None => $options,
+        }
+    };
+}
+pub(crate) use requiring;
 
 #[cfg(test)]
 mod tests {
