@@ -82,7 +82,7 @@ pub(crate) fn of_pipeline(stages: &[Document], collection: &str) -> Option<Serve
                 );
             }
             ("$lookup" | "$unionWith" | "$facet", Bson::Document(argument)) => {
-                of_inner(name, argument, &mut found)
+                of_inner(name, argument, &mut found);
             }
             ("$group", Bson::Document(group)) => of_outputs(group, &mut found),
             ("$bucket" | "$bucketAuto" | "$setWindowFields", Bson::Document(argument)) => {

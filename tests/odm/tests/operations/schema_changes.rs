@@ -117,7 +117,7 @@ async fn options_are_changed_without_a_build() {
         "{verified}"
     );
     assert_eq!(
-        env.index("at_1").await.get_i64("expireAfterSeconds").ok(),
+        env.index("at_1").await.get_i32("expireAfterSeconds").ok(),
         Some(7200)
     );
 
