@@ -17,6 +17,8 @@ pub struct Case {
     pub topology: Option<String>,
     /// The server version, if the case depends on it.
     pub version: Option<String>,
+    /// Whether the case has time limits so short that a busy machine can exceed them.
+    pub is_timed: bool,
     /// Runs the case. A panic is a failure.
     pub run: Box<dyn FnOnce() -> Outcome + Send>,
 }
@@ -58,6 +60,7 @@ impl Case {
             description: description.into(),
             topology: None,
             version: None,
+            is_timed: false,
             run: Box::new(run),
         }
     }

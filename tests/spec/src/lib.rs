@@ -9,6 +9,7 @@ pub mod files;
 pub mod machine;
 pub mod runner;
 pub mod seedlist;
+mod timing;
 pub mod unified;
 
 use std::path::Path;

@@ -12,7 +12,7 @@ use marula_driver::{
     event::{CheckOutFailedReason, EventListener, PoolEvent, PoolOptions},
     options::ClientOptions,
 };
-use marula_driver_tests::{replica_set, standalone};
+use marula_driver_tests::{Proxy, proxy::Action, replica_set, standalone};
 use marula_test_server::TestServer;
 use tokio::sync::Notify;
 
@@ -132,11 +132,9 @@ fn connection_monitoring_and_pooling_prose_3() {
 async fn connection_monitoring_and_pooling_prose_4() {
     let deployment = standalone().await;
     let received = Arc::<ReceivedEvents>::default();
-    let uri = deployment.server.uri();
-    let mut options = ClientOptions::parse(&format!(
-        "{uri}?retryReads=false&waitQueueTimeoutMS=20&maxPoolSize=1"
-    ))
-    .unwrap();
+    let proxy = Proxy::start(deployment.server.addresses()[0]).await;
+    let uri = proxy.uri("retryReads=false&waitQueueTimeoutMS=20&maxPoolSize=1");
+    let mut options = ClientOptions::parse(&uri).unwrap();
     options.pool_listener = Some(received.listener());
     let client = Client::with_options(options).unwrap();
     let things = client.database("d").collection::<Document>("c");
@@ -148,14 +146,20 @@ async fn connection_monitoring_and_pooling_prose_4() {
     // Establishing the first connection may take longer than waitQueueTimeoutMS.
     while things.find_one(doc! {}).await.is_err() {}
     // The second check-out waits for the only connection, which is in use, and times out.
-    let seen = deployment.server.commands_seen("find");
-    fail(doc! { "failCommands": ["find"], "blockConnection": true, "blockTimeMS": 200 }).await;
+    let seen = proxy.requests("find");
+    proxy.set_rule(|exchange| match exchange.command {
+        "find" => Action::Delay,
+        _ => Action::Pass,
+    });
     let (first, second) = tokio::join!(things.find_one(doc! {}), async {
-        deployment.server.wait_for_command("find", seen + 1).await;
-        things.find_one(doc! {}).await
+        proxy.wait_for_requests("find", seen + 1).await;
+        let second = things.find_one(doc! {}).await;
+        proxy.end_waits();
+        second
     });
     assert_eq!(first.unwrap(), None);
     second.unwrap_err();
+    proxy.pass_everything();
     // A network error clears the pool.
     fail(doc! { "failCommands": ["find"], "closeConnection": true }).await;
     things.find_one(doc! {}).await.unwrap_err();

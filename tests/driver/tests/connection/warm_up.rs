@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc, options::ClientOptions};
+use marula_driver::{
+    Client, ErrorKind, NetworkPhase, bson::doc, internals::wait_for_description, options::ClientOptions,
+};
 use marula_driver_tests::{Counts, PoolTally, Proxy, proxy::Action};
 use marula_test_server::TestServer;
 
@@ -65,7 +67,7 @@ async fn servers_out_of_reach_do_not_fail_it() {
     silent.set_rule(|_| Action::Hang);
     let uri = format!("mongodb://{},{}/", server.addresses()[1], silent.address());
     let (client, tally) = tallied(&uri, "");
-    let warm_up = client.warm_up().timeout(Duration::from_millis(500));
+    let warm_up = client.warm_up().timeout(LONG);
     warm_up.await.expect("connections to the others");
     assert!(tally.counts().ready > 0);
 }
@@ -139,6 +141,7 @@ async fn a_connection_that_fails_fails_it() {
 async fn it_ends_in_time_and_its_connections_remain() {
     let (_server, proxy) = pool_handshakes(|| Action::Stepwise(vec![16])).await;
     let (client, tally) = tallied(&proxy.uri(""), "");
+    wait_for_description(&client, |text| text.contains("Standalone")).await;
     let error = client.warm_up().timeout(Duration::from_millis(200)).await;
     let error = error.expect_err("no handshake completes");
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");

@@ -1,5 +1,7 @@
 //! The analysis of commands by mongocryptd, and the options of automatic encryption.
 
+use std::time::Duration;
+
 use marula_driver::{
     Client, EncryptionError, ErrorKind,
     bson::{Binary, BinarySubtype, Uuid, doc},
@@ -52,13 +54,17 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
     for (options, selection, is_timeout) in [
         ("", "50", false),
         ("timeoutMS=20000", "50", false),
-        ("timeoutMS=300", "10000", true),
+        ("timeoutMS=1000", "10000", true),
     ] {
         let encryption = automatic.encryption().extra_options(doc! {
             "mongocryptdURI": format!("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS={selection}"),
             "mongocryptdSpawnPath": "/nonexistent",
         });
         let (client, _sent) = automatic.client_with(options, encryption);
+        // Connects.
+        let admin = client.database("admin");
+        let ping = admin.run_command(doc! { "ping": 1 });
+        ping.timeout(Duration::ZERO).await.expect("a reply");
         let error = patients(&client)
             .insert_one(&doc! { "ssn": "x" })
             .await

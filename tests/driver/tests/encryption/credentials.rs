@@ -230,7 +230,7 @@ pub(crate) async fn client_side_encryption_prose_18_azure_tokens_are_obtained_an
     }
     // A service that does not answer.
     let slow = MetadataService::start(|_| HttpAnswer::Silence).await;
-    let limited = options.clone().timeout(Duration::from_millis(300));
+    let limited = options.clone().timeout(Duration::from_secs(1));
     let encryption = setup.encryption_in(&limited, [], slow.services());
     let error = create(&encryption, "azure").await.expect_err("no answer");
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");

@@ -207,7 +207,7 @@ fn operations_fail_while_the_runtime_of_the_client_does_not_run() {
     // The runtime has stopped: a server is known and a connection idle, but its socket is not
     // polled.
     let stopped = own.block_on(async {
-        let client = deployment.client_with("socketTimeoutMS=200").await;
+        let client = deployment.client_with("socketTimeoutMS=1000").await;
         client.list_database_names().await.expect("a reply");
         client
     });

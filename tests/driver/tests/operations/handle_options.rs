@@ -95,9 +95,10 @@ async fn a_server_selection_error_names_the_cause_once() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let client = Client::connect(format!("mongodb://{free}/?serverSelectionTimeoutMS=200"))
+    let client = Client::connect(format!("mongodb://{free}/?serverSelectionTimeoutMS=50"))
         .await
         .unwrap();
+    wait_for_description(&client, |text| text.contains("refused")).await;
     let error = ping_error(&client).await;
     let text = error.to_string();
     assert!(error.is_unavailable() && error.is_timeout(), "{text}");
@@ -152,8 +153,9 @@ async fn a_wrong_set_name_is_named_in_the_error() {
     let deployment = replica_set().await;
     let address = deployment.server.addresses()[0];
     let mut options = ClientOptions::parse(&format!("mongodb://{address}/?replicaSet=other")).unwrap();
-    options.server_selection_timeout = Duration::from_millis(200);
+    options.server_selection_timeout = Duration::from_millis(50);
     let client = Client::with_options(options).unwrap();
+    wait_for_description(&client, |text| text.contains("check the hosts")).await;
     let error = ping_error(&client).await;
     let text = error.to_string();
     assert!(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use marula_driver::{
     Client, Error, ErrorKind,
     bson::{Document, doc},
+    internals::wait_for_description,
 };
 use marula_driver_tests::{Fault, MisbehavingServer, reply_to};
 
@@ -78,18 +79,22 @@ async fn a_command_without_reply_fails_after_socket_timeout() {
 
 #[tokio::test]
 async fn server_selection_errors_name_the_failure_of_the_handshake() {
-    for (fault, why) in [
-        (Fault::CloseAtHandshake, "closed the connection"),
+    let ssh = b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec();
+    for (fault, options, why) in [
+        (Fault::CloseAtHandshake, "", "closed the connection"),
+        (Fault::BytesAtHandshake(ssh), "", "wire protocol"),
         (
-            Fault::BytesAtHandshake(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n".to_vec()),
-            "wire protocol",
+            Fault::SilenceAtHandshake,
+            "connectTimeoutMS=100",
+            "connectTimeoutMS",
         ),
-        (Fault::SilenceAtHandshake, "connectTimeoutMS"),
     ] {
         let server = MisbehavingServer::start(fault).await;
-        let error = ping(&server, "serverSelectionTimeoutMS=400&connectTimeoutMS=100")
-            .await
-            .expect_err(why);
+        let uri = server.uri(&format!("serverSelectionTimeoutMS=50&{options}"));
+        let client = Client::connect(uri).await.expect("a client");
+        let known = wait_for_description(&client, |text| text.contains(why));
+        tokio::time::timeout(TIME_LIMIT, known).await.expect(why);
+        let error = client.list_database_names().await.expect_err(why);
         assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
         let text = format!("{error:#}");
         assert!(text.contains(why), "{text} does not mention {why}");
@@ -103,9 +108,11 @@ async fn server_selection_errors_name_a_refused_connection() {
         .expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=200"))
+    let client = Client::connect(format!("mongodb://{address}/?serverSelectionTimeoutMS=50"))
         .await
         .expect("a client");
+    let known = wait_for_description(&client, |text| text.contains("refused"));
+    tokio::time::timeout(TIME_LIMIT, known).await.expect("no hang");
     let error = client.list_database_names().await.expect_err("nothing listens");
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
     assert!(error.is_timeout());

@@ -155,10 +155,9 @@ async fn client_backpressure_prose_1() {
         durations.push(begun.elapsed());
         drop(server.deployment);
     }
-    // The specification has an upper bound as well; only the lower bound does not depend on the
-    // load of the machine.
-    let difference = durations[1].saturating_sub(durations[0]);
-    assert!(difference > Duration::from_millis(300), "{durations:?}");
+    // The specification compares both durations. Only a lower bound does not depend on the load of the
+    // machine; the pauses with the highest jitter are 600 ms together.
+    assert!(durations[1] >= Duration::from_millis(590), "{durations:?}");
 }
 
 #[tokio::test]

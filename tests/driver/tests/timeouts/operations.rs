@@ -65,7 +65,7 @@ async fn client_side_operations_timeout_prose_11() {
 
 #[tokio::test]
 async fn the_error_names_the_operation_and_its_namespace() {
-    let tested = recorded(standalone().await, "timeoutMS=300");
+    let tested = recorded(standalone().await, "timeoutMS=1000");
     block(
         &tested.deployment.client,
         &["count", "dropDatabase"],
@@ -75,6 +75,9 @@ async fn the_error_names_the_operation_and_its_namespace() {
     )
     .await;
     let things = tested.things();
+    // Connects.
+    let find = things.find_one(doc! {}).timeout(std::time::Duration::ZERO);
+    find.await.expect("a reply");
     let error = times_out(things.estimated_document_count().into_future()).await;
     let timeout = timeout_of(&error);
     assert_eq!(timeout.operation(), Some("count"));

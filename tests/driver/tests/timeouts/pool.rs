@@ -1,6 +1,12 @@
 //! The connection pool.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use marula_driver::{
     Client, ErrorKind, PoolError,
@@ -55,23 +61,26 @@ async fn occupy(client: &Client, proxy: &Proxy) -> JoinHandle<()> {
 async fn client_side_operations_timeout_prose_unit_8() {
     let deployment = standalone().await;
     let proxy = Proxy::start(deployment.server.addresses()[0]).await;
-    // Connection 0 is that of the monitor; the following ones are for minPoolSize.
-    proxy.set_rule(|exchange| {
-        if exchange.connection > 0 && exchange.is_hello() {
+    // The monitor checks the server until the pool is ready, then the connection for minPoolSize hangs.
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let hangs = Arc::clone(&is_ready);
+    proxy.set_rule(move |exchange| {
+        if hangs.load(Ordering::SeqCst) && exchange.is_hello() {
             Action::Hang
         } else {
             Action::Pass
         }
     });
-    let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
+    let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=1000")).unwrap();
     let (sink, mut failures) = mpsc::unbounded_channel();
-    options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| {
-        if let PoolEvent::ConnectionClosed {
+    options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| match event {
+        PoolEvent::PoolReady { .. } => is_ready.store(true, Ordering::SeqCst),
+        PoolEvent::ConnectionClosed {
             error: Some(error), ..
-        } = event
-        {
+        } => {
             let _ = sink.send(error.clone());
         }
+        _ => {}
     }));
     let _client = Client::with_options(options).unwrap();
     let failure = tokio::time::timeout(TIME_LIMIT, failures.recv())

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use marula_driver::{Client, bson::doc};
+use marula_driver::{Client, bson::doc, internals::wait_for_description};
 use marula_driver_tests::{Deployment, Proxy, proxy::Action, standalone};
 use marula_test_server::TestServer;
 
@@ -73,15 +73,16 @@ async fn client_side_operations_timeout_prose_unit_4() {
     ] {
         let deployment = standalone().await;
         let proxy = Proxy::start(deployment.server.addresses()[0]).await;
-        // Connection 0 is that of the monitor.
+        let client = Client::connect(proxy.uri(options)).await.unwrap();
+        wait_for_description(&client, |text| text.contains("Standalone")).await;
+        // Further connections are for operations.
         proxy.set_rule(|exchange| {
-            if exchange.connection > 0 && exchange.is_hello() {
+            if exchange.is_hello() {
                 Action::Hang
             } else {
                 Action::Pass
             }
         });
-        let client = Client::connect(proxy.uri(options)).await.unwrap();
         let admin = client.database("admin");
         let began = Instant::now();
         // This command is not retried.

@@ -81,7 +81,12 @@ async fn client_side_operations_timeout_prose_9() {
 
 #[tokio::test]
 async fn client_side_operations_timeout_prose_10() {
-    let (deployment, commands, client) = recorded("timeoutMS=1000").await;
+    let (deployment, commands, client) = recorded("timeoutMS=2000").await;
+    let things = client.database("db").collection("things");
+    // Connects.
+    let find = things.find_one(doc! {}).timeout(Duration::ZERO);
+    find.await.expect("a reply");
+    let _ = commands.take();
     block(
         &deployment.client,
         &["insert", "abortTransaction"],
@@ -90,7 +95,6 @@ async fn client_side_operations_timeout_prose_10() {
         "",
     )
     .await;
-    let things = client.database("db").collection("things");
     let run = client.transaction().run(async |tx| -> Result<()> {
         things.insert_one(&doc! { "_id": 1 }).session(tx).await?;
         Ok(())

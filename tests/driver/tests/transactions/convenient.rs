@@ -116,10 +116,9 @@ async fn transactions_convenient_api_prose_4() {
         outcome.unwrap();
         durations.push(began.elapsed());
     }
-    // The specification has an upper bound as well; only the lower bound does not depend on the
-    // load of the machine.
-    let difference = durations[1].saturating_sub(durations[0]);
-    assert!(difference > Duration::from_millis(1_800), "{durations:?}");
+    // The specification compares both durations. Only a lower bound does not depend on the load of the
+    // machine; the pauses with the highest jitter are 2.28 s together.
+    assert!(durations[1] >= Duration::from_millis(2_270), "{durations:?}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use marula_driver_tests::{
     replica_set,
 };
 
-use super::Bank;
+use super::{Bank, hold_next};
 
 #[tokio::test]
 async fn a_dropped_scope_is_aborted_and_its_session_is_used_again() {
@@ -111,10 +111,9 @@ async fn a_body_that_panics_aborts_the_transaction() {
 
 #[tokio::test]
 async fn a_dropped_operation_makes_the_transaction_run_again() {
-    let bank = Bank::open().await;
+    let (proxy, bank) = Bank::behind_proxy().await;
     bank.accounts.insert_one(&doc! {}).await.unwrap();
-    let slow = doc! { "blockConnection": true, "blockTimeMS": 100 };
-    bank.fail("insert", 1, slow).await;
+    hold_next(&proxy, "insert");
     let calls = AtomicU32::new(0);
     bank.client
         .transaction()
@@ -122,12 +121,13 @@ async fn a_dropped_operation_makes_the_transaction_run_again() {
             if calls.fetch_add(1, Ordering::Relaxed) == 0 {
                 let document = doc! {};
                 let insert = bank.accounts.insert_one(&document).session(tx).into_future();
-                // Dropped when the server has the command.
+                // Dropped when the command is sent.
                 tokio::select! {
                     biased;
-                    _ = insert => panic!("the server waits"),
-                    () = bank.deployment.server.wait_for_command("insert", 2) => {}
+                    _ = insert => panic!("the command is held back"),
+                    () = proxy.wait_for_requests("insert", 2) => {}
                 }
+                proxy.end_waits();
                 let error = bank.accounts.insert_one(&doc! {}).session(tx).await.unwrap_err();
                 assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error}");
                 let error = tx.commit().await.unwrap_err();
@@ -149,9 +149,8 @@ async fn a_dropped_operation_makes_the_transaction_run_again() {
 
 #[tokio::test]
 async fn a_commit_whose_future_was_dropped_is_repeated_with_majority() {
-    let bank = Bank::open().await;
-    let slow = doc! { "blockConnection": true, "blockTimeMS": 100 };
-    bank.fail("commitTransaction", 1, slow).await;
+    let (proxy, bank) = Bank::behind_proxy().await;
+    hold_next(&proxy, "commitTransaction");
     let start = bank
         .client
         .start_transaction()
@@ -160,9 +159,10 @@ async fn a_commit_whose_future_was_dropped_is_repeated_with_majority() {
     bank.accounts.insert_one(&doc! {}).session(&mut tx).await.unwrap();
     tokio::select! {
         biased;
-        _ = tx.commit().into_future() => panic!("the server waits"),
-        () = bank.deployment.server.wait_for_command("commitTransaction", 1) => {}
+        _ = tx.commit().into_future() => panic!("the command is held back"),
+        () = proxy.wait_for_requests("commitTransaction", 1) => {}
     }
+    proxy.end_waits();
     assert_eq!(tx.transaction_state(), TransactionState::Committed);
     tx.commit().await.unwrap();
     let commands = bank.commands.commands();

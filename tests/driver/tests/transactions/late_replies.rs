@@ -15,7 +15,7 @@ use marula_driver::{
 use marula_driver_tests::{Proxy, proxy::Action};
 use marula_test_server::TestServer;
 
-use super::Bank;
+use super::{Bank, hold_next};
 
 /// Longer than any reply that arrives.
 const NEVER_MS: i32 = 20_000;
@@ -48,6 +48,35 @@ async fn drop_update(bank: &Bank, count: usize, update: impl Future<Output = Res
     }
 }
 
+/// A document, and a client whose next `update` is held back by the proxy.
+async fn with_held_update() -> (Proxy, Bank) {
+    let (proxy, bank) = Bank::behind_proxy().await;
+    let account = doc! { "_id": 1, "a": 0 };
+    bank.accounts.insert_one(&account).await.expect("an insert");
+    let _ = bank.commands.take();
+    hold_next(&proxy, "update");
+    (proxy, bank)
+}
+
+/// Sends an update, and drops its future when the proxy has received that many updates.
+async fn drop_held_update(proxy: &Proxy, count: usize, update: impl Future<Output = Result<()>>) {
+    tokio::select! {
+        biased;
+        _ = update => panic!("the command is held back"),
+        () = proxy.wait_for_requests("update", count) => {}
+    }
+}
+
+/// Ends the wait of the proxy, and checks that no abort was sent before.
+async fn forward_late(proxy: &Proxy) {
+    // Enough turns of the runtime for an abort to arrive.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(proxy.requests("abortTransaction"), 0, "it waits for the reply");
+    proxy.end_waits();
+}
+
 async fn increment(bank: &Bank, tx: &mut marula_driver::ClientSession) -> Result<()> {
     let update = bank
         .accounts
@@ -68,10 +97,11 @@ async fn value(bank: &Bank) -> i32 {
 /// Otherwise the delayed command starts the transaction after its abort, and its locks are held until it expires.
 #[tokio::test]
 async fn an_abort_is_sent_after_the_reply_to_a_dropped_command() {
-    let bank = with_delayed_update(200).await;
+    let (proxy, bank) = with_held_update().await;
     let mut tx = bank.client.start_transaction().await.unwrap();
-    drop_update(&bank, 1, increment(&bank, &mut tx)).await;
+    drop_held_update(&proxy, 1, increment(&bank, &mut tx)).await;
     drop(tx);
+    forward_late(&proxy).await;
     bank.deployment
         .server
         .wait_for_command("abortTransaction", 1)
@@ -86,11 +116,11 @@ async fn an_abort_is_sent_after_the_reply_to_a_dropped_command() {
 
 #[tokio::test]
 async fn a_transaction_runs_again_after_the_reply_to_a_dropped_command() {
-    let bank = with_delayed_update(200).await;
+    let (proxy, bank) = with_held_update().await;
     let mut tx = bank.client.start_transaction().await.unwrap();
-    drop_update(&bank, 1, increment(&bank, &mut tx)).await;
+    drop_held_update(&proxy, 1, increment(&bank, &mut tx)).await;
     drop(tx);
-    delay_update(&bank, 200).await;
+    hold_next(&proxy, "update");
     let calls = Mutex::new(0);
     let run = bank.client.transaction().run(async |tx| {
         let call = {
@@ -99,7 +129,8 @@ async fn a_transaction_runs_again_after_the_reply_to_a_dropped_command() {
             *calls
         };
         if call == 1 {
-            drop_update(&bank, 2, increment(&bank, tx)).await;
+            drop_held_update(&proxy, 2, increment(&bank, tx)).await;
+            forward_late(&proxy).await;
         }
         increment(&bank, tx).await
     });
@@ -141,7 +172,7 @@ async fn an_abort_is_sent_before_the_deadline_of_a_shutdown() {
     let mut tx = bank.client.start_transaction().await.unwrap();
     drop_update(&bank, 1, increment(&bank, &mut tx)).await;
     drop(tx);
-    let deadline = Duration::from_secs(1);
+    let deadline = Duration::from_secs(2);
     let _ = bank.client.shutdown().deadline(deadline).await;
     assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
 }
@@ -206,21 +237,21 @@ async fn an_abort_waits_for_half_of_its_time_limit() {
     let mut session = bank.client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
     drop_update(&bank, 1, increment(&bank, &mut session)).await;
-    let limit = Duration::from_millis(1_000);
+    let limit = Duration::from_secs(3);
     let began = Instant::now();
     session.abort_transaction().timeout(limit).await.unwrap();
     assert!(began.elapsed() >= limit / 2, "{:?}", began.elapsed());
     assert_eq!(bank.deployment.server.commands_seen("abortTransaction"), 1);
 }
 
-/// An update that times out while the server delays it.
-async fn time_out_update(bank: &Bank, session: &mut marula_driver::ClientSession, limit: Duration) {
+/// An update that times out while the proxy holds it back.
+async fn time_out_update(bank: &Bank, session: &mut marula_driver::ClientSession) {
     let update = bank
         .accounts
         .update_one(doc! { "_id": 1 }, doc! { "$inc": { "a": 1 } });
     let error = update
         .session(session)
-        .timeout(limit)
+        .timeout(Duration::from_secs(1))
         .await
         .expect_err("a time limit");
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error}");
@@ -228,10 +259,11 @@ async fn time_out_update(bank: &Bank, session: &mut marula_driver::ClientSession
 
 #[tokio::test]
 async fn an_abort_is_sent_after_the_reply_to_a_command_that_timed_out() {
-    let bank = with_delayed_update(600).await;
+    let (proxy, bank) = with_held_update().await;
     let mut tx = bank.client.start_transaction().await.unwrap();
-    time_out_update(&bank, &mut tx, Duration::from_millis(200)).await;
-    tx.abort().await.unwrap();
+    time_out_update(&bank, &mut tx).await;
+    let (aborted, ()) = tokio::join!(tx.abort().into_future(), forward_late(&proxy));
+    aborted.unwrap();
     assert_eq!(bank.names(), "update* abortTransaction");
     assert_eq!(bank.deployment.server.open_transactions(), []);
     assert_eq!(value(&bank).await, 0);
@@ -240,12 +272,13 @@ async fn an_abort_is_sent_after_the_reply_to_a_command_that_timed_out() {
 /// The first command has not started the transaction when it times out, and the next one does not start it.
 #[tokio::test]
 async fn the_operation_after_a_timeout_is_sent_after_the_late_reply() {
-    let bank = with_delayed_update(600).await;
+    let (proxy, bank) = with_held_update().await;
     let mut session = bank.client.start_session().await.unwrap();
     session.start_transaction().await.unwrap();
     // The test server ignores `maxTimeMS` of an update.
-    time_out_update(&bank, &mut session, Duration::from_millis(200)).await;
-    increment(&bank, &mut session).await.unwrap();
+    time_out_update(&bank, &mut session).await;
+    let (incremented, ()) = tokio::join!(increment(&bank, &mut session), forward_late(&proxy));
+    incremented.unwrap();
     session.commit_transaction().await.unwrap();
     assert_eq!(bank.names(), "update* update commitTransaction");
     assert_eq!(value(&bank).await, 2);

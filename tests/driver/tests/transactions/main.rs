@@ -21,7 +21,7 @@ use marula_driver::{
     internals::fix_jitter,
     options::ClientOptions,
 };
-use marula_driver_tests::{CommandRecorder, Deployment, replica_set};
+use marula_driver_tests::{CommandRecorder, Deployment, Proxy, proxy::Action, replica_set};
 
 /// A replica set, and a client whose commands are recorded and whose pauses are short.
 struct Bank {
@@ -40,9 +40,23 @@ impl Bank {
         Self::with(deployment, |options| fix_jitter(options, 0.0))
     }
 
+    /// The client reaches the primary through the proxy, and no other member.
+    async fn behind_proxy() -> (Proxy, Self) {
+        let deployment = replica_set().await;
+        let primary = deployment.server.primary().expect("a primary");
+        let proxy = Proxy::start(primary).await;
+        let uri = proxy.uri("");
+        let bank = Self::at(&uri, deployment, |options| fix_jitter(options, 0.0));
+        (proxy, bank)
+    }
+
     fn with(deployment: Deployment, change: impl FnOnce(&mut ClientOptions)) -> Self {
+        Self::at(&deployment.server.uri(), deployment, change)
+    }
+
+    fn at(uri: &str, deployment: Deployment, change: impl FnOnce(&mut ClientOptions)) -> Self {
         let commands = CommandRecorder::default();
-        let mut options = ClientOptions::parse(&deployment.server.uri()).expect("a connection string");
+        let mut options = ClientOptions::parse(uri).expect("a connection string");
         commands.listen(&mut options);
         change(&mut options);
         let client = Client::with_options(options).expect("a client");
@@ -84,4 +98,16 @@ impl Bank {
         let accounts = accounts.collection::<Document>("accounts");
         accounts.count_documents(doc! {}).await.expect("a count")
     }
+}
+
+/// Holds the next request of this command back until [`Proxy::end_waits`].
+fn hold_next(proxy: &Proxy, command: &'static str) {
+    let mut is_next = true;
+    proxy.set_rule(move |exchange| {
+        if exchange.command == command && std::mem::take(&mut is_next) {
+            Action::Later(Box::new(Action::Pass))
+        } else {
+            Action::Pass
+        }
+    });
 }

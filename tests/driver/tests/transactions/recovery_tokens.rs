@@ -159,7 +159,7 @@ async fn a_repeated_commit_has_the_recovery_token_of_the_late_reply_to_the_first
 /// The reply arrives after the next transaction of the session has begun.
 #[tokio::test]
 async fn the_recovery_token_of_a_late_reply_is_not_that_of_the_next_transaction() {
-    const SHORT: Duration = Duration::from_secs(1);
+    const SHORT: Duration = Duration::from_secs(2);
     let mongos = Mongos::start(false).await;
     let mut session = started(&mongos.client).await;
     mongos.find(&mut session).await;

@@ -127,7 +127,10 @@ async fn a_run_in_the_body_of_another_keeps_its_time_limit() {
 #[tokio::test]
 async fn a_commit_that_was_not_sent_in_time_is_followed_by_an_abort() {
     let bank = Bank::open().await;
-    let limit = Duration::from_millis(400);
+    // Connects.
+    bank.accounts.insert_one(&doc! {}).await.unwrap();
+    let _ = bank.commands.take();
+    let limit = Duration::from_secs(1);
     let run = bank.client.transaction().timeout(limit);
     let run = run.run(async |tx| -> Result<()> {
         bank.accounts.insert_one(&doc! {}).session(tx).await?;

@@ -1,14 +1,14 @@
-//! Keeps cases of timing-sensitive suites apart from the other cases.
+//! Keeps cases with short time limits apart from the other cases.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How many timing-sensitive cases run at once.
+/// How many cases with short time limits run at once.
 ///
 /// They wait most of the time, so a few of them leave a machine with two cores idle. A debug
 /// build needs several times the processor time of a release build for each.
-const SENSITIVE: usize = if cfg!(debug_assertions) { 4 } else { 8 };
+const TIMED: usize = if cfg!(debug_assertions) { 4 } else { 8 };
 
-/// The cases that are running: many others, or a few that are timing-sensitive.
+/// The cases that are running: many others, or a few with short time limits.
 pub(super) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
@@ -17,14 +17,14 @@ pub(super) struct Gate {
 #[derive(Default)]
 struct State {
     others: usize,
-    sensitive: usize,
+    timed: usize,
     waiting: usize,
 }
 
 /// The permission to run; ends when dropped.
 pub(super) struct Admitted<'a> {
     gate: &'a Gate,
-    sensitive: bool,
+    is_timed: bool,
 }
 
 impl Gate {
@@ -32,41 +32,38 @@ impl Gate {
         Self {
             state: Mutex::new(State {
                 others: 0,
-                sensitive: 0,
+                timed: 0,
                 waiting: 0,
             }),
             changed: Condvar::new(),
         }
     }
 
-    /// Waits until a case may run. A timing-sensitive case that waits goes before the others.
-    pub(super) fn enter(&self, sensitive: bool) -> Admitted<'_> {
+    /// Waits until a case may run. A case with short time limits that waits goes before the others.
+    pub(super) fn enter(&self, is_timed: bool) -> Admitted<'_> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if sensitive {
+        if is_timed {
             state.waiting += 1;
         }
-        while !state.admits(sensitive) {
+        while !state.admits(is_timed) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if sensitive {
+        if is_timed {
             state.waiting -= 1;
-            state.sensitive += 1;
+            state.timed += 1;
         } else {
             state.others += 1;
         }
-        Admitted {
-            gate: self,
-            sensitive,
-        }
+        Admitted { gate: self, is_timed }
     }
 }
 
 impl State {
-    fn admits(&self, sensitive: bool) -> bool {
-        if sensitive {
-            self.others == 0 && self.sensitive < SENSITIVE
+    fn admits(&self, is_timed: bool) -> bool {
+        if is_timed {
+            self.others == 0 && self.timed < TIMED
         } else {
-            self.waiting == 0 && self.sensitive == 0
+            self.waiting == 0 && self.timed == 0
         }
     }
 }
@@ -74,8 +71,8 @@ impl State {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.sensitive {
-            state.sensitive -= 1;
+        if self.is_timed {
+            state.timed -= 1;
         } else {
             state.others -= 1;
         }

@@ -43,24 +43,27 @@ pub fn main(suites: &[Collect]) -> ExitCode {
             Vec::new()
         }
     };
-    let skips = match Skips::parse(skips::LIST) {
-        Ok(skips) => skips,
-        Err(why) => {
+    let (skips, selection) = match (Skips::parse(skips::LIST), Selection::from_environment()) {
+        (Ok(skips), Ok(selection)) => (skips, selection),
+        (Err(why), _) | (_, Err(why)) => {
             eprintln!("{why}");
             return ExitCode::FAILURE;
         }
     };
     let records = Records::default();
-    let trials = trials(cases, &skips, &records);
+    let trials = trials(cases, &skips, selection, &records);
     let conclusion = libtest_mimic::run(&args, trials);
     if args.list {
         return conclusion.exit_code();
     }
     let records = std::mem::take(&mut *records.lock().unwrap_or_else(PoisonError::into_inner));
-    print!("{}", report::summary(&records));
-    if let Err(why) = write_reports(&records) {
-        eprintln!("cannot write the report: {why}");
-        return ExitCode::FAILURE;
+    // A filter for tests of other packages selects no case, and leaves the reports as they are.
+    if !records.is_empty() || root.is_none() {
+        print!("{}", report::summary(&records));
+        if let Err(why) = write_reports(&records, selection) {
+            eprintln!("cannot write the report: {why}");
+            return ExitCode::FAILURE;
+        }
     }
     let unmatched = if root.is_some() {
         skips.unmatched()
@@ -77,8 +80,40 @@ pub fn main(suites: &[Collect]) -> ExitCode {
     }
 }
 
-/// Creates tests with unique names.
-fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
+/// The value of `SPEC_TIMED`: which of the cases with short time limits are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Selection {
+    /// All cases.
+    All,
+    /// Those without short time limits.
+    Skip,
+    /// Those with short time limits. The report contains the cases of the report before as well.
+    Only,
+}
+
+impl Selection {
+    fn from_environment() -> Result<Self, String> {
+        match env::var("SPEC_TIMED").as_deref() {
+            Err(_) | Ok("") => Ok(Self::All),
+            Ok("skip") => Ok(Self::Skip),
+            Ok("only") => Ok(Self::Only),
+            Ok(other) => Err(format!(
+                "SPEC_TIMED must be \"skip\" or \"only\", found \"{other}\""
+            )),
+        }
+    }
+
+    fn contains(self, case: &Case) -> bool {
+        match self {
+            Self::All => true,
+            Self::Skip => !case.is_timed,
+            Self::Only => case.is_timed,
+        }
+    }
+}
+
+/// Creates tests with unique names for the selected cases.
+fn trials(cases: Vec<Case>, skips: &Skips, selection: Selection, records: &Records) -> Vec<Trial> {
     let mut used: HashMap<String, usize> = HashMap::new();
     let mut trials = Vec::with_capacity(cases.len());
     for case in cases {
@@ -88,6 +123,9 @@ fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
         *uses += 1;
         if *uses > 1 {
             name.push_str(&format!(" #{uses}"));
+        }
+        if !selection.contains(&case) {
+            continue;
         }
         let records = Arc::clone(records);
         trials.push(Trial::ignorable_test(name, move || {
@@ -103,11 +141,6 @@ fn trials(cases: Vec<Case>, skips: &Skips, records: &Records) -> Vec<Trial> {
     trials
 }
 
-/// Whether a case has timeouts so short that cases running in parallel could exceed them.
-fn is_timing_sensitive(case: &Case) -> bool {
-    case.suite == "client-side-operations-timeout" || case.file.ends_with("/timeoutMS.json")
-}
-
 /// Admits the cases.
 static GATE: Gate = Gate::new();
 
@@ -118,7 +151,7 @@ fn run(case: Case, skip: Option<String>) -> Record {
     record.outcome = match skip {
         Some(reason) => Outcome::Skipped(reason),
         None => {
-            let _admitted = GATE.enter(is_timing_sensitive(&case));
+            let _admitted = GATE.enter(case.is_timed);
             watch::run(case.run, watch::LIMIT)
         }
     };
@@ -137,9 +170,15 @@ fn completion(outcome: Outcome) -> Result<Completion, Failed> {
 }
 
 /// Writes both reports to cargo's target folder, each atomically.
-fn write_reports(records: &[Record]) -> Result<(), String> {
-    let report = report::to_json(records);
+fn write_reports(records: &[Record], selection: Selection) -> Result<(), String> {
+    let mut report = report::to_json(records);
     let folder = target_folder().ok_or("target folder not found")?;
+    if selection == Selection::Only
+        && let Ok(earlier) = fs::read_to_string(folder.join("spec-report.json"))
+        && let Ok(earlier) = serde_json::from_str(&earlier)
+    {
+        report = report::merge(&earlier, &report);
+    }
     for (name, text) in [
         ("spec-report.json", format!("{report:#}\n")),
         ("spec-report.html", page::page(&report)),
@@ -192,9 +231,32 @@ mod tests {
     fn names_are_unique_and_skips_match_the_original_name() {
         let skips = Skips::parse("[[skip]]\nname = \"suite/file::case\"\nreason = \"why\"").unwrap();
         let cases = vec![case(Outcome::Passed), case(Outcome::Passed)];
-        let trials = trials(cases, &skips, &Records::default());
+        let trials = trials(cases, &skips, Selection::All, &Records::default());
         let names: Vec<&str> = trials.iter().map(Trial::name).collect();
         assert_eq!(names, ["suite/file::case", "suite/file::case #2"]);
         assert!(skips.unmatched().is_empty());
+    }
+
+    #[test]
+    fn cases_with_short_time_limits_can_be_run_alone() {
+        let skips = Skips::parse("").unwrap();
+        for (selection, expected) in [
+            (Selection::All, &["suite/file::case", "suite/file::case #2"][..]),
+            (Selection::Skip, &["suite/file::case"]),
+            (Selection::Only, &["suite/file::case #2"]),
+        ] {
+            let timed = Case {
+                is_timed: true,
+                ..case(Outcome::Passed)
+            };
+            let trials = trials(
+                vec![case(Outcome::Passed), timed],
+                &skips,
+                selection,
+                &Records::default(),
+            );
+            let names: Vec<&str> = trials.iter().map(Trial::name).collect();
+            assert_eq!(names, expected, "{selection:?}");
+        }
     }
 }

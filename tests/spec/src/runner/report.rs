@@ -1,6 +1,9 @@
 //! The results of the cases: `spec-report.json`, and the summary printed at the end.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -97,6 +100,39 @@ pub fn to_json(records: &[Record]) -> Value {
     json!({ "suites": suites })
 }
 
+/// A report with the cases of both, those of `later` where both have the same.
+pub fn merge(earlier: &Value, later: &Value) -> Value {
+    let key = |case: &Value| texts(case, ["file", "description", "topology", "version"]);
+    let mut suites = BTreeMap::<_, Vec<Value>>::new();
+    for report in [later, earlier] {
+        for suite in list(report, "suites") {
+            let cases = suites.entry(texts(suite, ["suite", "format"])).or_default();
+            let known: BTreeSet<_> = cases.iter().map(key).collect();
+            let new = list(suite, "cases").iter();
+            cases.extend(new.filter(|case| !known.contains(&key(case))).cloned());
+        }
+    }
+    let suites: Vec<Value> = suites
+        .into_iter()
+        .map(|([suite, format], mut cases)| {
+            cases.sort_by_cached_key(key);
+            json!({ "suite": suite, "format": format, "cases": cases })
+        })
+        .collect();
+    json!({ "suites": suites })
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn texts<const N: usize>(value: &Value, keys: [&str; N]) -> [Option<String>; N] {
+    keys.map(|key| value.get(key).and_then(Value::as_str).map(str::to_owned))
+}
+
 /// The summary as text: one line per suite, then the reasons of pending and skipped cases, then the
 /// failures.
 pub fn summary(records: &[Record]) -> String {
@@ -167,6 +203,17 @@ mod tests {
                     { "file": "b/tests/f.json", "description": "d", "version": "8.2", "status": "passed", "seconds": 0.012 }] },
             ] })
         );
+    }
+
+    #[test]
+    fn reports_are_merged() {
+        let earlier = to_json(&[
+            record("b", Outcome::Passed),
+            record("c", Outcome::Failed("why".into())),
+        ]);
+        let later = to_json(&[record("a", Outcome::Passed), record("c", Outcome::Passed)]);
+        let all = ["a", "b", "c"].map(|suite| record(suite, Outcome::Passed));
+        assert_eq!(merge(&earlier, &later), to_json(&all));
     }
 
     #[test]

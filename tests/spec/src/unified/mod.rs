@@ -38,7 +38,10 @@ use self::{
     requirement::Target,
     stop::{Step, Stop},
 };
-use crate::case::{Case, Outcome};
+use crate::{
+    case::{Case, Outcome},
+    timing,
+};
 
 /// The number of deployments on which a test runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,6 +225,7 @@ impl Source<'_> {
     /// The cases of the tests of a valid file: one for each target.
     fn tests(&self, file: TestFile) -> Vec<Case> {
         let (file, kind) = (Arc::new(file), self.kind);
+        let is_shared_timed = file.entities.iter().any(timing::is_timed_value);
         let mut cases = Vec::new();
         for test in &file.tests {
             let targets = match (&test.skip_reason, self.external) {
@@ -244,11 +248,15 @@ impl Source<'_> {
                     .unwrap_or_else(|| "runOnRequirements: no topology and version".to_owned());
                 cases.push(self.case(&test.description, None, move || Outcome::Skipped(reason)));
             }
+            let is_timed = is_shared_timed || test.operations.iter().any(timing::is_timed);
             for target in targets {
                 let (file, test) = (Arc::clone(&file), test.clone());
                 let description = test.description.clone();
                 let run = move || outcome_of(kind, run_case(&file, &test, target));
-                cases.push(self.case(&description, Some(target), run));
+                cases.push(Case {
+                    is_timed,
+                    ..self.case(&description, Some(target), run)
+                });
             }
         }
         cases

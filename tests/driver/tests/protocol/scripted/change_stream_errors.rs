@@ -160,11 +160,11 @@ async fn a_call_that_times_out_does_not_end_the_stream() {
     let things = client
         .database("d")
         .collection::<marula_driver::bson::Document>("c");
-    let mut changes = things
-        .watch()
-        .timeout(Duration::from_millis(100))
-        .await
-        .expect("a stream");
+    // Connects.
+    let database = client.database("d");
+    database.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    let limit = Duration::from_secs(1);
+    let mut changes = things.watch().timeout(limit).await.expect("a stream");
     let error = changes.try_next().await.expect_err("no reply");
     assert!(matches!(error.kind(), ErrorKind::Timeout(_)), "{error:?}");
     assert!(changes.is_alive());
@@ -190,7 +190,13 @@ async fn a_time_limit_shorter_than_the_pause_permits_a_resume() {
     let things = client
         .database("d")
         .collection::<marula_driver::bson::Document>("c");
-    let mut changes = things.watch().timeout(LIMIT).await.expect("a stream");
+    // On a busy machine, it may not be opened within the time limit.
+    let mut changes = loop {
+        if let Ok(changes) = things.watch().timeout(LIMIT).await {
+            break changes;
+        }
+        assert!(server.requests_named("aggregate").len() < 20, "it is opened");
+    };
     fails.store(true, Ordering::SeqCst);
     while server.requests_named("aggregate").len() < 20 {
         changes.try_next().await.expect_err("no reply");
@@ -207,7 +213,7 @@ async fn a_time_limit_shorter_than_the_pause_permits_a_resume() {
 /// The server may still run the resume when its time limit has expired.
 #[tokio::test]
 async fn a_resume_after_one_that_timed_out_has_another_session() {
-    const LIMIT: Duration = Duration::from_millis(300);
+    const LIMIT: Duration = Duration::from_secs(1);
     let hello = doc! { "logicalSessionTimeoutMinutes": 30 };
     let opened = vec![
         first_batch(CURSOR, vec![]),
@@ -219,6 +225,9 @@ async fn a_resume_after_one_that_timed_out_has_another_session() {
     let things = client
         .database("d")
         .collection::<marula_driver::bson::Document>("c");
+    // Connects.
+    let database = client.database("d");
+    database.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let mut changes = things.watch().timeout(LIMIT).await.expect("a stream");
     changes.try_next().await.expect_err("the resume times out");
     let next = changes.try_next().await.expect("the stream resumes");

@@ -171,7 +171,7 @@ async fn authentication_fails_after_connect_timeout() {
         _ => Answer::Reply(hello()),
     })
     .await;
-    let error = fails(&server, &format!("{SHA_256}&connectTimeoutMS=300")).await;
+    let error = fails(&server, &format!("{SHA_256}&connectTimeoutMS=1000")).await;
     assert!(
         error.is_timeout() && error.to_string().contains("connectTimeoutMS"),
         "{error}"

@@ -1,6 +1,8 @@
 //! MONGODB-X509, and passwords over TLS, on servers with TLS.
 
-use marula_driver::{Client, ErrorKind, NetworkPhase, bson::doc, options::ClientOptions};
+use marula_driver::{
+    Client, ErrorKind, NetworkPhase, bson::doc, internals::wait_for_description, options::ClientOptions,
+};
 use marula_driver_tests::{Encrypted, tls::Authority};
 use marula_test_server::{StartError, TestServer, TestServerBuilder, TlsIdentity};
 
@@ -162,8 +164,10 @@ async fn a_client_without_tls_cannot_use_a_server_with_tls() {
     let error = authenticate(&clear).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ServerSelection(_)), "{error}");
     // The error names a certificate authority that is not trusted.
-    let untrusting = format!("{}&serverSelectionTimeoutMS=300", deployment.server.uri());
-    let error = authenticate(&untrusting).await.unwrap_err();
+    let untrusting = format!("{}&serverSelectionTimeoutMS=50", deployment.server.uri());
+    let client = Client::connect(untrusting).await.unwrap();
+    wait_for_description(&client, |text| text.contains("ertificate")).await;
+    let error = list_databases(&client).await.unwrap_err();
     assert!(format!("{error:#}").contains("ertificate"), "{error:#}");
     authenticate(&deployment.uri("")).await.unwrap();
     assert_eq!(deployment.server.commands_seen("listCollections"), 1);

@@ -10,7 +10,9 @@ mod run;
 
 use std::path::Path;
 
-use crate::{case::Case, files};
+use marula_driver::bson::from_extended_json;
+
+use crate::{case::Case, files, timing};
 
 /// Collects the cases, one per file.
 pub fn collect(root: &Path) -> Vec<Case> {
@@ -21,7 +23,12 @@ pub fn collect(root: &Path) -> Vec<Case> {
             Ok(content) => {
                 let description = content.get("description").and_then(serde_json::Value::as_str);
                 let description = description.unwrap_or(file).to_owned();
-                Case::new("cmap", file, description, move || run::run(&content))
+                let is_timed =
+                    from_extended_json(&content.to_string()).is_ok_and(|file| timing::is_timed(&file));
+                Case {
+                    is_timed,
+                    ..Case::new("cmap", file, description, move || run::run(&content))
+                }
             }
         })
         .collect()
