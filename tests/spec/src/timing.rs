@@ -30,7 +30,7 @@ fn is_time(name: &str, value: &Bson) -> bool {
     }
 }
 
-/// A limit of 0 is not a limit.
+/// The value 0 stands for an unlimited time.
 fn is_short(value: &Bson) -> bool {
     let millis = match value {
         Bson::Int32(millis) => f64::from(*millis),

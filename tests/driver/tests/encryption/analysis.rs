@@ -1,5 +1,7 @@
 //! The analysis of commands by mongocryptd, and the options of automatic encryption.
 
+use std::time::Duration;
+
 use marula_driver::{
     Client, EncryptionError, ErrorKind,
     bson::{Binary, BinarySubtype, Uuid, doc},
@@ -59,6 +61,10 @@ pub(crate) async fn client_side_encryption_prose_8_mongocryptd_is_not_started_if
             "mongocryptdSpawnPath": "/nonexistent",
         });
         let (client, _sent) = automatic.client_with(options, encryption);
+        // Connects.
+        let admin = client.database("admin");
+        let ping = admin.run_command(doc! { "ping": 1 });
+        ping.timeout(Duration::ZERO).await.expect("a reply");
         let error = patients(&client)
             .insert_one(&doc! { "ssn": "x" })
             .await

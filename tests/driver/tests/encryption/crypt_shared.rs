@@ -358,6 +358,10 @@ pub(crate) async fn the_analysis_of_a_large_command_has_a_time_limit() {
     let files = Files::new();
     let (client, sent) = automatic.client("");
     let path = files.write("unused", "").replace("unused", "waits");
+    // Connects.
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
+    take(&sent);
     let document = doc! { "ssn": "x".repeat(100_000) };
     let comment = format!("crypt_shared: wait: {path}");
     let patients = patients(&client);

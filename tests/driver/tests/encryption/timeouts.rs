@@ -124,6 +124,9 @@ fn encrypting(setup: &Setup, key: Uuid, mongocryptd: String) -> Client {
 }
 
 async fn insert(client: &Client) -> Error {
+    // Connects.
+    let admin = client.database("admin");
+    admin.run_command(doc! { "ping": 1 }).await.expect("a reply");
     let patients = client.database("hospital").collection::<Document>("patients");
     let patient = doc! { "ssn": "457-55-5462" };
     let error = times_out(patients.insert_one(&patient).timeout(LIMIT).into_future()).await;

@@ -71,7 +71,7 @@ async fn client_side_operations_timeout_prose_unit_8() {
             Action::Pass
         }
     });
-    let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=100")).unwrap();
+    let mut options = ClientOptions::parse(&proxy.uri("minPoolSize=1&connectTimeoutMS=1000")).unwrap();
     let (sink, mut failures) = mpsc::unbounded_channel();
     options.pool_listener = Some(EventListener::new(move |event: &PoolEvent| match event {
         PoolEvent::PoolReady { .. } => is_ready.store(true, Ordering::SeqCst),

@@ -53,8 +53,14 @@ struct Old {
 
 impl Old {
     async fn start(version: &str) -> Old {
-        let server = TestServer::builder().version(version).start().await.unwrap();
-        let client = marula::connect(server.uri()).await.unwrap();
+        let server = TestServer::builder()
+            .version(version)
+            .start()
+            .await
+            .expect("the server starts");
+        let client = marula::connect(server.uri())
+            .await
+            .expect("a valid connection string");
         let db = client.database("versions");
         Old { server, client, db }
     }
@@ -68,7 +74,7 @@ impl Old {
 /// The error says what needs which version, and names the version of the server.
 #[track_caller]
 fn assert_needs<T: std::fmt::Debug>(result: Result<T, Error>, feature: &str, needed: &str, found: &str) {
-    let error = result.unwrap_err().to_string();
+    let error = result.expect_err("the server is too old").to_string();
     let expected = format!("{feature} requires MongoDB {needed} or later, and the server 127.0.0.1:");
     assert!(
         error.contains(&expected) && error.ends_with(&format!(" is MongoDB {found}")),
