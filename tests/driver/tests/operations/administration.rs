@@ -131,7 +131,7 @@ async fn a_client_describes_its_servers() {
     let topology = client.topology_description();
     let versions: Vec<_> = topology
         .servers()
-        .map(|server| server.max_wire_version())
+        .map(marula_driver::event::ServerDescription::max_wire_version)
         .collect();
     assert!(
         matches!(versions[..], [Some(version)] if version > 0),
