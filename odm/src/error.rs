@@ -301,6 +301,7 @@ impl Error {
         match self {
             Error::Driver(e)
             | Error::Duplicate { source: e, .. }
+            | Error::ShardKey { source: e, .. }
             | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
@@ -404,15 +405,20 @@ impl fmt::Display for Error {
             Error::UnknownSort { name, allowed } => {
                 write!(f, "unknown sort {name:?}: expected one of {}", allowed.join(", "))
             }
-            Error::ShardKey { collection, key, .. } => {
+            Error::ShardKey {
+                collection,
+                key,
+                source,
+            } => {
                 write!(f, "{collection} is sharded")?;
                 if let Some(key) = key {
                     let fields: Vec<String> = key.keys().map(|field| format!("`{field}`")).collect();
                     write!(f, " by {}", fields.join(", "))?;
                 }
-                f.write_str(
-                    ", and the filter of the call has no equality with the whole shard key, which MongoDB before 7.0 needs; use a call \
-                     with a filter, such as `update_one`, `replace_one` or `delete_many`, and add it",
+                write!(
+                    f,
+                    ", and before MongoDB 7.0 a call on one document needs equality with the whole shard key in its filter: use \
+                     `update_one`, `replace_one` or `delete_one` with such a filter. The server: {source}"
                 )
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),
@@ -460,7 +466,8 @@ impl std::error::Error for Error {
             // `Display` of these variants contains the text of their source, so the chain continues
             // with the source's source.
             Error::Driver(e) => e.source(),
-            Error::Duplicate { source, .. } | Error::ShardKey { source, .. } => Some(source),
+            Error::Duplicate { source, .. } => Some(source),
+            Error::ShardKey { source, .. } => source.source(),
             Error::BulkWrite { source, .. } => source.as_ref().map(|e| e as _),
             Error::InvalidBulkWrite { source, .. } => Some(source),
             Error::Validation { source, .. } | Error::Hook { source, .. } | Error::Upgrade { source, .. } => {

@@ -6,7 +6,7 @@ use crate::driver::options::ServerRequirement;
 
 /// Stages, expressions, accumulators and window functions that MongoDB 4.2 does not have, by name, with
 /// the first release that has them (the manual's page of each).
-const SINCE: [(&str, (u32, u32)); 54] = [
+const SINCE: [(&str, (u32, u32)); 53] = [
     ("$binarySize", (4, 4)),
     ("$bitAnd", (6, 3)),
     ("$bitNot", (6, 3)),
@@ -51,7 +51,6 @@ const SINCE: [(&str, (u32, u32)); 54] = [
     ("$setField", (5, 0)),
     ("$setWindowFields", (5, 0)),
     ("$shift", (5, 0)),
-    ("$sigmoid", (8, 1)),
     ("$sortArray", (5, 2)),
     ("$toUUID", (8, 0)),
     ("$top", (5, 2)),
@@ -131,11 +130,20 @@ pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> 
     is_found.then(|| ServerRequirement::new(4, 4, "a query with computed fields in its projection"))
 }
 
-/// What a sort needs: MongoDB 4.2 sorts by the score of a text search only if the projection has it.
-pub(crate) fn of_sort(sort: &Document) -> Option<ServerRequirement> {
-    let by_score = |key: &Bson| matches!(key, Bson::Document(_));
-    let is_found = sort.values().any(by_score);
-    is_found.then(|| ServerRequirement::new(4, 4, "a sort by the score of a text search"))
+/// What a sort by the score of a text search needs if the projection does not have the score.
+pub(crate) fn of_sort_by_score() -> ServerRequirement {
+    ServerRequirement::new(4, 4, "a sort by the score of a text search that is not read")
+}
+
+/// Whether a sort has a key that is not a field.
+pub(crate) fn sorts_by_score(sort: &Document) -> bool {
+    sort.values().any(|key| matches!(key, Bson::Document(_)))
+}
+
+/// Whether a projection has the score of a text search.
+pub(crate) fn has_score(projection: &Document) -> bool {
+    let is_score = |value: &Bson| matches!(value, Bson::Document(meta) if meta.contains_key("$meta"));
+    projection.values().any(is_score)
 }
 
 /// Stages with pipelines of their own.

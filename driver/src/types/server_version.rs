@@ -21,8 +21,11 @@ const RELEASES: [(i32, u32, u32); 18] = [
     (25, 8, 0),
     (26, 8, 1),
     (27, 8, 2),
-    (29, 9, 0),
+    (28, 8, 3),
 ];
+
+/// The wire version of the newest release of the table.
+const NEWEST: i32 = 28;
 
 /// The version of a server, as far as its wire version (`maxWireVersion`) says it. `Display` prints
 /// `major.minor`.
@@ -38,12 +41,13 @@ impl ServerVersion {
         Self { wire_version }
     }
 
-    /// The release `major.minor`, or the next one that has a wire version of its own.
+    /// The release `major.minor`, or the next one that has a wire version of its own. A release that is
+    /// newer than this version of the driver is any that is newer than those it knows.
     #[must_use]
     pub fn release(major: u32, minor: u32) -> Self {
         let found = RELEASES.iter().find(|(_, at, of)| (*at, *of) >= (major, minor));
         Self {
-            wire_version: found.map_or(i32::MAX, |(wire, ..)| *wire),
+            wire_version: found.map_or(NEWEST + 1, |(wire, ..)| *wire),
         }
     }
 
@@ -59,7 +63,7 @@ impl fmt::Display for ServerVersion {
         match RELEASES.iter().find(|(wire, ..)| *wire == self.wire_version) {
             Some((_, major, minor)) => write!(f, "{major}.{minor}"),
             None if self.wire_version < 8 => f.write_str("4.0 or older"),
-            None => write!(f, "with wire version {}", self.wire_version),
+            None => write!(f, "newer than 8.3 (wire version {})", self.wire_version),
         }
     }
 }
@@ -79,7 +83,7 @@ mod tests {
             (21, "7.0"),
             (25, "8.0"),
             (27, "8.2"),
-            (30, "with wire version 30"),
+            (30, "newer than 8.3 (wire version 30)"),
         ];
         for (wire_version, name) in names {
             assert_eq!(ServerVersion::of_wire_version(wire_version).to_string(), name);
@@ -90,6 +94,7 @@ mod tests {
     fn releases_have_their_wire_versions() {
         assert_eq!(ServerVersion::release(5, 0).wire_version(), 13);
         assert_eq!(ServerVersion::release(4, 3).wire_version(), 9);
+        assert_eq!(ServerVersion::release(99, 0).wire_version(), NEWEST + 1);
         assert!(ServerVersion::release(4, 2) < ServerVersion::release(8, 2));
     }
 }

@@ -94,10 +94,10 @@ fn check_index(index: &IndexAttribute, series: &TimeSeries, sink: &Sink) {
     if let Some(span) = index.unique {
         refuse_unique(span, sink);
     }
-    if let Some((_, span)) = index.ttl {
+    if let (Some((_, span)), None) = (index.ttl, &index.partial) {
         sink.at(
             span,
-            "documents of a time series expire by `timeseries(…, ttl = \"30d\")`; remove the TTL of the index",
+            "documents of a time series expire by `timeseries(…, ttl = \"30d\")`; the TTL of an index also needs a `partial` filter on the meta field",
         );
     }
     let first = |path: &FieldPath| path.segments.first().map(ToString::to_string);

@@ -4,6 +4,7 @@ use crate::collection::action::{Session, awaitable, forward_options};
 use crate::collection::bulk_runs::Runs;
 use crate::collection::bulk_versions::{Built, Effect, Replaced, runs_of};
 use crate::collection::encoded::{Encoded, for_insert, for_replacement};
+use crate::collection::sharded::explained_in_bulk;
 use crate::collection::soft_delete::deletion;
 use crate::collection::update::Ready;
 use crate::collection::write::{checked, of_delete, prepare};
@@ -14,6 +15,7 @@ use crate::error::{BulkOperation, Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model, id_value};
 use crate::observe::Call;
+use crate::requirement::requiring;
 use crate::update::{IntoUpdate, Update};
 use crate::value::IntoValue;
 
@@ -133,6 +135,7 @@ pub(super) fn insert<D: Model>(collection: &Collection<D>, document: &D) -> Resu
     Ok(Built {
         model: WriteModel::insert_one(&document),
         effect: Effect::MatchesNone,
+        requirement: None,
     })
 }
 
@@ -158,6 +161,7 @@ pub(super) fn update<D: Model>(
     Ok(Built {
         model: if upsert { model.upsert(true) } else { model },
         effect: Effect::Matches,
+        requirement: prepared.requirement,
     })
 }
 
@@ -177,6 +181,7 @@ pub(super) fn replace<D: Model>(
         return Ok(Built {
             model: WriteModel::replace_one(filter, &raw),
             effect: Effect::Matches,
+            requirement: None,
         });
     };
     Ok(Built {
@@ -188,6 +193,7 @@ pub(super) fn replace<D: Model>(
             kept: None,
             sent: raw,
         })),
+        requirement: None,
     })
 }
 
@@ -208,7 +214,9 @@ pub(super) fn delete<D: Model>(
         collection.check_one_document("delete_many")?;
     }
     if let Some(change) = deletion::<D>() {
-        return update(collection, filter, change, [many, false]);
+        let mut built = update(collection, filter, change, [many, false])?;
+        built.requirement = kind::of_soft_delete::<D>();
+        return Ok(built);
     }
     let filter = of_delete(collection, filter)?;
     Ok(Built {
@@ -218,6 +226,7 @@ pub(super) fn delete<D: Model>(
             WriteModel::delete_one(filter)
         },
         effect: Effect::Deletes,
+        requirement: kind::of_delete::<D>(many),
     })
 }
 
@@ -418,7 +427,15 @@ impl<'a, D: Model> Bulk<'a, D> {
     /// ```
     pub fn raw(self, model: WriteModel) -> Self {
         let effect = Effect::Matches;
-        self.push("raw", Ok(Built { model, effect }))
+        let requirement = None;
+        self.push(
+            "raw",
+            Ok(Built {
+                model,
+                effect,
+                requirement,
+            }),
+        )
     }
 
     fn call(&self) -> Call {
@@ -430,6 +447,9 @@ impl<'a, D: Model> Bulk<'a, D> {
         if built.is_empty() {
             return Ok(BulkWriteResult::default());
         }
+        for built in &built {
+            self.options = requiring!(self.options, built.requirement.clone());
+        }
         let mut runs = Runs::new(self.collection, operations);
         for run in runs_of(built, self.collection.is_encrypted()) {
             let is_last = runs.send(run, &self.options, self.session.as_deref_mut()).await;
@@ -437,7 +457,7 @@ impl<'a, D: Model> Bulk<'a, D> {
                 break;
             }
         }
-        runs.finish()
+        explained_in_bulk(&self.collection.inner, runs.finish()).await
     }
 }
 

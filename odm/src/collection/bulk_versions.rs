@@ -10,12 +10,14 @@ use std::collections::HashMap;
 
 use crate::bson::{Bson, Document, RawDocumentBuf, doc, from_raw, to_vec};
 use crate::collection::encrypted::SAFE_CONTENT;
-use crate::driver::{self, WriteModel};
+use crate::driver::{self, WriteModel, options::ServerRequirement};
 
 /// A write that can be sent.
 pub(super) struct Built<T> {
     pub(super) model: T,
     pub(super) effect: Effect,
+    /// What the write needs of the server.
+    pub(super) requirement: Option<ServerRequirement>,
 }
 
 impl<T> Built<T> {
@@ -23,6 +25,7 @@ impl<T> Built<T> {
         Built {
             model: change(self.model),
             effect: self.effect,
+            requirement: self.requirement,
         }
     }
 }
@@ -141,7 +144,7 @@ pub(super) struct Run {
 /// Divides writes into runs. The server performs only one update or delete of encrypted documents in a command.
 pub(super) fn runs_of(built: Vec<Built<WriteModel>>, is_encrypted: bool) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (at, Built { model, effect }) in built.into_iter().enumerate() {
+    for (at, Built { model, effect, .. }) in built.into_iter().enumerate() {
         let is_update = matches!(effect, Effect::Matches);
         let is_replacement = matches!(effect, Effect::Replaces(_));
         let is_last = is_update || matches!(effect, Effect::Deletes);

@@ -275,7 +275,7 @@ impl<'a> ClientBulk<'a> {
         }
         let mut models = Vec::with_capacity(built.len());
         let mut effects = Vec::with_capacity(built.len());
-        for Built { model, effect } in built {
+        for Built { model, effect, .. } in built {
             models.push(model.1);
             effects.push((model.0, effect));
         }

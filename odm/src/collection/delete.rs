@@ -135,16 +135,27 @@ impl<'a, D: Model> Delete<'a, D> {
 
     /// The driver's future, and the count.
     fn sending(self) -> Result<Counting<'a>> {
-        let collection = &self.collection.inner;
+        let (collection, many) = (&self.collection.inner, self.many);
         Ok(match self.action()? {
             Deleting::Delete(deleting) => {
                 let sending = deleting.into_future();
                 Box::pin(async move {
-                    let deleted = explained(collection, sending.await.map_err(Into::into)).await?;
-                    Ok(deleted.deleted_count)
+                    let deleted = sending.await.map_err(Into::into);
+                    let deleted = if many {
+                        deleted
+                    } else {
+                        explained(collection, deleted).await
+                    };
+                    Ok(deleted?.deleted_count)
                 })
             }
-            Deleting::UpdateOne(updating) => matched(updating.into_future()),
+            Deleting::UpdateOne(updating) => {
+                let updating = updating.into_future();
+                Box::pin(async move {
+                    let updated = explained(collection, updating.await.map_err(Into::into)).await?;
+                    Ok(updated.matched_count)
+                })
+            }
             Deleting::UpdateMany(updating) => matched(updating.into_future()),
         })
     }

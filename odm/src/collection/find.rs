@@ -41,6 +41,7 @@ pub struct Find<'a, D, T = D> {
     pub(super) options: FindOptions,
     /// The fields to read. `None` for all.
     pub(super) projection: Option<Document>,
+    pub(super) sorts_by_score: bool,
     pub(super) read_as: ReadAs<T>,
     pub(super) session: Session<'a>,
 }
@@ -52,6 +53,7 @@ impl<'a, D: Model> Find<'a, D> {
             filter: collection.scoped(filter),
             options: FindOptions::default(),
             projection: None,
+            sorts_by_score: false,
             read_as: ReadAs::model(),
             session: None,
         }
@@ -86,6 +88,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
             filter,
             options: self.options,
             projection,
+            sorts_by_score: self.sorts_by_score,
             read_as: ReadAs::value(),
             session: self.session,
         }
@@ -133,7 +136,8 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         let sort = keys(D::fields()).into_sort();
-        self.options = requiring!(self.options, requirement::of_sort(&sort)).sort(sort);
+        self.sorts_by_score = requirement::sorts_by_score(&sort);
+        self.options = self.options.sort(sort);
         self
     }
 
@@ -150,11 +154,14 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// [`Error::InvalidFilter`] for an invalid filter; [`Error::Encode`] for a value of the filter
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
+        let projection = self.projection.as_ref();
+        let by_score = self.sorts_by_score && !projection.is_some_and(requirement::has_score);
+        let sorted = requiring!(self.options, by_score.then(requirement::of_sort_by_score));
         let options = match self.projection {
             Some(projection) => {
-                requiring!(self.options, requirement::of_projection(&projection)).projection(projection)
+                requiring!(sorted, requirement::of_projection(&projection)).projection(projection)
             }
-            None => self.options,
+            None => sorted,
         };
         let finding = self.collection.inner.find(self.filter?);
         Ok(in_session!(self.session, finding.with_options(options)))

@@ -32,6 +32,17 @@ pub(super) fn check_upsert<D: Model>() -> Result<()> {
     Ok(())
 }
 
+/// Fails for a migration of a time series: it replaces documents.
+pub(super) fn check_migration<D: Model>() -> Result<()> {
+    match D::BEHAVIOR.kind {
+        CollectionKind::TimeSeries => Err(Error::argument(format!(
+            "`{}` is a time series, whose documents MongoDB does not replace: they are upgraded when they are read",
+            D::COLLECTION
+        ))),
+        CollectionKind::Capped | CollectionKind::Ordinary => Ok(()),
+    }
+}
+
 /// What a deletion needs of the server.
 pub(super) fn of_delete<D: Model>(many: bool) -> Option<ServerRequirement> {
     match D::BEHAVIOR.kind {
@@ -92,7 +103,7 @@ mod tests {
         assert!(message.contains("use `update_many`"), "{message}");
         changes_one::<Person>();
         changes_many::<Reading>();
-        assert!(check_upsert::<Reading>().is_err());
+        assert!(check_upsert::<Reading>().is_err() && check_migration::<Reading>().is_err());
         check_upsert::<Person>().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use crate::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use crate::collection::action::awaitable;
 use crate::collection::decode::upgraded;
 use crate::collection::encrypted::first_encrypted;
-use crate::collection::{Collection, filter_of};
+use crate::collection::{Collection, filter_of, kind};
 use crate::driver::options::{Collation, FindOptions, ReadPreference, WriteConcern};
 use crate::driver::{self, ErrorKind, WriteError, WriteModel};
 use crate::error::{Error, Result, ValueError};
@@ -60,8 +60,8 @@ impl<D: Model> Collection<D> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidFilter`] for an invalid filter, [`Error::InvalidArgument`] for a batch size of 0;
-    /// [`Error::Driver`] for errors of the driver, after which documents may have been upgraded.
+    /// [`Error::InvalidFilter`] for an invalid filter, [`Error::InvalidArgument`] for a batch size of 0 and for a time
+    /// series, whose documents cannot be replaced; [`Error::Driver`] for errors of the driver, after which documents may have been upgraded.
     pub fn migrate(&self) -> Migrate<'_, D>
     where
         D: Versioned,
@@ -288,6 +288,7 @@ impl<'a, D: Model> Migrate<'a, D> {
         if self.options.batch_size == 0 {
             return Err(Error::argument("the batch size must be at least 1"));
         }
+        kind::check_migration::<D>()?;
         if let Some(path) = first_encrypted::<D>() {
             return Err(Error::encode(
                 path,

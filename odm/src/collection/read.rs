@@ -150,10 +150,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         let sort = keys(D::fields()).into_sort();
-        let requirement = requirement::of_sort(&sort);
-        self.action = self
-            .action
-            .map(|action| requiring!(action, requirement).sort(sort));
+        self.action = self.action.map(|action| action.sort(sort));
         self
     }
 

@@ -243,6 +243,7 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
         return Ok(Built {
             model,
             effect: Effect::Replaces(Box::new(replaced)),
+            requirement: None,
         });
     }
     Ok(Built {
@@ -251,6 +252,7 @@ pub(super) fn model<D: Model>(collection: &Collection<D>, document: &D) -> Resul
             Some(_) => Effect::Saves(id_key(&encoded.raw)),
             None => Effect::Matches,
         },
+        requirement: None,
     })
 }
 

@@ -1,67 +1,105 @@
-//! The error of a call on a sharded collection whose filter does not contain the shard key.
+//! The errors of writes to a sharded collection whose filters do not contain the shard key.
 
 use std::pin::Pin;
 use std::time::Duration;
 
 use crate::bson::{Document, doc};
+use crate::driver::event::TopologyType;
 use crate::driver::{self, options::ReadPreference};
-use crate::error::{Error, Result};
+use crate::error::{Error, FailedWriteReason, Result};
 
 /// `ShardKeyNotFound`.
 const SHARD_KEY_NOT_FOUND: i32 = 61;
-/// `InvalidOptions`: also the error of an update of one document that could be on several shards.
+/// `InvalidOptions`, also the error of an update of one document that could be on several shards.
 const INVALID_OPTIONS: i32 = 72;
+/// The text of that update in the server's message, which distinguishes it from the other errors of
+/// its code.
+const UPDATE_OF_ONE: &str = "{multi:false} update on a sharded collection";
 /// The time limit of reading the shard key.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT: Duration = Duration::from_secs(1);
 
 /// The result of a call that selects one document. An error because of the shard key names the shard
 /// key.
 pub(super) async fn explained<T, U>(collection: &driver::Collection<U>, result: Result<T>) -> Result<T> {
     match result {
-        Err(Error::Driver(error)) if may_lack_shard_key(&error) => {
-            // Boxed, so that the futures of calls are smaller.
-            let naming: Pin<Box<dyn Future<Output = Error> + Send + '_>> =
-                Box::pin(with_key(collection.namespace(), collection.database(), error));
-            Err(naming.await)
-        }
+        Err(Error::Driver(error)) if lacks_shard_key(&error) => Err(Error::ShardKey {
+            collection: collection.namespace().to_string(),
+            key: shard_key(collection.namespace(), collection.database()).await,
+            source: error,
+        }),
         result => result,
     }
 }
 
-/// The code of the command, or of the first write that failed.
-fn may_lack_shard_key(error: &driver::Error) -> bool {
-    let of_write = || error.write_errors().first().map(|write| write.code);
-    matches!(
-        error.code().or_else(of_write),
-        Some(SHARD_KEY_NOT_FOUND | INVALID_OPTIONS)
-    )
+/// The result of a bulk write. The writes that fail because of the shard key name the shard key.
+pub(super) async fn explained_in_bulk<T, U>(
+    collection: &driver::Collection<U>,
+    mut result: Result<T>,
+) -> Result<T> {
+    let Err(Error::BulkWrite { failed, .. }) = &mut result else {
+        return result;
+    };
+    if !failed
+        .iter()
+        .any(|write| is_rejected_for_shard_key(&write.reason))
+    {
+        return result;
+    }
+    let key = shard_key(collection.namespace(), collection.database()).await;
+    for write in failed {
+        if let FailedWriteReason::Rejected(error) = &write.reason
+            && is_rejected_for_shard_key(&write.reason)
+        {
+            write.reason = FailedWriteReason::ShardKey {
+                key: key.clone(),
+                error: error.clone(),
+            };
+        }
+    }
+    result
 }
 
-async fn with_key(namespace: &driver::Namespace, database: &driver::Database, error: driver::Error) -> Error {
-    let collection = namespace.to_string();
-    let config = database
-        .client()
-        .database("config")
-        .collection::<Document>("collections");
-    let reading = config
-        .find_one(doc! { "_id": &collection, "dropped": { "$ne": true } })
-        .projection(doc! { "key": 1 })
-        .read_preference(ReadPreference::primary())
-        .timeout(LIMIT);
-    // The error of the call is reported also if the key cannot be read.
-    let sharding = reading.await.ok().flatten();
-    let key = sharding.as_ref().and_then(|found| found.get_document("key").ok());
-    let is_missing = error.code() == Some(SHARD_KEY_NOT_FOUND)
-        || error
-            .write_errors()
-            .first()
-            .is_some_and(|write| write.code == SHARD_KEY_NOT_FOUND);
-    if key.is_none() && !is_missing {
-        return Error::Driver(error);
+fn is_rejected_for_shard_key(reason: &FailedWriteReason) -> bool {
+    matches!(reason, FailedWriteReason::Rejected(error) if is_of_shard_key(error.code, &error.message))
+}
+
+/// Whether the command, or its first write that failed, has an error because of the shard key.
+fn lacks_shard_key(error: &driver::Error) -> bool {
+    match error.write_errors().first() {
+        Some(write) => is_of_shard_key(write.code, &write.message),
+        None => {
+            let code = error.code();
+            code == Some(SHARD_KEY_NOT_FOUND)
+                || code == Some(INVALID_OPTIONS) && error.to_string().contains(UPDATE_OF_ONE)
+        }
     }
-    Error::ShardKey {
-        collection,
-        key: key.cloned().map(Box::new),
-        source: error,
-    }
+}
+
+fn is_of_shard_key(code: i32, message: &str) -> bool {
+    code == SHARD_KEY_NOT_FOUND || code == INVALID_OPTIONS && message.contains(UPDATE_OF_ONE)
+}
+
+/// The shard key, read from the cluster. `None` if it cannot be read: the error of the call is
+/// reported in any case.
+///
+/// The future is boxed, so that the futures of calls are smaller.
+fn shard_key<'a>(
+    namespace: &'a driver::Namespace,
+    database: &'a driver::Database,
+) -> Pin<Box<dyn Future<Output = Option<Box<Document>>> + Send + 'a>> {
+    Box::pin(async move {
+        let client = database.client();
+        let kind = client.topology_description().topology_type();
+        if !matches!(kind, TopologyType::Sharded | TopologyType::LoadBalanced) {
+            return None;
+        }
+        let config = client.database("config").collection::<Document>("collections");
+        let reading = config
+            .find_one(doc! { "_id": namespace.to_string(), "dropped": { "$ne": true } })
+            .projection(doc! { "key": 1 })
+            .read_preference(ReadPreference::primary())
+            .timeout(LIMIT);
+        let sharding = reading.await.ok().flatten()?;
+        sharding.get_document("key").ok().cloned().map(Box::new)
+    })
 }

@@ -210,7 +210,13 @@ macro_rules! updates {
             fn run(self) -> impl Future<Output = Result<UpdateResult>> + Send + use<'a, D> {
                 let collection = &self.collection.inner;
                 let sending = self.action().map(IntoFuture::into_future);
-                async move { explained(collection, sending?.await.map_err(Into::into)).await }
+                async move {
+                    let result = sending?.await.map_err(Into::into);
+                    match stringify!($method) {
+                        "update_one" => explained(collection, result).await,
+                        _ => result,
+                    }
+                }
             }
         }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::bson::Bson;
+use crate::bson::{Bson, Document};
 use crate::driver;
 use crate::error::convert::index_name;
 use crate::error::{Error, PerformedWrites};
@@ -42,6 +42,14 @@ pub struct FailedWrite {
 pub enum FailedWriteReason {
     /// The server rejected the write. Contains its code and message, and the values of a duplicate key.
     Rejected(driver::WriteError),
+    /// The collection is sharded, and the filter of the write does not contain the shard key, as in
+    /// [`Error::ShardKey`].
+    ShardKey {
+        /// The shard key, if it could be read from the cluster.
+        key: Option<Box<Document>>,
+        /// The error of the server.
+        error: driver::WriteError,
+    },
     /// The stored document has another version than the struct, as in
     /// [`Error::VersionConflict`]. Read it again, and repeat the change.
     VersionConflict {
@@ -81,7 +89,7 @@ impl FailedWrite {
     #[must_use]
     pub fn error(&self) -> Option<&driver::WriteError> {
         match &self.reason {
-            FailedWriteReason::Rejected(error) => Some(error),
+            FailedWriteReason::Rejected(error) | FailedWriteReason::ShardKey { error, .. } => Some(error),
             FailedWriteReason::VersionConflict { .. } => None,
         }
     }
@@ -92,6 +100,22 @@ impl fmt::Display for FailedWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             FailedWriteReason::Rejected(error) => write!(f, "{} (code {})", self.operation, error.code),
+            FailedWriteReason::ShardKey { key, error } => {
+                write!(
+                    f,
+                    "{} (code {}, without the shard key",
+                    self.operation, error.code
+                )?;
+                let fields: Vec<&str> = key
+                    .iter()
+                    .flat_map(|key| key.keys())
+                    .map(String::as_str)
+                    .collect();
+                match fields[..] {
+                    [] => f.write_str(")"),
+                    _ => write!(f, " {})", fields.join(", ")),
+                }
+            }
             FailedWriteReason::VersionConflict { .. } => write!(f, "{} (version conflict)", self.operation),
         }
     }

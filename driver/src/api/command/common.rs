@@ -33,7 +33,7 @@ macro_rules! __read_options {
             /// The read preference of this operation. Default: that of the collection or database.
             read_preference: read_preference;
             /// A feature of the operation that older servers do not have: on such a server the
-            /// operation fails before it is sent. Default: none.
+            /// operation fails before it is sent. Of several, the latest version applies. Default: none.
             [driver] requires: requirement;
         }
     };

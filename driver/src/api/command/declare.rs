@@ -319,9 +319,6 @@ macro_rules! option_value {
     (write_concern $value:ident $name:ident $deferred:expr) => {
         Box::new($value)
     };
-    (requirement $value:ident $name:ident $deferred:expr) => {
-        Box::new($value)
-    };
     (read_preference $value:ident $name:ident $deferred:expr) => {{
         $deferred.check($value.validate().map_err($crate::Error::invalid_argument));
         Box::new($value)
@@ -331,6 +328,17 @@ pub(crate) use option_value;
 
 /// A setter. The options are `self`, or the field of `self` in brackets.
 macro_rules! option_setter {
+    ([$($field:ident)?] $(#[$doc:meta])* $name:ident: requirement) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::options::ServerRequirement) -> Self {
+            let known = self.$($field.)?$name.take();
+            self.$($field.)?$name = Some(Box::new(match known {
+                Some(known) => known.or_later(value),
+                None => value,
+            }));
+            self
+        }
+    };
     ([$($field:ident)?] $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::__option_argument!($kind $($type)?)) -> Self {

@@ -11,6 +11,7 @@ use crate::{
     operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
+    types::server_requirement::ServerRequirement,
 };
 
 /// An encoded statement.
@@ -108,6 +109,10 @@ impl<K: Kind> Statements for EncodedStatements<'_, K> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -47,6 +47,9 @@ macro_rules! __bulk_write_options {
             timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
+            /// A feature of the writes that older servers do not have: on such a server the bulk write
+            /// fails before it is sent. Of several, the latest version applies. Default: none.
+            [driver] requires: requirement;
         }
     };
 }

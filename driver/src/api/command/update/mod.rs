@@ -65,7 +65,7 @@ macro_rules! __update_options {
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
             /// A feature of the operation that older servers do not have: on such a server the
-            /// operation fails before it is sent. Default: none.
+            /// operation fails before it is sent. Of several, the latest version applies. Default: none.
             [driver] requires: requirement;
             $($more)*
         }
