@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use marula_driver::{Client, Collection, Database, bson::doc};
+use marula_driver::{Client, Collection, Database, bson::doc, options::ServerVersion};
 use marula_test_server::TestServer;
 
 use crate::{Deployment, replica_set, standalone};
@@ -54,6 +54,25 @@ pub async fn with_logical_clock() -> Option<Target> {
     }
     target.skip("it has no logical clock");
     None
+}
+
+impl Target {
+    /// Whether the deployment is older than MongoDB `major.minor`, which the test needs. The reason is
+    /// printed, and the test should return.
+    ///
+    /// # Panics
+    /// If the deployment does not reply.
+    pub async fn is_before(&self, major: u32, minor: u32) -> bool {
+        let admin = self.client.database("admin");
+        let reply = admin.run_command(doc! { "hello": 1 }).await;
+        let reply = reply.expect("the deployment replies");
+        let found = reply.get_i32("maxWireVersion").unwrap_or_default();
+        let is_before = ServerVersion::of_wire_version(found) < ServerVersion::release(major, minor);
+        if is_before {
+            self.skip(&format!("it is older than MongoDB {major}.{minor}"));
+        }
+        is_before
+    }
 }
 
 async fn real() -> Option<Target> {

@@ -169,6 +169,9 @@ async fn a_bulk_write_of_the_client_writes_to_several_models() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     if env.lacks("client bulk writes", doc! { "ping": 1 }).await {
         return;
     }
@@ -236,6 +239,9 @@ async fn bulk_writes_run_in_transactions() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     let (orders, stock) = (env.db.collection::<Order>(), env.db.collection::<Item>());
     let mut tx = env.client().start_transaction().await.unwrap();
     stock.bulk().insert(&item("a", 1)).session(&mut tx).await.unwrap();

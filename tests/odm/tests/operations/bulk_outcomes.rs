@@ -237,6 +237,9 @@ async fn an_error_of_a_bulk_write_of_the_client_contains_what_was_performed() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     let parts = parts(&env, 1..=3).await;
     let bulk = env.client().bulk().insert(&parts, &part(7, 7.0, 0));
     let bulk = bulk
@@ -297,6 +300,9 @@ async fn the_comparison_reads_with_read_concern_local() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     parts(&env, 1..=2).await;
     let concerns = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&concerns);

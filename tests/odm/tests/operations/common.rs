@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use marula::bson::{self, DateTime, Decimal128};
 use marula::driver::event::{CommandEvent, EventListener};
 use marula::driver::options::ClientOptions;
+use marula::driver::options::ServerVersion;
 use marula::{Client, Database, Document, Embedded};
 use marula_test_server::{TestServer, TestServerBuilder};
 use serde::{Deserialize, Serialize};
@@ -96,6 +97,29 @@ impl Env {
         }
     }
 
+    /// Whether the deployment is older than MongoDB `major.minor`, which the test needs. The reason is
+    /// printed, and the test should return.
+    ///
+    /// # Panics
+    /// If the server does not reply.
+    pub(crate) async fn is_before(&self, major: u32, minor: u32) -> bool {
+        let client = self.client.driver();
+        let admin = client.database("admin");
+        let ping = admin.run_command(bson::doc! { "ping": 1 });
+        ping.await.expect("the deployment replies");
+        let topology = client.topology_description();
+        let oldest = topology
+            .servers()
+            .filter_map(marula::driver::event::ServerDescription::max_wire_version)
+            .min();
+        let needed = ServerVersion::release(major, minor);
+        let is_before = oldest.is_some_and(|found| ServerVersion::of_wire_version(found) < needed);
+        if is_before {
+            eprintln!("skipped: the deployment is older than MongoDB {major}.{minor}");
+        }
+        is_before
+    }
+
     /// Whether the server is the in-process one, which supports all features that the tests use.
     pub(crate) fn is_own(&self) -> bool {
         self.server.is_some()
@@ -179,10 +203,10 @@ impl Observed {
 }
 
 /// Whether the server does not support a command or option: `CommandNotFound`,
-/// `CommandNotSupported`, `InvalidIndexSpecificationOption`, `NotImplemented`, an unknown field, or a message that says so.
+/// `CommandNotSupported`, `InvalidOptions`, `InvalidIndexSpecificationOption`, `NotImplemented`, an unknown field, or a message that says so.
 fn is_unsupported(error: &marula::driver::Error) -> bool {
     let text = error.to_string();
-    matches!(error.code(), Some(59 | 115 | 197 | 238 | 40_415))
+    matches!(error.code(), Some(59 | 72 | 115 | 197 | 238 | 40_415))
         || text.contains("not implemented")
         || text.contains("not supported")
         || text.contains("not yet supported")

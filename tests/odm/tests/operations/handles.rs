@@ -25,6 +25,9 @@ async fn named_keeps_the_write_concern() {
 #[tokio::test]
 async fn pages_and_counts_use_the_let_variables_of_the_query() {
     let env = Env::start().await;
+    if env.is_before(5, 0).await {
+        return env.stop().await;
+    }
     let orders = env.db.collection::<Order>();
     orders.insert_many(&[order(1), order(2), order(3)]).await.unwrap();
     let above = || Filter::expr(doc! { "$gt": ["$number", "$$least"] });

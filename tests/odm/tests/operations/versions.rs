@@ -112,6 +112,9 @@ async fn conflicts_in_a_bulk_write_are_failed_writes() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     let orders = env.db.collection::<Order>();
     orders.save(&order(1)).await.unwrap();
     let failed = orders.bulk().save(&order(2)).save(&order(1)).await.unwrap_err();
@@ -276,6 +279,9 @@ async fn a_bulk_write_of_several_models_names_the_replacements_that_lost_a_race(
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(8, 0).await {
+        return env.stop().await;
+    }
     let orders = env.db.collection::<Order>();
     orders.insert_many((1..=3).map(order)).await.unwrap();
     orders.replace(&changed(2, 99)).await.unwrap();
@@ -414,6 +420,9 @@ async fn conflicts_are_found_within_a_transaction() {
     let Some(env) = Env::start_replica_set().await else {
         return;
     };
+    if env.is_before(4, 4).await {
+        return env.stop().await;
+    }
     let orders = env.db.collection::<Order>();
     let mut tx = env.client().start_transaction().await.unwrap();
     let mut a = order(1);

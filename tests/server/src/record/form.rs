@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 /// Fields that all drivers add, and that no command of the application determines.
 const ADDED: [&str; 4] = ["$db", "lsid", "$clusterTime", "txnNumber"];
 
+const INDEX_KINDS: [&str; 5] = ["text", "hashed", "2d", "2dsphere", "off"];
+
 /// How the fields of a document are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -72,7 +74,13 @@ fn document(document: &Document, reading: Reading) -> String {
             Reading::Options => option(name, value),
             Reading::Filter => condition(name, value),
             Reading::Conditions => operand(name, value),
-            Reading::Fields => expression(value),
+            // The directions of a sort and of an index, its kind, and what a projection includes.
+            Reading::Fields => match value {
+                Bson::Int32(number @ -1..=1) => number.to_string(),
+                Bson::Int64(number @ -1..=1) => number.to_string(),
+                Bson::String(kind) if INDEX_KINDS.contains(&kind.as_str()) => kind.clone(),
+                value => expression(value),
+            },
             Reading::Expression => argument(name, value),
             Reading::Update => change(name, value),
         };
@@ -89,9 +97,30 @@ fn array(values: &[Bson], form: impl Fn(&Bson) -> String) -> String {
     format!("[{}]", forms.join(", "))
 }
 
+/// Options whose texts are names of MongoDB.
+const NAMED: [&str; 16] = [
+    "whenMatched",
+    "whenNotMatched",
+    "level",
+    "mode",
+    "w",
+    "granularity",
+    "validationLevel",
+    "validationAction",
+    "fullDocument",
+    "fullDocumentBeforeChange",
+    "type",
+    "unit",
+    "verbosity",
+    "locale",
+    "queryType",
+    "bsonType",
+];
+
 /// The value of a field with a fixed name.
 fn option(name: &str, value: &Bson) -> String {
     match (name, value) {
+        (name, Bson::String(text)) if NAMED.contains(&name) => text.clone(),
         (
             "filter" | "query" | "q" | "validator" | "partialFilterExpression" | "restrictSearchWithMatch",
             Bson::Document(filter),
@@ -200,6 +229,7 @@ fn argument(name: &str, value: &Bson) -> String {
         }
         ("pipeline" | "whenMatched", value @ Bson::Array(_)) => option("pipeline", value),
         ("query" | "restrictSearchWithMatch", Bson::Document(filter)) => document(filter, Reading::Filter),
+        (name, Bson::String(text)) if NAMED.contains(&name) => text.clone(),
         (name, Bson::Document(arguments)) if name.starts_with('$') && !starts_with_operator(arguments) => {
             document(arguments, Reading::Expression)
         }
@@ -304,7 +334,7 @@ mod tests {
         };
         assert_eq!(
             of_command(&command),
-            ["find, filter: {$or: [{*: ?}], *: ?, *: {$gt: ?}}, sort: {*: number}, limit: number"]
+            ["find, filter: {$or: [{*: ?}], *: ?, *: {$gt: ?}}, sort: {*: -1, *: 1}, limit: number"]
         );
     }
 
