@@ -87,11 +87,24 @@
 //! | the size of a capped collection | MongoDB 6.0+ | an error |
 //! | pre- and post-images | MongoDB 6.0+, not with the strict Stable API | an error |
 //!
-//! The strict Stable API (version 1) has no capped collections, text indexes and search indexes either. Encrypted
+//! What only some servers accept is an error of the plan: `$or`, `$in`, `$geoWithin`, `$geoIntersects` and
+//! nested `$and` in a partial filter (MongoDB 6.0+), several indexes with equal keys and the same collation
+//! (MongoDB 5.0+; an index with another partial filter is rebuilt before), and an index with
+//! `expireAfterSeconds` in a capped collection (not MongoDB 6.0 and 7.0).
+//!
+//! The strict Stable API (version 1) has no capped collections, images, text indexes and search indexes either. Encrypted
 //! collections need a replica set or a sharded cluster.
 //!
 //! A conflict of [encrypted fields](super::encryption#changes-of-a-model) or of options that only a new collection can
 //! have (`!`) is an error in any case.
+//!
+//! # Privileges
+//!
+//! A plan needs `find` on `marula_schema`, `listIndexes` on each collection, and `listCollections` on the
+//! database. Without `listCollections` it is made for models that declare neither options of their collection nor
+//! encrypted fields: the default collation is then that of the index on `_id`, and a plan does not recognize a
+//! capped collection. Applying a plan needs `createIndex`, and, for the steps that it takes, `createCollection`,
+//! `collMod` and `dropIndex`; and `insert`, `update` and `remove` on `marula_schema`.
 //!
 //! # At the start
 //!

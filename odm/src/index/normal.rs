@@ -24,6 +24,9 @@ pub(crate) enum NormalCollation {
     Simple,
     /// As [`normal_collation`] returns it.
     Other(Document),
+    /// The default collation of a collection whose options cannot be read. It is equal to each collation that a server
+    /// lists.
+    Unknown,
 }
 
 /// Options that servers add, and options without effect.
@@ -175,6 +178,7 @@ fn same_collation(declared: Option<&Document>, listed: Option<&Document>) -> boo
 impl NormalCollation {
     fn is_same(&self, other: &NormalCollation) -> bool {
         match (self, other) {
+            (NormalCollation::Unknown, _) | (_, NormalCollation::Unknown) => true,
             (NormalCollation::Other(one), NormalCollation::Other(other)) => {
                 same_collation(Some(one), Some(other))
             }
@@ -189,7 +193,8 @@ pub(crate) fn is_listed_collation(declared: &Document, listed: &Document) -> boo
     same_collation(declared.as_ref(), listed.as_ref())
 }
 
-fn is_truthy(value: &Bson) -> bool {
+/// Whether the server takes the value of an option for `true`.
+pub(crate) fn is_truthy(value: &Bson) -> bool {
     match number(value) {
         Bson::Boolean(b) => b,
         Bson::Int64(v) => v != 0,
@@ -222,13 +227,16 @@ impl NormalIndex {
         self.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"))
     }
 
-    /// Whether the server considers the two the same index, apart from their other options: equal
+    /// Whether the keys and the collation are equal. A server before MongoDB 5.0 considers such two the same index.
+    pub(crate) fn same_keys(&self, other: &NormalIndex) -> bool {
+        self.keys == other.keys && self.collation.is_same(&other.collation)
+    }
+
+    /// Whether a server since MongoDB 5.0 considers the two the same index, apart from their other options: equal
     /// keys, collation and partial filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
-        self.keys == other.keys
-            && self.collation.is_same(&other.collation)
-            && self.options.get(FILTER) == other.options.get(FILTER)
+        self.same_keys(other) && self.options.get(FILTER) == other.options.get(FILTER)
     }
 
     /// The names of the options that differ from a listed specification; empty if the two are

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::bson::{DateTime, Document, doc};
 use crate::error::{Applied, Error, Result, SchemaError};
 use crate::schema::deployment::Feature;
-use crate::schema::lease::Lease;
+use crate::schema::lease::{Lease, SHORTEST};
 use crate::schema::target::Target;
 use crate::schema::{CollectionPlan, SchemaPlan, Step, options, record};
 
@@ -76,7 +76,8 @@ impl Apply {
     /// An index must be built again, and conflicts with the declared one, if the server is older than the change: `unique`
     /// needs MongoDB 6.0, `expireAfterSeconds` of an index that has none MongoDB 5.1. With the strict Stable API, indexes
     /// cannot be changed to `unique`, and images not changed at all. If the members of the deployment have several versions,
-    /// the oldest decides.
+    /// the oldest decides. `featureCompatibilityVersion` is not considered: if it is lower than the version of the servers,
+    /// the server may refuse a change, which is an error.
     ///
     /// While an index of the collection is built, such as by a rolling build, the server refuses these changes: they are
     /// sent again for at most [`lease_wait`](Apply::lease_wait).
@@ -158,7 +159,8 @@ impl Apply {
     }
 
     /// How long the lease of an instance that ended without giving it back prevents others from
-    /// changing indexes. Default: 30 s.
+    /// changing indexes. At least 1 s: a shorter time is taken for 1 s. In a sharded cluster it must be longer than the
+    /// clocks of the mongos differ. Default: 30 s.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -169,7 +171,7 @@ impl Apply {
     /// # Ok(()) });
     /// ```
     pub fn lease(mut self, validity: Duration) -> Self {
-        self.lease = validity;
+        self.lease = validity.max(SHORTEST);
         self
     }
 

@@ -6,21 +6,51 @@
 use crate::bson::{Bson, Document, doc};
 use crate::driver::CollectionSpecification;
 use crate::error::SchemaError;
-use crate::index::normal::{NormalCollation, has_simple_collation, normal_collation};
+use crate::index::normal::{NormalCollation, has_simple_collation, is_truthy, normal_collation};
 use crate::schema::declared::{Declared, DeclaredCollection};
 
-/// The default collation of a collection: of the existing one, or of the one that the declared options create. `None` for
-/// `simple`.
-pub(super) fn default_collation<'a>(
-    declared: &'a DeclaredCollection,
-    existing: Option<&'a CollectionSpecification>,
-) -> Option<&'a Document> {
-    let options = match existing {
-        Some(existing) => Some(&existing.options),
-        None => declared.options(),
-    };
-    let collation = options?.get_document("collation").ok()?;
-    normal_collation(collation).is_some().then_some(collation)
+/// The default collation of a collection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum DefaultCollation<'a> {
+    /// Strings are compared by their bytes.
+    Simple,
+    Other(&'a Document),
+    /// The options of the collection cannot be read.
+    Unknown,
+}
+
+impl<'a> DefaultCollation<'a> {
+    /// The collation of the existing collection, or of the one that the declared options create.
+    pub(super) fn of_options(
+        declared: &'a DeclaredCollection,
+        existing: Option<&'a CollectionSpecification>,
+    ) -> Self {
+        let options = match existing {
+            Some(existing) => Some(&existing.options),
+            None => declared.options(),
+        };
+        Self::of(options.and_then(|options| options.get_document("collation").ok()))
+    }
+
+    /// The collation of the index on `_id`, which is that of its collection. Time series and clustered collections have no
+    /// such index.
+    pub(super) fn of_indexes(listed: &'a [Document]) -> Self {
+        let is_on_id = |index: &&Document| {
+            index.get_str("name").is_ok_and(|name| name == "_id_")
+                && !index.get("clustered").is_some_and(is_truthy)
+        };
+        match listed.iter().find(is_on_id) {
+            Some(index) => Self::of(index.get_document("collation").ok()),
+            None => DefaultCollation::Unknown,
+        }
+    }
+
+    fn of(collation: Option<&'a Document>) -> Self {
+        match collation {
+            Some(collation) if normal_collation(collation).is_some() => DefaultCollation::Other(collation),
+            _ => DefaultCollation::Simple,
+        }
+    }
 }
 
 /// The declared indexes with the collations that they have in a collection with this default.
@@ -30,15 +60,15 @@ pub(super) fn default_collation<'a>(
 pub(super) fn in_collection(
     namespace: &str,
     declared: &[Declared],
-    default: Option<&Document>,
+    default: DefaultCollation<'_>,
 ) -> Result<Vec<Declared>, SchemaError> {
     let mut all: Vec<Declared> = Vec::with_capacity(declared.len());
     for index in declared {
         let index = with_default(index.clone(), default);
-        if let Some(known) = all
-            .iter()
-            .find(|known| known.normal.same_signature(&index.normal))
-        {
+        let is_same = |known: &&Declared| {
+            known.normal.same_signature(&index.normal) && known.has_comparable_collation(&index)
+        };
+        if let Some(known) = all.iter().find(is_same) {
             return Err(SchemaError::ConflictingDeclarations {
                 namespace: namespace.to_owned(),
                 index: index.name,
@@ -52,17 +82,21 @@ pub(super) fn in_collection(
     Ok(all)
 }
 
-fn with_default(mut index: Declared, default: Option<&Document>) -> Declared {
+fn with_default(mut index: Declared, default: DefaultCollation<'_>) -> Declared {
     if index.normal.collation != NormalCollation::Inherited {
         return index;
     }
     index.normal.collation = NormalCollation::Simple;
-    if let Some(default) = default {
-        if has_simple_collation(&index.specification) {
-            index.specification = with_simple_collation(&index.specification);
-        } else if let Some(default) = normal_collation(default) {
-            index.normal.collation = NormalCollation::Other(default);
-        }
+    if default == DefaultCollation::Simple {
+        return index;
+    }
+    if has_simple_collation(&index.specification) {
+        index.specification = with_simple_collation(&index.specification);
+    } else if let DefaultCollation::Other(default) = default {
+        index.normal.collation =
+            normal_collation(default).map_or(NormalCollation::Simple, NormalCollation::Other);
+    } else {
+        index.normal.collation = NormalCollation::Unknown;
     }
     index
 }

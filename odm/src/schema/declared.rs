@@ -23,6 +23,15 @@ pub(crate) struct Declared {
     pub(crate) normal: NormalIndex,
 }
 
+impl Declared {
+    /// Whether the collations of two declared indexes can be compared: both are known, or both are the unknown default of
+    /// the collection.
+    pub(crate) fn has_comparable_collation(&self, other: &Declared) -> bool {
+        let is_unknown = |index: &Declared| index.normal.collation == NormalCollation::Unknown;
+        is_unknown(self) == is_unknown(other)
+    }
+}
+
 /// What is declared for one collection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeclaredCollection {

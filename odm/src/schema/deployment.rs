@@ -59,10 +59,14 @@ impl Feature {
     pub(super) const CHANGE_OF_CAPPED: Feature = Feature::since(17);
     pub(super) const TIME_SERIES: Feature = Feature::since(13);
     pub(super) const CLUSTERED: Feature = Feature::since(16);
-    /// The option `changeStreamPreAndPostImages`.
-    pub(super) const IMAGES: Feature = Feature::since(17);
-    /// `collMod` with `changeStreamPreAndPostImages`.
-    pub(super) const CHANGE_OF_IMAGES: Feature = Feature::since(17).unstable();
+    /// The option `changeStreamPreAndPostImages`, and `collMod` for it.
+    pub(super) const IMAGES: Feature = Feature::since(17).unstable();
+    /// Several indexes with equal keys and the same collation.
+    pub(super) const SAME_KEYS: Feature = Feature::since(13);
+    /// A partial filter that is not one conjunction of comparisons.
+    pub(super) const PARTIAL_OPERATORS: Feature = Feature::since(17);
+    /// An index with an expiration in a capped collection.
+    const EXPIRATION_IN_CAPPED: Feature = Feature::since(22);
     /// `validationAction: "errorAndLog"`.
     pub(super) const ERROR_AND_LOG: Feature = Feature::since(26);
     /// Queryable Encryption.
@@ -116,6 +120,16 @@ impl Deployment {
             });
         }
         (self.is_strict && !feature.is_stable).then_some(Requirement::NotStrict)
+    }
+
+    /// What the deployment lacks for an index with an expiration in a capped collection. MongoDB 6.0 and 7.0 refuse to
+    /// build it, and MongoDB 5.1 to 7.0 to change its expiration; the versions before accept it.
+    pub(super) fn lacks_expiration_in_capped(&self, is_change: bool) -> Option<Requirement> {
+        let refused_since = ServerVersion::of_wire_version(if is_change { 14 } else { 17 });
+        if self.version < refused_since {
+            return None;
+        }
+        self.lacks(Feature::EXPIRATION_IN_CAPPED)
     }
 
     pub(super) fn has(&self, feature: Feature) -> bool {

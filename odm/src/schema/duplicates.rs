@@ -6,6 +6,7 @@ use crate::driver::{
     options::{Collation, ReadConcern, ReadPreference},
 };
 use crate::error::DuplicateKey;
+use crate::index::normal::is_truthy;
 
 /// Number of keys that an error names.
 const SAMPLES: i64 = 5;
@@ -56,7 +57,7 @@ fn pipeline(keys: &Document, specification: &Document) -> Vec<Document> {
     let mut stages = Vec::new();
     if let Ok(filter) = specification.get_document("partialFilterExpression") {
         stages.push(doc! { "$match": filter.clone() });
-    } else if specification.get_bool("sparse").unwrap_or(false) {
+    } else if specification.get("sparse").is_some_and(is_truthy) {
         let indexed: Vec<Document> = keys.keys().map(|key| doc! { key: { "$exists": true } }).collect();
         stages.push(doc! { "$match": { "$or": indexed } });
     }
@@ -77,4 +78,18 @@ fn pipeline(keys: &Document, specification: &Document) -> Vec<Document> {
         doc! { "$limit": SAMPLES },
     ]);
     stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_can_be_numbers() {
+        let keys = doc! { "a": 1 };
+        let matched = doc! { "$match": { "$or": [{ "a": { "$exists": true } }] } };
+        let is_sparse = |sparse: Bson| pipeline(&keys, &doc! { "sparse": sparse }).contains(&matched);
+        assert!(is_sparse(true.into()) && is_sparse(1.into()) && is_sparse(1.0.into()));
+        assert!(!is_sparse(false.into()) && !is_sparse(0.into()));
+    }
 }

@@ -1,6 +1,7 @@
 //! The lease of the instance that changes, rebuilds or drops indexes: one at a time in a database.
 //!
-//! The lease is a document of `marula_schema` with an expiry time by the clock of the server. Its
+//! The lease is a document of `marula_schema` with an expiry time by the clock of the server; in a sharded cluster, of the
+//! mongos, so that its validity must be longer than the clocks of the mongos differ. Its
 //! holder renews it while it works. If the holder ends without giving it back, another instance can
 //! take the lease after it has expired.
 
@@ -10,7 +11,10 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::bson::{Bson, DateTime, Document, doc};
-use crate::driver::{self, options::ReturnDocument};
+use crate::driver::{
+    self,
+    options::{ReturnDocument, WriteConcern},
+};
 use crate::error::{Result, SchemaError};
 use crate::schema::record;
 
@@ -18,6 +22,8 @@ const ID: &str = "lease";
 /// The pause between two attempts to take the lease.
 const PAUSE: Duration = Duration::from_millis(200);
 const DUPLICATE_KEY: i32 = 11_000;
+/// The shortest validity. A shorter one could expire before it is renewed.
+pub(super) const SHORTEST: Duration = Duration::from_secs(1);
 
 /// A lease that this instance holds.
 pub(super) struct Lease {
@@ -82,7 +88,7 @@ impl Lease {
             if began.elapsed() >= wait {
                 return Err(lease.timed_out(database.name()).await?.into());
             }
-            tokio::time::sleep(PAUSE.min(validity)).await;
+            tokio::time::sleep(PAUSE).await;
         }
         Ok(lease)
     }
@@ -104,8 +110,21 @@ impl Lease {
             }
             // Another instance inserted the lease at the same time.
             Err(error) if error.code() == Some(DUPLICATE_KEY) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                if error.write_concern_error().is_some() {
+                    self.give_up().await;
+                }
+                Err(error.into())
+            }
         }
+    }
+
+    /// Deletes a lease that was written without the acknowledgement of a majority, so that other instances do not wait until
+    /// it expires. It expires if that fails.
+    async fn give_up(&self) {
+        let collection = self.collection.with_write_concern(WriteConcern::nodes(1));
+        let deleted = collection.delete_one(self.own()).into_future();
+        let _ = tokio::time::timeout(self.validity, deleted).await;
     }
 
     async fn timed_out(&self, database: &str) -> Result<SchemaError> {

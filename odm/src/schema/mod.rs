@@ -75,6 +75,7 @@ mod declared;
 mod deployment;
 mod duplicates;
 mod encryption;
+mod features;
 mod lease;
 mod limits;
 mod migrate;
@@ -82,7 +83,6 @@ mod options;
 mod plan;
 mod print;
 mod record;
-mod requirements;
 mod search;
 mod search_plan;
 mod step;
@@ -92,6 +92,7 @@ pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use apply::Apply;
+use collated::DefaultCollation;
 #[cfg(feature = "encryption")]
 pub use data_keys::DataKeys;
 use declared::{Declarations, DeclaredCollection};
@@ -193,8 +194,13 @@ impl Schema {
     }
 
     /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
-    /// in `marula_schema`, one `listCollections`, and one `$listSearchIndexes` for each collection with search indexes; behind a
-    /// load balancer, with one `hello`. Writes nothing. A collection that does not exist has no indexes.
+    /// in `marula_schema`, one `listCollections`, and one `$listSearchIndexes` for each collection with search
+    /// indexes; behind a load balancer, with one `hello`. Writes nothing. A collection that does not exist has no
+    /// indexes.
+    ///
+    /// The user needs the privileges `find` on `marula_schema`, `listIndexes` on each collection, and
+    /// `listCollections` on the database. Without the latter, an error (13 `Unauthorized`) is returned only if
+    /// options or encrypted fields of a collection are declared.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -220,20 +226,18 @@ impl Schema {
         let recorded = record::read(&self.database).await?;
         // The deployment is known: it has replied.
         let deployment = Deployment::of(&self.database).await?;
-        let names: Vec<&String> = declarations.keys().collect();
-        let existing = list_collections(&self.database, &names).await?;
+        let existing = self.list_collections().await?;
         for (collection, declared) in declarations {
             let namespace = format!("{}.{collection}", self.database.name());
-            let exists = existing.contains_key(collection);
-            requirements::check(&namespace, declared, exists, &deployment)?;
+            let exists = existing.get(collection).is_some();
+            features::check(&namespace, declared, exists, &deployment)?;
         }
         self.check_encryption(declarations)?;
         let mut unconfirmed = BTreeMap::new();
         for (collection, declared) in declarations {
             let records = recorded.get(collection).unwrap_or(&none);
-            let existing = existing.get(collection);
             let compared = self
-                .plan_collection(collection, declared, existing, records, &deployment)
+                .plan_collection(collection, declared, &existing, records, &deployment)
                 .await?;
             unconfirmed.insert(collection.clone(), records.unconfirmed(&compared.steps));
             plan.collections.push(compared);
@@ -250,10 +254,11 @@ impl Schema {
         &self,
         collection: &str,
         declared: &DeclaredCollection,
-        existing: Option<&CollectionSpecification>,
+        collections: &Collections,
         records: &record::Records,
         deployment: &Deployment,
     ) -> Result<CollectionPlan> {
+        let existing = collections.get(collection);
         let namespace = format!("{}.{collection}", self.database.name());
         let options = encryption::collection_steps(declared, existing, self.has_data_keys(), deployment);
         if declared
@@ -274,7 +279,10 @@ impl Schema {
             .await?
             .try_collect()
             .await?;
-        let default = collated::default_collation(declared, existing);
+        let default = match collections {
+            Collections::Listed(_) => DefaultCollation::of_options(declared, existing),
+            Collections::NotPermitted => DefaultCollation::of_indexes(&listed),
+        };
         let indexes = collated::in_collection(&namespace, &declared.indexes, default)?;
         let mut compared = plan::compare(
             &namespace,
@@ -284,7 +292,8 @@ impl Schema {
             &records.indexes,
             deployment,
         );
-        requirements::check_indexes(&namespace, &indexes, &compared.steps, deployment)?;
+        let is_capped = is_capped(declared, existing);
+        features::check_indexes(&namespace, &indexes, &compared.steps, is_capped, deployment)?;
         if declared.encrypted_fields().is_some()
             && existing.is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
         {
@@ -331,9 +340,53 @@ impl Schema {
         self.plan().await?.apply(apply).await
     }
 
+    /// The existing collections of the registered models.
+    ///
+    /// # Errors
+    /// Those of the driver. That the user may not list collections is an error only if the options of one are declared.
+    async fn list_collections(&self) -> Result<Collections> {
+        let declarations = self.declarations.collections()?;
+        let names: Vec<&String> = declarations.keys().collect();
+        let has_options = |declared: &DeclaredCollection| {
+            declared.options().is_some() || declared.encrypted_fields().is_some()
+        };
+        match list_collections(&self.database, &names).await {
+            Ok(listed) => Ok(Collections::Listed(listed)),
+            Err(error) if error.code() == Some(UNAUTHORIZED) && !declarations.values().any(has_options) => {
+                Ok(Collections::NotPermitted)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     pub(crate) fn database(&self) -> &driver::Database {
         &self.database
     }
+}
+
+/// `Unauthorized`: the user lacks the privilege for the command.
+const UNAUTHORIZED: i32 = 13;
+
+/// The existing collections of the registered models.
+enum Collections {
+    Listed(BTreeMap<String, CollectionSpecification>),
+    /// The user may not list the collections of the database.
+    NotPermitted,
+}
+
+impl Collections {
+    fn get(&self, name: &str) -> Option<&CollectionSpecification> {
+        match self {
+            Collections::Listed(listed) => listed.get(name),
+            Collections::NotPermitted => None,
+        }
+    }
+}
+
+/// Whether the collection is capped, or will be created as one.
+fn is_capped(declared: &DeclaredCollection, existing: Option<&CollectionSpecification>) -> bool {
+    let options = existing.map(|existing| &existing.options).or(declared.options());
+    options.is_some_and(|options| options.get_bool("capped").unwrap_or(false))
 }
 
 /// The collections of these names that exist.

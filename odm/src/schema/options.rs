@@ -5,7 +5,7 @@ use crate::driver::CollectionSpecification;
 use crate::index::normal::{is_listed_collation, normal_collation, number};
 use crate::schema::Step;
 use crate::schema::deployment::Deployment;
-use crate::schema::requirements::feature_of_change;
+use crate::schema::features::feature_of_change;
 
 /// The step for the options of a collection. `None` if the model declares none.
 pub(super) fn step(
@@ -25,14 +25,13 @@ pub(super) fn step(
     let can_change = differences
         .iter()
         .all(|name| can_change(name, &declared, &existing));
-    let features = differences.iter().filter_map(|name| {
+    let mut unsupported = differences.iter().filter_map(|name| {
         let requirement = deployment.lacks(feature_of_change(name, &declared)?)?;
         Some((name.clone(), requirement))
     });
-    let unsupported = features.collect::<Vec<_>>().into_iter().next();
     Some(if differences.is_empty() {
         Step::KeepCollection
-    } else if can_change && let Some((option, requirement)) = unsupported {
+    } else if can_change && let Some((option, requirement)) = unsupported.next() {
         Step::UnsupportedCollectionChange {
             existing,
             declared,

@@ -181,12 +181,17 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>], deployment: &Deployment)
     let differences = |l: &Listed<'_>| declared.normal.differences(&l.normal);
     let find = |test: &dyn Fn(&Listed<'_>) -> bool| listed.iter().position(test);
     let former = declared.renamed_from.as_deref();
+    let is_same = |l: &Listed<'_>| {
+        if deployment.has(Feature::SAME_KEYS) {
+            l.normal.same_signature(&declared.normal)
+        } else {
+            l.normal.same_keys(&declared.normal)
+        }
+    };
     let found = find(&|l| l.name == declared.name)
         .or_else(|| find(&|l| Some(l.name) == former && differences(l).is_empty()))
-        .or_else(|| {
-            find(&|l| !l.known && l.normal.same_signature(&declared.normal) && differences(l).is_empty())
-        })
-        .or_else(|| find(&|l| !l.known && l.normal.same_signature(&declared.normal)))
+        .or_else(|| find(&|l| !l.known && is_same(l) && differences(l).is_empty()))
+        .or_else(|| find(&|l| !l.known && is_same(l)))
         .or_else(|| find(&|l| !l.known && l.normal.is_text() && declared.normal.is_text()));
     let Some(found) = found.and_then(|i| listed.get_mut(i)) else {
         return Step::Create {
@@ -227,7 +232,7 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>], deployment: &Deployment)
 mod tests {
     use super::*;
     use crate::index::normal::normalize;
-    use crate::schema::collated;
+    use crate::schema::collated::{self, DefaultCollation};
 
     const NEW: i32 = 27;
 
@@ -250,7 +255,8 @@ mod tests {
 
     fn on(declared: &[Declared], listed: &[Document], wire_version: i32) -> CollectionPlan {
         let deployment = Deployment::new(wire_version, false, false);
-        let declared = collated::in_collection("db.c", declared, None).expect("no conflicts");
+        let declared =
+            collated::in_collection("db.c", declared, DefaultCollation::Simple).expect("no conflicts");
         compare("db.c", "c", &declared, listed, &Recorded::new(), &deployment)
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bson::{Document, doc};
 use crate::driver::{self, IndexModel};
 use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
-use crate::index::normal::normalize;
+use crate::index::normal::{is_truthy, normalize};
 use crate::schema::builds::wait_for_builds;
 use crate::schema::collated::with_simple_collation;
 use crate::schema::deployment::Deployment;
@@ -15,6 +15,10 @@ use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options,
 
 /// `CannotConvertIndexToUnique`: documents have the same key.
 const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
+
+/// How long to wait for index builds before a failed change to unique is reverted. The change may have waited for as long
+/// as it is permitted to.
+const REVERT_WAIT: Duration = Duration::from_secs(5);
 
 /// The collection that the steps change.
 pub(super) struct Target<'a> {
@@ -138,7 +142,7 @@ impl Target<'_> {
             Error::Duplicate { index, .. } => index,
             _ => None,
         };
-        let is_unique = |s: &&&Document| s.get_bool("unique").unwrap_or(false);
+        let is_unique = |s: &&&Document| s.get("unique").is_some_and(is_truthy);
         let named = specifications
             .iter()
             .find(|s| Some(name_of(s)) == of_index.as_deref());
@@ -173,16 +177,24 @@ impl Target<'_> {
     }
 
     pub(super) async fn coll_mod(&self, name: &str, options: Document) -> Result<()> {
+        self.run_coll_mod(&self.index_mod(name, options)).await
+    }
+
+    /// The command `collMod` with these options of an index.
+    fn index_mod(&self, name: &str, options: Document) -> Document {
         let mut index = doc! { "name": name };
         index.extend(options);
-        self.run_coll_mod(&doc! { "collMod": &self.plan.collection, "index": index })
-            .await
+        doc! { "collMod": &self.plan.collection, "index": index }
     }
 
     /// Sends a command `collMod`, again while an index of the collection is built.
     pub(super) async fn run_coll_mod(&self, command: &Document) -> Result<()> {
+        self.run_coll_mod_within(self.build_wait, command).await
+    }
+
+    async fn run_coll_mod_within(&self, limit: Duration, command: &Document) -> Result<()> {
         let send = || self.database.run_command(command.clone()).into_future();
-        wait_for_builds(self.build_wait, send).await?;
+        wait_for_builds(limit, send).await?;
         Ok(())
     }
 
@@ -199,8 +211,8 @@ impl Target<'_> {
                 self.coll_mod(name, IndexChange::PrepareUnique.options()).await?;
                 if let Err(error) = self.make_unique(name, existing).await {
                     // The first error is reported also if the index cannot be changed back.
-                    let back = self.coll_mod(name, doc! { "prepareUnique": false }).await;
-                    if back.is_err() {
+                    let back = self.index_mod(name, doc! { "prepareUnique": false });
+                    if self.run_coll_mod_within(REVERT_WAIT, &back).await.is_err() {
                         applied.change(self.index(name), IndexChange::PrepareUnique);
                     }
                     return Err(error);
@@ -240,7 +252,7 @@ impl Target<'_> {
         applied: &mut Applied,
     ) -> Result<()> {
         let (old, new) = (name_of(existing), name_of(declared));
-        if declared.get_bool("unique").unwrap_or(false) {
+        if declared.get("unique").is_some_and(is_truthy) {
             // The existing index is not dropped for one that cannot be built.
             self.check_unique(declared).await?;
         }

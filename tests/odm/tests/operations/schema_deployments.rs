@@ -277,7 +277,7 @@ async fn changes_of_collections_need_a_server_that_can_make_them() {
     env.stop().await;
 }
 
-/// The strict Stable API has neither the change to unique, nor changes of images, nor capped collections.
+/// The strict Stable API has neither the change to unique, nor images, nor capped collections.
 #[tokio::test]
 async fn the_strict_stable_api_permits_fewer_changes() {
     let Some(env) = start("8.2").await else {
@@ -327,6 +327,11 @@ async fn the_strict_stable_api_permits_fewer_changes() {
     assert_eq!(
         unsupported(&images),
         format!("the change of the option `changeStreamPreAndPostImages` of the collection {needs}")
+    );
+    let images = strict.db.schema().register_named::<AuditEntry>("another_audit");
+    assert_eq!(
+        unsupported(&images.plan().await.unwrap_err()),
+        format!("the option `changeStreamPreAndPostImages` of the collection {needs}")
     );
     let capped = strict
         .db
@@ -451,5 +456,52 @@ async fn changes_wait_for_index_builds_of_others() {
     let error = hidden.apply(apply).await.unwrap_err();
     let code = error.driver().and_then(marula::driver::Error::code);
     assert_eq!(code, Some(12_587), "{error:#}");
+    env.stop().await;
+}
+
+/// A change to unique that the end of the wait for an index build prevents is reverted, within a time of its own.
+#[tokio::test]
+async fn a_failed_change_to_unique_is_reverted_after_the_wait() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let observed = Observed::of(&env);
+    let plan = observed.db.schema().register::<Visit>().plan().await.unwrap();
+    // `expireAfterSeconds` and `prepareUnique` succeed.
+    fail(&env, "collMod", 12_587, doc! { "skip": 2 }).await;
+    let applying = tokio::spawn(async move {
+        let apply = Apply::full().lease_wait(Duration::ZERO);
+        plan.apply(apply).await
+    });
+    let mut sent = Vec::new();
+    let is_reverting = |sent: &[Doc]| {
+        sent.iter()
+            .any(|command| command.to_string().contains("\"prepareUnique\": false"))
+    };
+    while !is_reverting(&sent) && !applying.is_finished() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        sent.extend(observed.take("collMod"));
+    }
+    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(off).await.unwrap();
+    let error = applying.await.unwrap().unwrap_err();
+    assert_eq!(
+        error.driver().and_then(marula::driver::Error::code),
+        Some(12_587),
+        "{error:#}"
+    );
+    let visits = env.db.driver().collection::<Doc>("visits");
+    let mut indexes = visits.list_indexes().with_type::<Doc>().await.unwrap();
+    while indexes.advance().await.unwrap() {
+        let index: Doc = indexes.deserialize_current().unwrap();
+        assert!(!index.contains_key("prepareUnique"), "{index}");
+    }
     env.stop().await;
 }

@@ -112,3 +112,56 @@ async fn plans_do_not_depend_on_the_read_preference() {
     }
     env.stop().await;
 }
+
+/// A lease that was written without the acknowledgement of a majority is given back.
+#[tokio::test]
+async fn a_lease_is_given_back_after_a_write_concern_error() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let fail = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": {
+            "failCommands": ["findAndModify"],
+            "writeConcernError": { "code": 100, "errmsg": "not enough data-bearing nodes" },
+        },
+    };
+    let admin = env.client().driver().database("admin");
+    admin.run_command(fail).await.unwrap();
+    let visits = || env.db.schema().register::<Visit>();
+    let error = visits().sync(SyncMode::Full).await.unwrap_err();
+    assert_eq!(
+        error.driver().and_then(marula::driver::Error::code),
+        Some(100),
+        "{error}"
+    );
+    let lease = env.db.driver().collection::<Doc>("marula_schema");
+    assert_eq!(lease.count_documents(doc! { "_id": "lease" }).await.unwrap(), 0);
+    let apply = Apply::full().lease_wait(Duration::ZERO);
+    visits().plan().await.unwrap().apply(apply).await.unwrap();
+    env.stop().await;
+}
+
+/// A lease of no time would be lost at once.
+#[tokio::test]
+async fn a_lease_is_valid_for_at_least_a_second() {
+    let Some(env) = start("8.2").await else {
+        return;
+    };
+    env.db
+        .schema()
+        .register::<OldVisit>()
+        .sync(SyncMode::Additive)
+        .await
+        .unwrap();
+    let plan = env.db.schema().register::<Visit>().plan().await.unwrap();
+    let applied = plan.apply(Apply::full().lease(Duration::ZERO)).await.unwrap();
+    assert!(!applied.is_empty(), "{applied}");
+    env.stop().await;
+}

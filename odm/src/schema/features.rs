@@ -1,0 +1,256 @@
+//! What declared collections and indexes need of the deployment. It is checked before anything is sent that changes the
+//! database. No I/O.
+
+use crate::bson::{Bson, Document};
+use crate::error::{IndexChange, Requirement, SchemaError};
+use crate::index::normal::number;
+use crate::schema::Step;
+use crate::schema::declared::{Declared, DeclaredCollection};
+use crate::schema::deployment::{Deployment, Feature};
+
+/// Checks the encrypted fields of a collection, and its options if it does not exist.
+///
+/// # Errors
+/// [`SchemaError::Unsupported`] for the first thing that the deployment does not support.
+pub(super) fn check(
+    namespace: &str,
+    declared: &DeclaredCollection,
+    exists: bool,
+    deployment: &Deployment,
+) -> Result<(), SchemaError> {
+    if let Some(model) = declared.encrypted_by()
+        && let Some(requirement) = deployment.lacks_encryption()
+    {
+        let feature = format!("the collection with the encrypted fields of model `{model}`");
+        return Err(unsupported(namespace, feature, requirement));
+    }
+    for (name, value) in declared.options().into_iter().flatten().filter(|_| !exists) {
+        let needed = feature_of_option(name, value);
+        if let Some(requirement) = needed.and_then(|feature| deployment.lacks(feature)) {
+            let feature = format!("the option `{name}` of the collection");
+            return Err(unsupported(namespace, feature, requirement));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the indexes that the steps build or change. The first steps are those of the indexes, in their order.
+///
+/// # Errors
+/// [`SchemaError::Unsupported`] for the first index that the deployment cannot have.
+pub(super) fn check_indexes(
+    namespace: &str,
+    indexes: &[Declared],
+    steps: &[Step],
+    is_capped: bool,
+    deployment: &Deployment,
+) -> Result<(), SchemaError> {
+    check_keys(namespace, indexes, deployment)?;
+    if is_capped {
+        check_expiration(namespace, indexes, steps, deployment)?;
+    }
+    let is_built = |step: &Step| matches!(step, Step::Create { .. } | Step::Conflict { .. });
+    for (index, _) in indexes.iter().zip(steps).filter(|(_, step)| is_built(step)) {
+        for (what, feature) in features_of_index(index) {
+            if let Some(requirement) = deployment.lacks(feature) {
+                let feature = format!("{what} of index `{}` (model `{}`)", index.name, index.model);
+                return Err(unsupported(namespace, feature, requirement));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no two indexes have equal keys and the same collation. Indexes of one model can differ in their partial
+/// filters.
+fn check_keys(namespace: &str, indexes: &[Declared], deployment: &Deployment) -> Result<(), SchemaError> {
+    let Some(requirement) = deployment.lacks(Feature::SAME_KEYS) else {
+        return Ok(());
+    };
+    for (position, index) in indexes.iter().enumerate() {
+        let is_same = |other: &&Declared| {
+            other.normal.same_keys(&index.normal) && other.has_comparable_collation(index)
+        };
+        if let Some(other) = indexes.iter().take(position).find(is_same) {
+            let feature = format!(
+                "index `{}` (model `{}`) with the keys of index `{}`",
+                index.name, index.model, other.name
+            );
+            return Err(unsupported(namespace, feature, requirement));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the indexes of a capped collection.
+fn check_expiration(
+    namespace: &str,
+    indexes: &[Declared],
+    steps: &[Step],
+    deployment: &Deployment,
+) -> Result<(), SchemaError> {
+    let is_expiration = |change: &IndexChange| matches!(change, IndexChange::ExpireAfter { .. });
+    let expiring = |index: &Declared| index.specification.contains_key("expireAfterSeconds");
+    for (index, step) in indexes.iter().zip(steps).filter(|(index, _)| expiring(index)) {
+        let lacking = match step {
+            Step::Create { .. } | Step::Conflict { .. } => deployment.lacks_expiration_in_capped(false),
+            Step::Modify { changes, .. } if changes.iter().any(is_expiration) => {
+                deployment.lacks_expiration_in_capped(true)
+            }
+            _ => None,
+        };
+        if let Some(requirement) = lacking {
+            let feature = format!(
+                "the option `expireAfterSeconds` of index `{}` (model `{}`) in a capped collection",
+                index.name, index.model
+            );
+            return Err(unsupported(namespace, feature, requirement));
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(namespace: &str, feature: String, requirement: Requirement) -> SchemaError {
+    SchemaError::Unsupported {
+        namespace: namespace.to_owned(),
+        feature,
+        requirement,
+    }
+}
+
+/// What an option of `create` needs.
+fn feature_of_option(name: &str, value: &Bson) -> Option<Feature> {
+    match (name, value) {
+        ("capped", Bson::Boolean(true)) => Some(Feature::CAPPED),
+        ("timeseries", _) => Some(Feature::TIME_SERIES),
+        ("clusteredIndex", _) => Some(Feature::CLUSTERED),
+        ("changeStreamPreAndPostImages", _) => Some(Feature::IMAGES),
+        ("validationAction", Bson::String(action)) if action == "errorAndLog" => Some(Feature::ERROR_AND_LOG),
+        _ => None,
+    }
+}
+
+/// What a change of an option by `collMod` needs.
+pub(super) fn feature_of_change(name: &str, declared: &Document) -> Option<Feature> {
+    match name {
+        "size" | "max" => Some(Feature::CHANGE_OF_CAPPED),
+        name => feature_of_option(name, declared.get(name)?),
+    }
+}
+
+/// What an index needs, each with the part of its specification.
+fn features_of_index(index: &Declared) -> Vec<(&'static str, Feature)> {
+    let mut features = Vec::new();
+    let empty = Document::new();
+    let keys = index.specification.get_document("key").unwrap_or(&empty);
+    let is_compound = keys.len() > 1;
+    for (key, value) in keys {
+        let is_wildcard = key == "$**" || key.ends_with(".$**");
+        match value.as_str() {
+            Some("text") => features.push(("a text key", Feature::TEXT)),
+            Some("hashed") if is_compound => {
+                features.push(("a hashed key beside other keys", Feature::COMPOUND_HASHED));
+            }
+            None if is_wildcard && is_compound => {
+                features.push(("a wildcard key beside other keys", Feature::COMPOUND_WILDCARD));
+            }
+            None if is_wildcard && number(value).as_i64().is_some_and(|order| order < 0) => {
+                features.push(("a descending wildcard key", Feature::COMPOUND_WILDCARD));
+            }
+            _ => {}
+        }
+    }
+    let options = &index.specification;
+    if options.contains_key("hidden") {
+        features.push(("the option `hidden`", Feature::HIDDEN));
+    }
+    if let Ok(filter) = options.get_document("partialFilterExpression") {
+        features.extend(later_operator(filter, true).map(|what| (what, Feature::PARTIAL_OPERATORS)));
+    }
+    if options.contains_key("prepareUnique") {
+        features.push(("the option `prepareUnique`", Feature::PREPARE_UNIQUE));
+    }
+    features
+}
+
+/// The part of a partial filter that servers before MongoDB 6.0 refuse: they permit one conjunction of comparisons,
+/// `$exists: true` and `$type`.
+fn later_operator(filter: &Document, is_top: bool) -> Option<&'static str> {
+    const NESTED: &str = "an `$and` below the top level of the partial filter";
+    let conditions = conditions(filter);
+    let is_alone = is_top && conditions.len() == 1;
+    if !is_top && conditions.len() > 1 {
+        return Some(NESTED);
+    }
+    conditions
+        .into_iter()
+        .find_map(|(operator, operand)| match (operator, operand) {
+            ("$or", _) => Some("the operator `$or` in the partial filter"),
+            ("$in", _) => Some("the operator `$in` in the partial filter"),
+            ("$geoWithin", _) => Some("the operator `$geoWithin` in the partial filter"),
+            ("$geoIntersects", _) => Some("the operator `$geoIntersects` in the partial filter"),
+            ("$all", _) if !is_alone => {
+                Some("the operator `$all` beside other conditions of the partial filter")
+            }
+            ("$and", _) if !is_alone => Some(NESTED),
+            ("$and", Bson::Array(clauses)) => clauses
+                .iter()
+                .filter_map(Bson::as_document)
+                .find_map(|clause| later_operator(clause, false)),
+            _ => None,
+        })
+}
+
+/// The conditions of a filter: operators with their operands.
+fn conditions(filter: &Document) -> Vec<(&str, &Bson)> {
+    let mut conditions = Vec::new();
+    for (name, value) in filter {
+        match value {
+            _ if name.starts_with('$') => conditions.push((name.as_str(), value)),
+            Bson::Document(operators) if operators.keys().next().is_some_and(|key| key.starts_with('$')) => {
+                conditions.extend(
+                    operators
+                        .iter()
+                        .map(|(operator, operand)| (operator.as_str(), operand)),
+                );
+            }
+            _ => conditions.push(("$eq", value)),
+        }
+    }
+    conditions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bson::doc;
+
+    #[test]
+    fn a_partial_filter_of_older_servers_is_one_conjunction() {
+        let permitted = [
+            doc! { "a": 1, "b": { "$gt": 1, "$lt": 5 } },
+            doc! { "a": { "b": 1, "c": 2 } },
+            doc! { "$and": [{ "a": 1 }, { "b": { "$exists": true } }] },
+            doc! { "a": { "$all": [1, 2] } },
+        ];
+        for filter in permitted {
+            assert_eq!(later_operator(&filter, true), None, "{filter}");
+        }
+        let refused = [
+            (doc! { "$or": [{ "a": 1 }, { "b": 2 }] }, "`$or`"),
+            (doc! { "a": { "$in": [1, 2] } }, "`$in`"),
+            (doc! { "$and": [{ "a": 1 }, { "b": { "$in": [1, 2] } }] }, "`$in`"),
+            (doc! { "x": 1, "$and": [{ "a": 1 }, { "b": 2 }] }, "`$and`"),
+            (doc! { "$and": [{ "$and": [{ "a": 1 }, { "b": 2 }] }] }, "`$and`"),
+            (
+                doc! { "$and": [{ "a": { "$gt": 1, "$lt": 5 } }, { "b": 2 }] },
+                "`$and`",
+            ),
+            (doc! { "x": 1, "a": { "$all": [1, 2] } }, "`$all`"),
+        ];
+        for (filter, operator) in refused {
+            let what = later_operator(&filter, true).expect("an operator");
+            assert!(what.contains(operator), "{filter}: {what}");
+        }
+    }
+}
