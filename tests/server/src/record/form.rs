@@ -9,6 +9,10 @@ const ADDED: [&str; 4] = ["$db", "lsid", "$clusterTime", "txnNumber"];
 
 const INDEX_KINDS: [&str; 5] = ["text", "hashed", "2d", "2dsphere", "off"];
 
+/// The commands of the handshake and of monitoring describe the machine of the client. Which ones are
+/// sent, and when, the application does not determine.
+const HANDSHAKE: [&str; 3] = ["hello", "isMaster", "ismaster"];
+
 /// How the fields of a document are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -31,6 +35,9 @@ pub(super) fn of_command(command: &Document) -> Vec<String> {
     let Some(name) = command.keys().next() else {
         return Vec::new();
     };
+    if HANDSHAKE.contains(&name.as_str()) {
+        return Vec::new();
+    }
     let mut forms = Vec::new();
     let mut parts = Vec::new();
     for (field, value) in command {
@@ -336,6 +343,11 @@ mod tests {
             of_command(&command),
             ["find, filter: {$or: [{*: ?}], *: ?, *: {$gt: ?}}, sort: {*: -1, *: 1}, limit: number"]
         );
+    }
+
+    #[test]
+    fn handshakes_are_left_out() {
+        assert!(of_command(&doc! { "hello": 1, "client": { "os": {} } }).is_empty());
     }
 
     #[test]
