@@ -117,7 +117,7 @@ fn of_outputs(outputs: &Document, found: &mut Option<ServerRequirement>) {
     }
 }
 
-/// What the projection of a query needs: MongoDB 4.2 computes no fields in it.
+/// The version that the projection of a query needs: MongoDB 4.2 computes no fields in it.
 pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> {
     let is_computed = |value: &Bson| match value {
         Bson::Document(operator) => !operator
@@ -130,7 +130,7 @@ pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> 
     is_found.then(|| ServerRequirement::new(4, 4, "a query with computed fields in its projection"))
 }
 
-/// What a sort by the score of a text search needs if the projection does not have the score.
+/// The version that a sort by the score of a text search needs if the projection does not have the score.
 pub(crate) fn of_sort_by_score() -> ServerRequirement {
     ServerRequirement::new(4, 4, "a sort by the score of a text search that is not read")
 }

@@ -101,7 +101,7 @@ pub(crate) trait Operation {
         OperationOverrides::default()
     }
 
-    /// What the operation needs of the server's version. It is checked before each attempt.
+    /// The server version that the operation needs. It is checked before each attempt.
     #[inline]
     fn requirement(&self) -> Option<&ServerRequirement> {
         None

@@ -87,7 +87,7 @@ pub(crate) trait Statements {
     /// What the options of the call set; see [`Operation::overrides`].
     fn overrides(&self) -> OperationOverrides;
 
-    /// What the options of the call need of the server; see [`Operation::requirement`].
+    /// The server version that the options of the call need; see [`Operation::requirement`].
     #[inline]
     fn requirement(&self) -> Option<&ServerRequirement> {
         None

@@ -1,4 +1,4 @@
-//! What an operation needs of the server's version.
+//! The server version that an operation needs.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ impl ServerRequirement {
         }
     }
 
-    /// What is missing if the server, which has this `maxWireVersion`, is older.
+    /// The message of the error if the server, which has this `maxWireVersion`, is older.
     pub(crate) fn missing(&self, wire_version: i32, address: &ServerAddress) -> Option<String> {
         let found = ServerVersion::of_wire_version(wire_version);
         (found < ServerVersion::release(self.major, self.minor)).then(|| {

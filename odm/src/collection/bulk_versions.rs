@@ -16,7 +16,7 @@ use crate::driver::{self, WriteModel, options::ServerRequirement};
 pub(super) struct Built<T> {
     pub(super) model: T,
     pub(super) effect: Effect,
-    /// What the write needs of the server.
+    /// The server version that the write needs.
     pub(super) requirement: Option<ServerRequirement>,
 }
 

@@ -43,7 +43,7 @@ pub(super) fn check_migration<D: Model>() -> Result<()> {
     }
 }
 
-/// What a deletion needs of the server.
+/// The server version that a deletion needs.
 pub(super) fn of_delete<D: Model>(many: bool) -> Option<ServerRequirement> {
     match D::BEHAVIOR.kind {
         CollectionKind::TimeSeries if !many => Some(ServerRequirement::new(
@@ -63,7 +63,7 @@ pub(super) fn of_delete<D: Model>(many: bool) -> Option<ServerRequirement> {
     }
 }
 
-/// What a soft deletion or a restoration needs of the server: both change the size of the document.
+/// The server version that soft deletion and restoration need: both change the size of the document.
 pub(super) fn of_soft_delete<D: Model>() -> Option<ServerRequirement> {
     (D::BEHAVIOR.kind == CollectionKind::Capped).then(|| {
         ServerRequirement::new(

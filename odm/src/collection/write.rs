@@ -53,7 +53,7 @@ pub(super) struct Prepared {
     pub(super) filter: Conditions,
     pub(super) update: UpdateModification,
     pub(super) array_filters: Vec<Document>,
-    /// What the expressions of a pipeline need of the server.
+    /// The server version that the expressions of a pipeline need.
     pub(super) requirement: Option<ServerRequirement>,
 }
 

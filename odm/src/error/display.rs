@@ -1,4 +1,4 @@
-//! What the messages of errors consist of: sources, ids, paths.
+//! The parts of the messages of errors: sources, ids, paths.
 
 use std::fmt;
 

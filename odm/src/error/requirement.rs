@@ -1,10 +1,10 @@
-//! What a declared schema needs of the deployment.
+//! The requirements of a declared schema on the deployment.
 
 use std::fmt;
 
 use crate::driver::options::ServerVersion;
 
-/// What the deployment or the client lacks.
+/// A property that the deployment or the client lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {

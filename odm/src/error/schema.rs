@@ -226,7 +226,7 @@ pub enum SchemaError {
         namespace: String,
         /// What is not supported, such as "the option `hidden` of index `page_1` (model `Visit`)".
         feature: String,
-        /// What the deployment lacks.
+        /// The property that the deployment lacks.
         requirement: Requirement,
     },
     /// Options of a collection that the server would reject: sizes and times out of range, or the fields of a time series.

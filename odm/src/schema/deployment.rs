@@ -1,4 +1,4 @@
-//! What the deployment supports: its server version, its kind, and the Stable API that the client declares.
+//! The properties of the deployment: its server version, its kind, and the Stable API that the client declares.
 
 use crate::bson::doc;
 use crate::driver;
@@ -16,7 +16,7 @@ pub(super) struct Deployment {
     is_strict: bool,
 }
 
-/// What a declaration or a change needs.
+/// A feature that a declaration or a change needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Feature {
     since: ServerVersion,
@@ -111,7 +111,7 @@ impl Deployment {
         Ok(Deployment::new(wire_version, is_standalone, is_strict))
     }
 
-    /// What the deployment lacks for the feature.
+    /// The property that the deployment lacks for the feature.
     pub(super) fn lacks(&self, feature: Feature) -> Option<Requirement> {
         if self.version < feature.since {
             return Some(Requirement::Server {
@@ -136,7 +136,7 @@ impl Deployment {
         self.lacks(feature).is_none()
     }
 
-    /// What the deployment lacks for encrypted collections.
+    /// The property that the deployment lacks for encrypted collections.
     pub(super) fn lacks_encryption(&self) -> Option<Requirement> {
         if self.is_standalone {
             return Some(Requirement::ReplicaSet);

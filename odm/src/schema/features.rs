@@ -118,7 +118,7 @@ fn unsupported(namespace: &str, feature: String, requirement: Requirement) -> Sc
     }
 }
 
-/// What an option of `create` needs.
+/// The feature that an option of `create` needs.
 fn feature_of_option(name: &str, value: &Bson) -> Option<Feature> {
     match (name, value) {
         ("capped", Bson::Boolean(true)) => Some(Feature::CAPPED),
@@ -130,7 +130,7 @@ fn feature_of_option(name: &str, value: &Bson) -> Option<Feature> {
     }
 }
 
-/// What a change of an option by `collMod` needs.
+/// The feature that a change of an option by `collMod` needs.
 pub(super) fn feature_of_change(name: &str, declared: &Document) -> Option<Feature> {
     match name {
         "size" | "max" => Some(Feature::CHANGE_OF_CAPPED),
@@ -138,7 +138,7 @@ pub(super) fn feature_of_change(name: &str, declared: &Document) -> Option<Featu
     }
 }
 
-/// What an index needs, each with the part of its specification.
+/// The features that an index needs, each with the part of its specification.
 fn features_of_index(index: &Declared) -> Vec<(&'static str, Feature)> {
     let mut features = Vec::new();
     let empty = Document::new();

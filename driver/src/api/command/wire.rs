@@ -27,7 +27,7 @@ pub(crate) trait WriteOptions {
     /// The concerns and the read preference that are set.
     fn overrides(&self) -> OperationOverrides;
 
-    /// What the operation needs of the server's version.
+    /// The server version that the operation needs.
     fn requirement(&self) -> Option<&ServerRequirement>;
 }
 

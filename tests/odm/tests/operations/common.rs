@@ -56,7 +56,7 @@ impl Env {
         Env::start_with(TestServer::builder().replica_set().search(true)).await
     }
 
-    /// As [`start`](Env::start), with a server of these settings.
+    /// Starts a server of these settings; see [`start`](Env::start).
     ///
     /// # Panics
     /// If the server cannot be started or reached.
@@ -172,7 +172,7 @@ impl Observed {
         Observed { db, sent }
     }
 
-    /// As [`with_options`](Observed::with_options), with the default options.
+    /// Observes with the default options; see [`with_options`](Observed::with_options).
     pub(crate) fn of(env: &Env) -> Observed {
         Observed::with_options(env, |_| {})
     }

@@ -1,4 +1,4 @@
-//! What plans do on older servers, on standalones, with the strict Stable API, and beside index builds.
+//! Plans on older servers, on standalones, with the strict Stable API, and beside index builds.
 
 use std::time::Duration;
 

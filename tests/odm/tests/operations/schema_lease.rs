@@ -70,7 +70,7 @@ async fn the_lease_is_taken_by_its_id() {
     }
 }
 
-/// What is recorded, and duplicates, are read from the primary.
+/// Records and duplicates are read from the primary.
 #[tokio::test]
 async fn plans_do_not_depend_on_the_read_preference() {
     let Some(env) = start("8.2").await else {

@@ -1,4 +1,4 @@
-//! What a call needs of the server: older servers are named before anything is sent. These tests have
+//! Calls that need newer servers: older servers are named before anything is sent. These tests have
 //! servers of their own, of given versions.
 
 use bson::{DateTime, doc};

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of pipelines.
+//! The requests that MongoDB refuses: pipelines.
 
 use super::{Deployments, Versions, rows};
 use crate::error::code;

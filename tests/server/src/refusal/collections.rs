@@ -1,4 +1,4 @@
-//! What MongoDB refuses of `create`, `collMod` and other commands on collections.
+//! The requests that MongoDB refuses: `create`, `collMod` and other commands on collections.
 
 use super::{Deployments, Versions, rows};
 

@@ -1,4 +1,4 @@
-//! What MongoDB refuses while an index is built.
+//! The requests that MongoDB refuses while an index is built.
 
 use super::{Deployments, Versions, rows};
 

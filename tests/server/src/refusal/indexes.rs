@@ -1,4 +1,4 @@
-//! What MongoDB refuses of `createIndexes` and `dropIndexes`.
+//! The requests that MongoDB refuses: `createIndexes` and `dropIndexes`.
 
 use super::{Deployments, Versions, rows};
 

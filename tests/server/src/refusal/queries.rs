@@ -1,4 +1,4 @@
-//! What MongoDB refuses of filters, projections, sorts, expressions and updates.
+//! The requests that MongoDB refuses: filters, projections, sorts, expressions and updates.
 
 use super::{Deployments, Versions, rows};
 

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of sharded collections.
+//! The requests that MongoDB refuses: sharded collections.
 
 use super::{Deployments, Versions, rows};
 

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of commands with `apiStrict`.
+//! The requests that MongoDB refuses: commands with `apiStrict`.
 
 use super::{Deployments, Versions, rows};
 use crate::error::code;

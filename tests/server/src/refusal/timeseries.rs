@@ -1,4 +1,4 @@
-//! What MongoDB refuses of time series collections: their options, indexes and writes.
+//! The requests that MongoDB refuses: time series collections: their options, indexes and writes.
 
 use super::{Deployments, Versions, rows};
 

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of commands in transactions.
+//! The requests that MongoDB refuses: commands in transactions.
 
 use super::{Deployments, Versions, rows};
 

@@ -1,4 +1,4 @@
-//! What MongoDB refuses of writes to capped collections and views.
+//! The requests that MongoDB refuses: writes to capped collections and views.
 
 use super::{Deployments, Versions, rows};
 

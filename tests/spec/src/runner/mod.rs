@@ -85,9 +85,9 @@ pub fn main(suites: &[Collect]) -> ExitCode {
 enum Selection {
     /// All cases.
     All,
-    /// Those without short time limits.
+    /// The cases without short time limits.
     Skip,
-    /// Those with short time limits. The report contains the cases of the report before as well.
+    /// The cases with short time limits. The report contains the cases of the report before as well.
     Only,
 }
 

@@ -29,13 +29,13 @@ pub(super) struct Case {
     setup: Vec<Document>,
     /// The request that the row refuses. Its field `$db` is optional.
     request: Document,
-    /// What a server does with the request that the row does not apply to.
+    /// The reaction of a server that the row does not apply to.
     otherwise: Otherwise,
     /// The first version that has the commands of the case; older ones are not tested with it.
     since: (u32, u32),
 }
 
-/// What a server does with a request that a row does not apply to.
+/// The reaction of a server that a row does not apply to.
 pub(super) enum Otherwise {
     /// It executes the request.
     Accepts,
