@@ -11,7 +11,7 @@ macro_rules! forward_options {
         $(
             $(#[$doc:meta])*
             $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
-                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)? $([needs $needs:tt])?;
         )*
     ) => {
         forward_options! { @setter $field
@@ -27,7 +27,7 @@ macro_rules! forward_options {
             with_options: plain $Options
         }
         forward_options! { @filter $field [$($without)?]
-            $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? })*
+            $([$($($mark)+)?] { $(#[$doc])* $name: $kind $($type)? $([needs $needs])? })*
         }
         forward_options! { @session $field
             /// Runs the action in this session, and in its transaction if one is in progress.
@@ -77,23 +77,39 @@ macro_rules! forward_options {
     (@setter options $(#[$doc:meta])* with_options: plain $Options:path) => {
         $(#[$doc])*
         pub fn with_options(mut self, options: $Options) -> Self {
-            self.options = options;
+            self.options = options.__require_versions();
             self
         }
     };
-    (@setter options $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+    (@setter options $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
         $(#[$doc])*
         pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.options = self.options.$name(value);
+            self.options = self.options.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?;
             self
         }
     };
-    (@setter action $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)?) => {
+    (@setter action $(#[$doc:meta])* with_options: plain $Options:path) => {
         $(#[$doc])*
-        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
-            self.action = self.action.map(|action| action.$name(value));
+        pub fn with_options(mut self, options: $Options) -> Self {
+            self.action = self.action.map(|action| action.with_options(options.__require_versions()));
             self
         }
+    };
+    (@setter action $(#[$doc:meta])* $name:ident: $kind:ident $($type:path)? $([needs ($($version:literal),*)])?) => {
+        $(#[$doc])*
+        pub fn $name(mut self, value: $crate::driver::__option_argument!($kind $($type)?)) -> Self {
+            self.action = self.action.map(|action| {
+                action.$name(value)$(.requires(forward_options! { @requirement $name $($version),* }))?
+            });
+            self
+        }
+    };
+    (@requirement $name:ident $major:literal, $minor:literal) => {
+        $crate::driver::options::ServerRequirement::new(
+            $major,
+            $minor,
+            concat!("the option `", stringify!($name), "`"),
+        )
     };
 }
 pub(super) use forward_options;

@@ -242,7 +242,10 @@ impl<D: Model> UpdateOne<'_, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.options = self.options.sort(keys(D::fields()).into_sort());
+        self.options = self
+            .options
+            .sort(keys(D::fields()).into_sort())
+            .__require_versions();
         self
     }
 }
@@ -301,7 +304,10 @@ impl<'a, D: Model> Replace<'a, D> {
     /// # Ok(()) });
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
-        self.options = self.options.sort(keys(D::fields()).into_sort());
+        self.options = self
+            .options
+            .sort(keys(D::fields()).into_sort())
+            .__require_versions();
         self
     }
 

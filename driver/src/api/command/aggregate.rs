@@ -53,7 +53,7 @@ macro_rules! aggregate_options {
             max_await_time: plain std::time::Duration;
             /// Variables for the pipeline, e.g. `doc! { "least": 5 }`, used as `$$least` (MongoDB
             /// 5.0+). Default: none.
-            let_vars: boxed_document = "let";
+            let_vars: boxed_document = "let" [needs (5, 0)];
             /// The write concern of a pipeline with `$out` or `$merge`. Default: that of the
             /// collection or database.
             write_concern: write_concern;

@@ -33,7 +33,7 @@ macro_rules! __count_documents_options {
             limit: plain u64;
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// (MongoDB 5.0+). Default: none.
-            let_vars: boxed_document;
+            let_vars: boxed_document [needs (5, 0)];
         }
     };
 }

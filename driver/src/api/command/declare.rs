@@ -20,7 +20,7 @@
 //! }
 //! ```
 //!
-//! An entry is `[marks] name: kind type = "wireName" since predicate;`.
+//! An entry is `[marks] name: kind type = "wireName" since predicate [needs (major, minor)];`.
 //!
 //! | kind | field | setter takes |
 //! |---|---|---|
@@ -37,6 +37,10 @@
 //! of [`HelloReply`](crate::proto::description::HelloReply) returns `true`. `=> method` in place of
 //! `= "wireName"` calls a method of the options instead. An entry with neither is written by the
 //! operation, or not sent.
+//!
+//! With `needs`, servers before that version refuse the option. The driver sends it, and reports the
+//! server's error, as the specifications' tests demand. The ODM refuses it before anything is sent:
+//! its setters add the version to the option `requires`.
 //!
 //! Types are given by full paths, because the ODM expands the list too.
 //!
@@ -59,7 +63,7 @@ macro_rules! define_options {
         $(
             $(#[$doc:meta])*
             $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
-                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)? $([needs $needs:tt])?;
         )*
     ) => {
         $(#[$meta])*
@@ -94,6 +98,14 @@ macro_rules! define_options {
 
         impl $Options {
             $($crate::api::command::declare::option_setter! { [] $(#[$doc])* $name: $kind $($type)? })*
+
+            /// Adds the versions that the options need, which the driver leaves to the server.
+            #[doc(hidden)]
+            pub fn __require_versions(self) -> Self {
+                let options = self;
+                $($(let options = $crate::api::command::declare::require_version!(options $name $needs);)?)*
+                options
+            }
         }
 
         impl $crate::api::command::wire::WriteOptions for $Options {
@@ -236,7 +248,7 @@ macro_rules! option_setters {
         $(
             $(#[$doc:meta])*
             $([$($mark:ident)+])? $name:ident: $kind:ident $($type:path)?
-                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)?;
+                $(= $wire:literal $(since $since:ident)?)? $(=> $method:ident)? $([needs $needs:tt])?;
         )*
     ) => {
         /// Replaces all options, also those that setters have set before. Setters called after it
@@ -260,6 +272,19 @@ macro_rules! option_setters {
     };
 }
 pub(crate) use option_setters;
+
+/// The options, with the version that one of them needs if it is set.
+macro_rules! require_version {
+    ($options:ident $name:ident ($major:literal, $minor:literal)) => {
+        if $options.$name.is_some() {
+            let feature = concat!("the option `", stringify!($name), "`");
+            $options.requires($crate::options::ServerRequirement::new($major, $minor, feature))
+        } else {
+            $options
+        }
+    };
+}
+pub(crate) use require_version;
 
 /// The type of an option.
 macro_rules! option_type {

@@ -32,7 +32,7 @@ macro_rules! __delete_options {
         $then! { { $($arguments)* }
             /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
             /// the query planner.
-            [statement] hint: boxed $crate::options::Hint = "hint";
+            [statement] hint: boxed $crate::options::Hint = "hint" [needs (4, 4)];
             /// The collation of string comparisons. Default: the default collation of the
             /// collection.
             [statement] collation: boxed $crate::options::Collation = "collation";
@@ -42,10 +42,10 @@ macro_rules! __delete_options {
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (4, 4)];
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// (MongoDB 5.0+). Default: none.
-            let_vars: document = "let";
+            let_vars: document = "let" [needs (5, 0)];
             /// `timeoutMS`: the time limit for the whole operation, including server selection and
             /// retries. It replaces all other time limits of the operation. Zero means no limit.
             /// Default: that of the collection.

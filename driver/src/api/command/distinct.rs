@@ -35,7 +35,7 @@ macro_rules! __distinct_options {
             collation: boxed $crate::options::Collation = "collation";
             /// The index to use, by name or by key pattern (MongoDB 7.1+; an error for older
             /// servers). Default: the choice of the query planner.
-            hint: boxed $crate::options::Hint = "hint";
+            hint: boxed $crate::options::Hint = "hint" [needs (7, 1)];
         }
     };
 }

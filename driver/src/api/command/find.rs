@@ -81,10 +81,10 @@ macro_rules! __find_options {
             allow_partial_results: plain bool = "allowPartialResults";
             /// Allow the server to write temporary files for a sort that exceeds 100 MB of memory
             /// (MongoDB 4.4+). Default: the server's, `true` in MongoDB 6.0+.
-            allow_disk_use: plain bool = "allowDiskUse";
+            allow_disk_use: plain bool = "allowDiskUse" [needs (4, 4)];
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// (MongoDB 5.0+). Default: none.
-            let_vars: boxed_document = "let";
+            let_vars: boxed_document = "let" [needs (5, 0)];
         }
     };
 }

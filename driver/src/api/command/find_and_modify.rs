@@ -47,13 +47,13 @@ macro_rules! __find_one_and_delete_options {
             [driver] projection: document = "fields";
             /// The index to use, by name or by key pattern (MongoDB 4.4+). Default: the choice of
             /// the query planner.
-            hint: boxed $crate::options::Hint = "hint";
+            hint: boxed $crate::options::Hint = "hint" [needs (4, 4)];
             /// The collation of string comparisons. Default: the default collation of the
             /// collection.
             collation: boxed $crate::options::Collation = "collation";
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// and in pipelines (MongoDB 5.0+). Default: none.
-            let_vars: document = "let";
+            let_vars: document = "let" [needs (5, 0)];
             /// Change the raw storage of the collection (MongoDB 8.2+; ignored by older servers).
             /// For MongoDB's own tools.
             #[doc(hidden)]
@@ -66,7 +66,7 @@ macro_rules! __find_one_and_delete_options {
             max_time: plain std::time::Duration = "maxTimeMS";
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (4, 4)];
             /// `timeoutMS`: the time limit for the whole operation, including server selection and
             /// retries. It replaces all other time limits of the operation. Zero means no limit.
             /// Default: that of the collection.

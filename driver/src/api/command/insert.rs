@@ -19,7 +19,10 @@ use crate::{
     operation::OperationOverrides,
     operation::write_command::{Statements, WriteKind},
     proto::{command::CommandBuilder, description::HelloReply},
-    types::write_result::{InsertManyResult, InsertOneResult},
+    types::{
+        server_requirement::ServerRequirement,
+        write_result::{InsertManyResult, InsertOneResult},
+    },
 };
 
 /// The options of `insert_one`. See `api/command/declare.rs`.
@@ -36,13 +39,16 @@ macro_rules! __insert_one_options {
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (4, 4)];
             /// `timeoutMS`: the time limit for the whole operation, including server selection and
             /// retries. It replaces all other time limits of the operation. Zero means no limit.
             /// Default: that of the collection.
             timeout: plain std::time::Duration;
             /// The write concern of this operation. Default: the collection's.
             write_concern: write_concern;
+            /// A feature of the insert that older servers do not have: on such a server the operation
+            /// fails before it is sent. Of several, the latest version applies. Default: none.
+            [driver] requires: requirement;
             $($more)*
         }
     };
@@ -268,6 +274,11 @@ impl<T: Serialize, O: WriteOptions> Statements for Documents<'_, T, O> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    #[inline]
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     fn write_options(&self, command: &mut CommandBuilder<'_>, server: &HelloReply) {

@@ -31,6 +31,7 @@ use crate::{
     types::{
         change_stream::{FullDocument, FullDocumentBeforeChange},
         cursor_type::CursorType,
+        server_requirement::ServerRequirement,
     },
 };
 
@@ -47,7 +48,7 @@ macro_rules! __change_stream_options {
             /// Whether update, replace and delete events contain the document before the change
             /// (MongoDB 6.0+; the collection must store pre-images). Default: not sent, they do
             /// not.
-            full_document_before_change: into $crate::options::FullDocumentBeforeChange;
+            full_document_before_change: into $crate::options::FullDocumentBeforeChange [needs (6, 0)];
             /// Begin after the event with this token. The token of an `invalidate` event is
             /// rejected; use [`start_after`](Self::start_after) for it. Default: begin now.
             resume_after: boxed $crate::ResumeToken;
@@ -67,7 +68,7 @@ macro_rules! __change_stream_options {
             /// Also return the events that create and change collections and indexes
             /// (`createIndexes`, `modify`, `shardCollection` …), and more fields of the others
             /// (MongoDB 6.0+). Default: not sent, `false`.
-            show_expanded_events: plain bool;
+            show_expanded_events: plain bool [needs (6, 0)];
             /// The collation of string comparisons in the pipeline. Default: simple binary
             /// comparison.
             collation: boxed $crate::options::Collation = "collation";
@@ -88,6 +89,9 @@ macro_rules! __change_stream_options {
             /// The read preference, for resumes too. Default: that of the collection, database or
             /// client.
             read_preference: read_preference;
+            /// A feature of the stream that older servers do not have: on such a server the stream is
+            /// not opened, and nothing is sent. Of several, the latest version applies. Default: none.
+            [driver] requires: requirement;
         }
     };
 }
@@ -354,6 +358,10 @@ impl Operation for ChangeStreamAggregate<'_> {
 
     fn overrides(&self) -> OperationOverrides {
         self.options.overrides()
+    }
+
+    fn requirement(&self) -> Option<&ServerRequirement> {
+        self.options.requirement()
     }
 
     /// A resume continues a stream that was opened outside of transactions: the server does not

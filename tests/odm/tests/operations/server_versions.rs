@@ -2,6 +2,7 @@
 //! servers of their own, of given versions.
 
 use bson::{DateTime, doc};
+use marula::driver::options::FindOptions;
 use marula::expr::*;
 use marula::prelude::*;
 use marula::{Client, Database, Document, Error, Projection, Shape, Update, bson};
@@ -163,6 +164,59 @@ async fn stages_and_operators_name_the_version() {
         .await
         .unwrap();
     assert!(named.is_empty());
+    old.stop().await;
+}
+
+/// The setters of options, and options that are set together.
+#[tokio::test]
+async fn options_name_the_version() {
+    let old = Old::start("4.2").await;
+    let people: marula::Collection<Person> = old.db.collection();
+    let person = Person {
+        _id: 1,
+        name: "Ada".to_owned(),
+        age: 36,
+    };
+    let needs = |result: Result<(), Error>, option: &str, version: &str| {
+        assert_needs(result, &format!("the option `{option}`"), version, "4.2");
+    };
+
+    let found = people.find_all().allow_disk_use(true).await.map(|_| ());
+    needs(found, "allow_disk_use", "4.4");
+    let found = people.find_one(|p| p.name().eq("Ada")).let_vars(doc! {}).await;
+    needs(found.map(|_| ()), "let_vars", "5.0");
+    let inserted = people.insert_one(&person).comment("nightly").await;
+    needs(inserted.map(|_| ()), "comment", "4.4");
+    let deleted = people.delete_one(|p| p.age().eq(36)).hint("age_1").await;
+    needs(deleted.map(|_| ()), "hint", "4.4");
+    let taken = people.find_one_and_delete(|p| p.age().eq(36)).hint("age_1").await;
+    needs(taken.map(|_| ()), "hint", "4.4");
+    let updated = people
+        .update_one(|p| p.age().eq(36), |p| p.age().set(37))
+        .sort(|p| p.age().asc())
+        .await;
+    needs(updated.map(|_| ()), "sort", "8.0");
+    let distinct = people
+        .distinct(|p| p.name(), |p| p.age().gt(1))
+        .hint("name_1")
+        .await;
+    needs(distinct.map(|_| ()), "hint", "7.1");
+    let watched = people.watch().show_expanded_events(true).await;
+    needs(watched.map(|_| ()), "show_expanded_events", "6.0");
+    let options = FindOptions::default().allow_disk_use(true).let_vars(doc! {});
+    let found = people.find_all().with_options(options).await;
+    needs(found.map(|_| ()), "let_vars", "5.0");
+    for command in [
+        "find",
+        "insert",
+        "delete",
+        "findAndModify",
+        "update",
+        "distinct",
+        "aggregate",
+    ] {
+        assert_eq!(old.server.commands_seen(command), 0, "{command} was sent");
+    }
     old.stop().await;
 }
 

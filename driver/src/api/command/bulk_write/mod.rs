@@ -37,10 +37,10 @@ macro_rules! __bulk_write_options {
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (4, 4)];
             /// Variables for expressions in updates and deletes, e.g. `doc! { "least": 5 }`, used
             /// as `$$least` in `$expr` (MongoDB 5.0+). Default: none.
-            let_vars: document;
+            let_vars: document [needs (5, 0)];
             /// `timeoutMS`: the time limit for the whole operation, including server selection and
             /// retries. It replaces all other time limits of the operation. Zero means no limit.
             /// Default: that of the collection.

@@ -54,10 +54,10 @@ macro_rules! __update_options {
             [driver] raw_data: plain bool = "rawData" since is_8_2;
             /// A comment that appears in the server's log, in the profiler and in `currentOp`
             /// (MongoDB 4.4+). Default: none.
-            comment: boxed $crate::bson::Bson = "comment";
+            comment: boxed $crate::bson::Bson = "comment" [needs (4, 4)];
             /// Variables for expressions, e.g. `doc! { "least": 5 }`, used as `$$least` in `$expr`
             /// and in pipelines (MongoDB 5.0+). Default: none.
-            let_vars: document = "let";
+            let_vars: document = "let" [needs (5, 0)];
             /// `timeoutMS`: the time limit for the whole operation, including server selection and
             /// retries. It replaces all other time limits of the operation. Zero means no limit.
             /// Default: that of the collection.
@@ -80,7 +80,7 @@ macro_rules! __replace_one_options {
         $crate::__update_options! { $then { $($arguments)* }
             /// The sort order that determines which of the matching documents is replaced (MongoDB
             /// 8.0+). Default: none.
-            [driver statement] sort: boxed_document = "sort";
+            [driver statement] sort: boxed_document = "sort" [needs (8, 0)];
             $($more)*
         }
     };
@@ -108,7 +108,7 @@ macro_rules! __update_one_options {
         $crate::__update_many_options! { $then { $($arguments)* }
             /// The sort order that determines which of the matching documents is updated (MongoDB
             /// 8.0+). Default: none.
-            [driver statement] sort: boxed_document = "sort";
+            [driver statement] sort: boxed_document = "sort" [needs (8, 0)];
             $($more)*
         }
     };
