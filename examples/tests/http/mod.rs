@@ -106,6 +106,10 @@ impl App {
             .resolve()
             .await
             .expect("the hosts of the connection string");
+        // Fail points are those of one mongos.
+        if options.replica_set.is_none() {
+            options.hosts.truncate(1);
+        }
         // Fail points for this name do not affect other tests on the same deployment.
         options.app_name = Some(name.clone());
         let client = Client::with_options(options).expect("a client");

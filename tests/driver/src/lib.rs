@@ -51,5 +51,5 @@ pub use query_analysis::QueryAnalysis;
 pub use recorder::{CommandId, CommandRecorder, RecordedClient, command_id, recorded};
 pub use scripted::{Answer, Request, ScriptedServer};
 pub use spans::{RecordedSpan, SpanRecorder};
-pub use target::{Target, any_deployment, with_logical_clock};
+pub use target::{Target, any_deployment, any_single_router, with_logical_clock};
 pub use wire::{read_request, reply_to};

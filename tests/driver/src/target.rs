@@ -75,17 +75,51 @@ impl Target {
     }
 }
 
+/// As [`any_deployment`], but a sharded cluster is used through one of its routers. Another router
+/// can be behind: it does not know the fail points of the first, nor the end of its unacknowledged
+/// writes. With one server there is also no choice for which a pool could be left.
+///
+/// # Panics
+/// If it cannot be started, or the connection string is invalid.
+pub async fn any_single_router() -> Target {
+    let target = any_deployment().await;
+    let hello = target
+        .client
+        .database("admin")
+        .run_command(doc! { "hello": 1 })
+        .await;
+    let hello = hello.expect("the deployment replies");
+    let uri = with_first_host(&target.uri);
+    if hello.get_str("msg").ok() == Some("isdbgrid") && uri != target.uri {
+        connected(uri).await
+    } else {
+        target
+    }
+}
+
+/// The connection string without the hosts after the first.
+fn with_first_host(uri: &str) -> String {
+    let begin = uri.find("://").map_or(0, |at| at + 3);
+    let end = uri[begin..].find('/').map_or(uri.len(), |at| begin + at);
+    let first = uri[begin..end].find(',').map_or(end, |at| begin + at);
+    format!("{}{}", &uri[..first], &uri[end..])
+}
+
 async fn real() -> Option<Target> {
     let uri = std::env::var(VARIABLE).ok().filter(|uri| !uri.is_empty())?;
+    Some(connected(uri).await)
+}
+
+async fn connected(uri: String) -> Target {
     let client = Client::connect(&uri)
         .await
         .expect("MONGODB_URI holds a valid connection string");
-    Some(Target {
+    Target {
         client,
         uri,
         server: None,
         databases: Mutex::default(),
-    })
+    }
 }
 
 impl From<Deployment> for Target {

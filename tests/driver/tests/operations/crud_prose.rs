@@ -7,7 +7,8 @@ use marula_driver::{
     options::{ExplainOptions, WriteConcern},
 };
 use marula_driver_tests::{
-    CommandRecorder, RecordedClient, Target, any_deployment, recorded, standalone, with_logical_clock,
+    CommandRecorder, RecordedClient, Target, any_deployment, any_single_router, recorded, standalone,
+    with_logical_clock,
 };
 
 /// The limits in the reply to `hello`.
@@ -377,7 +378,7 @@ async fn crud_prose_12() {
 
 #[tokio::test]
 async fn crud_prose_15() {
-    let Some((recorded, limits)) = with_bulk_write(any_deployment().await, "maxPoolSize=1").await else {
+    let Some((recorded, limits)) = with_bulk_write(any_single_router().await, "maxPoolSize=1").await else {
         return;
     };
     let things = recorded.things();

@@ -9,7 +9,8 @@ use marula_driver::{
     options::{ClientOptions, ReadConcern, ReadConcernLevel},
 };
 use marula_driver_tests::{
-    CommandRecorder, Deployment, any_deployment, recorded, replica_set, standalone, with_logical_clock,
+    CommandRecorder, Deployment, any_deployment, any_single_router, recorded, replica_set, standalone,
+    with_logical_clock,
 };
 use marula_test_server::TestServer;
 
@@ -233,7 +234,7 @@ async fn sessions_prose_11() {
 
 #[tokio::test]
 async fn sessions_prose_14() {
-    let server = recorded(any_deployment().await, "maxPoolSize=1&retryWrites=true");
+    let server = recorded(any_single_router().await, "maxPoolSize=1&retryWrites=true");
     let mut least = usize::MAX;
     for _ in 0..5 {
         let things = server.things();

@@ -11,7 +11,10 @@ use marula::{Error, Filter};
 use serde::{Deserialize, Serialize};
 
 fn is_explained(reply: &Document) -> bool {
-    reply.contains_key("queryPlanner") || reply.contains_key("stages")
+    // A mongos answers with the plans of the shards.
+    ["queryPlanner", "stages", "shards"]
+        .iter()
+        .any(|part| reply.contains_key(part))
 }
 
 #[tokio::test]
