@@ -275,10 +275,11 @@ impl Drop for ClientSession {
     }
 }
 
-/// Aborts the transaction of a session and ends the session, in a task on the runtime of the client. Waits for a
-/// command of the transaction that is running, such as a getMore in another task, without a time limit.
+/// Aborts the transaction of a session and ends the session, in a task on the runtime of the client. The check-out
+/// for the abort begins before this function returns. Waits for a command of the transaction that is running, such as a getMore in another task, without a time limit.
 fn end_in_background(client: &Client, session: Arc<ExplicitSession>) {
     let owned = client.clone();
+    client.executor().reserve_for_abort(&session);
     client.executor().spawn(async move {
         // Again if another command has begun meanwhile, and ran for as long as the time limit of the abort.
         while session.lock().open_transaction().is_some() {

@@ -5,7 +5,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock},
     time::{Duration, SystemTime},
 };
 
@@ -18,6 +18,7 @@ use crate::{
     types::{
         aws_credentials::AwsCredentials,
         deadline::{Deadline, Elapsed},
+        lock::{Inner, InnerGuard},
     },
 };
 
@@ -28,7 +29,7 @@ const MAX_SOURCES: usize = 64;
 
 /// Cached credentials by their source, so that no client gets those of another identity. Clones share them.
 #[derive(Clone)]
-pub struct AwsCache(Arc<Mutex<Vec<Cached>>>);
+pub struct AwsCache(Arc<Inner<Vec<Cached>>>);
 
 struct Cached {
     /// `None`: the provider of the client.
@@ -67,8 +68,8 @@ impl AwsCache {
         cached.extend(credentials.map(|credentials| Cached { source, credentials }));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, Vec<Cached>> {
+        self.0.lock()
     }
 
     /// The cached credentials of the source that this environment has.

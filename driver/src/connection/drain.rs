@@ -21,6 +21,10 @@ use crate::{
 /// The longest time without a byte of the reply.
 const WINDOW: Duration = Duration::from_secs(3);
 
+/// The longest time until the reply is complete: a server that sends a byte from time to time does not
+/// keep the connection.
+pub(crate) const TOTAL_DRAIN: Duration = Duration::from_secs(10);
+
 /// Which cursors in a late reply are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KilledCursors {
@@ -112,14 +116,20 @@ impl Connection {
     /// "node is recovering" error in the reply.
     ///
     /// # Errors
-    /// The connection is broken.
+    /// The connection is broken, or the reply is not complete after 10 s.
     pub(crate) async fn drain_unused(&mut self, killed: KilledCursors) -> Result<Option<Error>> {
         if let Some(cursor) = self.release_cursor() {
             let ended = self.kill(&cursor).await;
             self.read.discard_message();
             return ended.map(|()| None);
         }
-        let body = self.drain(Deadline::NEVER).await?;
+        let body = match self.drain(Deadline::after(Some(TOTAL_DRAIN))).await {
+            Ok(body) => body,
+            Err(_) if self.condition() == Condition::OwesReply => {
+                return Err(self.fail(timed_out(NetworkPhase::Read)));
+            }
+            Err(error) => return Err(error),
+        };
         let reply = self.reply(body);
         let state_change = state_change_in(reply).map(|error| error.with_address(&self.address));
         let cursor = OpenCursor::opened_by(reply).or_else(|| match killed {

@@ -2,18 +2,17 @@
 
 use std::{
     io,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     task::{Context, Poll, Waker},
 };
+
+use crate::types::lock::Inner;
 
 /// Shared by a connection and the pool that may interrupt its use. An interruption is permanent.
 #[derive(Debug, Default)]
 pub struct Interruption {
     interrupted: AtomicBool,
-    waiting: Mutex<Option<Waker>>,
+    waiting: Inner<Option<Waker>>,
 }
 
 impl Interruption {
@@ -21,7 +20,7 @@ impl Interruption {
     /// later ones.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::SeqCst);
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waiting = self.waiting.lock().take();
         if let Some(waker) = waiting {
             waker.wake();
         }
@@ -33,12 +32,17 @@ impl Interruption {
 
     /// Whether it was interrupted. If not, the task will be woken when it is.
     fn poll(&self, cx: &Context<'_>) -> bool {
-        {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            // The same task mostly uses a connection for long; its waker need not be cloned again.
-            if !waiting.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
-                *waiting = Some(cx.waker().clone());
-            }
+        // The same task mostly uses a connection for long; its waker need not be cloned again.
+        let is_known = self
+            .waiting
+            .lock()
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()));
+        if !is_known {
+            // Wakers are code of the executor: they are cloned and dropped without the lock.
+            let waker = cx.waker().clone();
+            let before = self.waiting.lock().replace(waker);
+            drop(before);
         }
         self.is_interrupted()
     }

@@ -1,16 +1,13 @@
 //! The keys that passwords were turned into, kept for the next connection.
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
 use tokio::sync::Semaphore;
 
 use crate::{
     error::AuthenticationFailure,
     proto::auth::{SaltedKeys, ScramParameters},
+    types::lock::{Inner, InnerGuard},
 };
 
 /// The maximum number of keys kept. A client has one user, and a user has one salt per hash until
@@ -23,14 +20,14 @@ const AT_ONCE: usize = 4;
 
 /// The newest keys of a client. Making them takes milliseconds of a processor, on purpose.
 pub(super) struct KeyCache {
-    kept: Mutex<VecDeque<(ScramParameters, SaltedKeys)>>,
+    kept: Inner<VecDeque<(ScramParameters, SaltedKeys)>>,
     places: Arc<Semaphore>,
 }
 
 impl Default for KeyCache {
     fn default() -> Self {
         Self {
-            kept: Mutex::default(),
+            kept: Inner::default(),
             places: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
@@ -60,8 +57,8 @@ impl KeyCache {
         Ok(keys)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(ScramParameters, SaltedKeys)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, VecDeque<(ScramParameters, SaltedKeys)>> {
+        self.kept.lock()
     }
 
     fn find(&self, parameters: &ScramParameters) -> Option<SaltedKeys> {

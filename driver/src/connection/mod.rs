@@ -91,7 +91,7 @@ pub(crate) use aws_sources::from_variables;
 #[cfg(not(feature = "internals"))]
 pub(crate) use dialer::SystemDialer as Dialer;
 pub use dns::{DnsLookup, Lookup, LookupError};
-pub(crate) use drain::KilledCursors;
+pub(crate) use drain::{KilledCursors, TOTAL_DRAIN};
 pub use establish::ConnectionSettings;
 pub(crate) use interruption::Interruption;
 #[cfg(feature = "encryption")]

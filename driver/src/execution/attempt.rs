@@ -385,13 +385,15 @@ impl<'a> Attempt<'a> {
 
     /// `$clusterTime`: the newest that the client or the session has seen.
     fn write_cluster_time(&self, command: &mut CommandBuilder<'_>) {
-        let of_client = self.executor.clock.newest();
-        if let Some(explicit) = self.explicit
-            && let Some(time) = explicit.lock().cluster_time()
-            && of_client.as_ref().is_none_or(|newest| time.is_newer_than(newest))
-        {
-            command.document("$clusterTime", time.document());
-        } else if let Some(time) = &*of_client {
+        let known = self.executor.clock.time();
+        if let Some(explicit) = self.explicit {
+            let session = explicit.lock();
+            if let Some(time) = session.cluster_time().filter(|time| time.number() > known) {
+                command.document("$clusterTime", time.document());
+                return;
+            }
+        }
+        if let Some(time) = &*self.executor.clock.newest() {
             command.document("$clusterTime", time.document());
         }
     }

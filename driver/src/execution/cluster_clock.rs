@@ -1,51 +1,56 @@
 //! The newest `$clusterTime` that a client has received. A reply costs a comparison, and a short
 //! lock if its time is newer. Neither allocates.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::proto::session::ClusterTime;
+use crate::{
+    proto::session::ClusterTime,
+    types::lock::{Inner, InnerGuard},
+};
 
 #[derive(Debug, Default)]
 pub(super) struct ClusterClock {
     /// The time of `newest` as one number: replies without a newer time are recognized without the
     /// lock. Zero: no time.
     time: AtomicU64,
-    newest: Mutex<Option<ClusterTime>>,
+    newest: Inner<Option<ClusterTime>>,
 }
 
 impl ClusterClock {
+    /// The newest time as one number, as [`ClusterTime::number`]. Zero: no time.
+    pub(super) fn time(&self) -> u64 {
+        self.time.load(Ordering::Relaxed)
+    }
+
     /// To be held for no longer than it takes to copy the document.
-    pub(super) fn newest(&self) -> MutexGuard<'_, Option<ClusterTime>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn newest(&self) -> InnerGuard<'_, Option<ClusterTime>> {
+        self.newest.lock()
     }
 
     /// Another clock that shows the same.
     pub(super) fn copied(&self) -> Self {
         let clock = Self::default();
-        if let Some(newest) = &*self.newest() {
-            clock.advance(newest.document().as_bytes());
-        }
+        let newest = self.newest().clone();
+        clock
+            .time
+            .store(newest.as_ref().map_or(0, ClusterTime::number), Ordering::Relaxed);
+        *clock.newest() = newest;
         clock
     }
 
     /// Takes the `$clusterTime` document of a reply if it is newer.
     pub(super) fn advance(&self, bytes: &[u8]) {
-        let Some((seconds, increment)) = ClusterTime::time_of(bytes) else {
+        let Some(seen) = ClusterTime::number_of(bytes) else {
             return;
         };
-        let seen = u64::from(seconds) << 32 | u64::from(increment);
-        let known = self.time.load(Ordering::Relaxed);
+        let known = self.time();
         if known != 0 && seen <= known {
             return;
         }
         let mut newest = self.newest();
         ClusterTime::advance(&mut newest, bytes);
-        if let Some((seconds, increment)) = newest.as_ref().map(ClusterTime::time) {
-            let time = u64::from(seconds) << 32 | u64::from(increment);
-            self.time.store(time, Ordering::Relaxed);
+        if let Some(newest) = &*newest {
+            self.time.store(newest.number(), Ordering::Relaxed);
         }
     }
 }

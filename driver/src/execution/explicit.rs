@@ -1,7 +1,7 @@
 //! Sessions that the application starts itself.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Instant,
 };
 
@@ -9,20 +9,22 @@ use tokio::sync::Semaphore;
 
 use super::Executor;
 use crate::{
-    Error, Result,
+    Error, Result, ServerAddress,
     bson::RawDocument,
     operation::Properties,
-    pool::{PinnedConnection, PooledConnection},
+    pool::{CheckingOut, PinnedConnection, PooledConnection},
     proto::{
         command::Reply,
         description::HelloReply,
-        session::{SessionOptions, SessionState, TransactionCommand},
+        server_selection::Criteria,
+        session::{Pin, SessionOptions, SessionState, TransactionCommand},
     },
     telemetry::TransactionSpan,
     topology::{SelectedServer, Topology},
     types::{
         in_flight::{Held, InFlight, OfTransaction},
         late_replies::LateReplies,
+        lock::{Inner, Outer, OuterGuard},
     },
 };
 
@@ -31,7 +33,7 @@ use crate::{
 pub(crate) struct ExplicitSession {
     /// Whose session it is: no other client's servers know it.
     topology: Arc<Topology>,
-    state: Mutex<SessionState>,
+    state: Outer<SessionState>,
     /// The connection that a transaction is pinned to. Set at the first transaction behind a load
     /// balancer.
     connection: OnceLock<Arc<PinnedConnection>>,
@@ -43,19 +45,29 @@ pub(crate) struct ExplicitSession {
     /// The span of the transaction.
     pub(super) span: TransactionSpan,
     /// Set while a transaction is in progress.
-    held: Mutex<Option<Held<OfTransaction>>>,
+    held: Inner<Option<Held<OfTransaction>>>,
+    /// The check-out of the abort, if it has begun before the abort.
+    reserved: Inner<Option<Reserved>>,
+}
+
+/// A check-out that has begun, and the server of its pool.
+#[derive(Debug)]
+struct Reserved {
+    address: ServerAddress,
+    checking_out: CheckingOut,
 }
 
 impl ExplicitSession {
     fn new(topology: &Arc<Topology>, state: SessionState) -> Self {
         Self {
             topology: Arc::clone(topology),
-            state: Mutex::new(state),
+            state: Outer::new(state),
             connection: OnceLock::new(),
             turn: Semaphore::new(1),
             late_replies: Arc::default(),
             span: TransactionSpan::none(),
-            held: Mutex::default(),
+            held: Inner::default(),
+            reserved: Inner::default(),
         }
     }
 
@@ -101,7 +113,7 @@ impl ExplicitSession {
     /// or ended.
     pub(super) fn hold_transaction(&self, in_flight: &Arc<InFlight>) {
         let is_open = self.lock().open_transaction().is_some();
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if !is_open {
             *held = None;
         } else if held.is_none() {
@@ -109,8 +121,20 @@ impl ExplicitSession {
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The check-out that has begun for the abort, if it is one from the pool of this server.
+    pub(super) fn take_reserved(&self, server: &SelectedServer) -> Option<CheckingOut> {
+        let reserved = self.reserved.lock().take()?;
+        (reserved.address == *server.address()).then_some(reserved.checking_out)
+    }
+
+    /// Ends the check-out for an abort that did not use it.
+    fn release_reserved(&self) {
+        let reserved = self.reserved.lock().take();
+        drop(reserved);
+    }
+
+    pub(crate) fn lock(&self) -> OuterGuard<'_, SessionState> {
+        self.state.lock()
     }
 
     /// Begins a command in the session. Returns the session id, or `None` if the session has ended
@@ -199,6 +223,39 @@ impl Executor {
         Ok(Arc::new(ExplicitSession::new(&self.topology, state)))
     }
 
+    /// Begins the check-out for the abort of a transaction, if its server is known and has the transaction.
+    /// Operations that begin after this call do not precede the abort in the WaitQueue: they could wait on the
+    /// server, with the only connection, for a lock of the transaction. Needs no runtime.
+    pub(crate) fn reserve_for_abort(&self, session: &ExplicitSession) {
+        let pinned = {
+            let state = session.lock();
+            let open = state.transaction().filter(|transaction| transaction.is_open());
+            let Some(transaction) = open.filter(|transaction| transaction.has_run()) else {
+                return;
+            };
+            match transaction.pin() {
+                Some(Pin::Mongos(address)) => Some(address.clone()),
+                // The session holds the connection.
+                Some(Pin::Connection) => return,
+                None => None,
+            }
+        };
+        let criteria = pinned.as_ref().map_or(Criteria::Writable, Criteria::Address);
+        let Some(server) = self.topology.try_select(criteria, &[]) else {
+            return;
+        };
+        if let Ok(checking_out) = server.begin_check_out() {
+            let reserved = Reserved {
+                address: server.address().clone(),
+                checking_out,
+            };
+            let mut place = session.reserved.lock();
+            let before = place.replace(reserved);
+            drop(place);
+            drop(before);
+        }
+    }
+
     /// A session that has ended, with the times of `session`.
     pub(crate) fn ended_session(&self, session: &ExplicitSession) -> Arc<ExplicitSession> {
         Arc::new(ExplicitSession::new(&self.topology, session.lock().ended()))
@@ -208,6 +265,7 @@ impl Executor {
     /// no reply yet. A transaction in progress must have been aborted.
     pub(crate) fn end_session(&self, session: &ExplicitSession) {
         let server = session.lock().end();
+        session.release_reserved();
         session.settle_pin();
         session.span.settle();
         session.hold_transaction(&self.settings.in_flight);

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Executor, ExplicitSession, OperationState, PinnedBy};
 use crate::{
     Result,
-    connection::Condition,
+    connection::{Condition, TOTAL_DRAIN},
     pool::PooledConnection,
     proto::{
         command::{Reply, state_change_in},
@@ -60,9 +60,11 @@ impl ExplicitSession {
             return;
         }
         for late in self.late_replies.take() {
-            let mut session = self.lock();
             if let Some(time) = &late.cluster_time {
                 executor.clock.advance(time.as_bytes());
+            }
+            let mut session = self.lock();
+            if let Some(time) = &late.cluster_time {
                 session.advance_cluster_time(time);
             }
             if let Some(time) = late.operation_time {
@@ -114,7 +116,11 @@ impl Executor {
         let limit = state.timeout.deadline(self.settings.socket_timeout);
         let session = state.explicit.filter(|_| pinned_by == PinnedBy::Transaction);
         let drained = match session {
-            None => connection.drain(limit).await,
+            None => {
+                connection
+                    .drain(limit.min(Deadline::after(Some(TOTAL_DRAIN))))
+                    .await
+            }
             Some(session) => {
                 let patience = Deadline::at(Instant::now() + session.patience(state.timeout));
                 let draining = connection.drain(limit.min(patience));

@@ -300,8 +300,7 @@ impl Executor {
                             let deadline = selection.or_else(|| self.selection_deadline(state.timeout));
                             // Boxed to keep the future of an operation that finds an available
                             // connection small.
-                            let checking_out =
-                                self.check_out(operation, &server, state.transaction, deadline);
+                            let checking_out = self.check_out(operation, &server, state, deadline);
                             let mut connection = Box::pin(checking_out).await?;
                             now = Instant::now();
                             let pinned_by = state.pin(&server, &mut connection);
@@ -409,12 +408,12 @@ impl Executor {
         &self,
         operation: &O,
         server: &SelectedServer,
-        transaction: Option<TransactionCommand>,
+        state: &OperationState<'_>,
         deadline: Option<Deadline>,
     ) -> Result<PooledConnection, Failure> {
         // Only retryable writes are labeled (Retryable Writes specification).
         let properties = operation.properties();
-        let is_retryable = match transaction {
+        let is_retryable = match state.transaction {
             None => {
                 self.settings.retry.writes
                     && properties.retry == Retry::Write
@@ -423,7 +422,15 @@ impl Executor {
             }
             Some(command) => command != TransactionCommand::Operation,
         };
-        server.check_out(deadline).await.map_err(|error| {
+        let reserved = match (state.explicit, state.transaction) {
+            (Some(session), Some(TransactionCommand::Abort)) => session.take_reserved(server),
+            _ => None,
+        };
+        let checked_out = match reserved {
+            Some(checking_out) => checking_out.wait(deadline).await,
+            None => server.check_out(deadline).await,
+        };
+        checked_out.map_err(|error| {
             let error = self.topology.closed_error(error);
             let error = if is_retryable {
                 retry::label_check_out_failure(error)

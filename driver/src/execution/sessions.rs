@@ -1,19 +1,17 @@
 //! The server session pool of a client.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use crate::{
     bson::Uuid,
     proto::session::{ServerSession, SessionStack},
+    types::lock::{Inner, InnerGuard},
 };
 
 /// The unused sessions under a lock.
 #[derive(Debug, Default)]
 pub(super) struct SessionPool {
-    stack: Mutex<SessionStack>,
+    stack: Inner<SessionStack>,
 }
 
 impl SessionPool {
@@ -37,8 +35,8 @@ impl SessionPool {
         self.lock().drain()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, SessionStack> {
-        self.stack.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, SessionStack> {
+        self.stack.lock()
     }
 }
 

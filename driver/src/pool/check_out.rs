@@ -19,7 +19,7 @@ use crate::{
 impl Pool {
     /// Checks out an available connection without waiting.
     pub fn try_check_out(self: &Arc<Self>, now: Instant) -> Option<PooledConnection> {
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         let found = state.machine.try_check_out(now, has_perished);
         self.perform(state);
         let (key, connection) = found?;
@@ -33,25 +33,22 @@ impl Pool {
     /// The future can be dropped at any time: its connection goes to another request, and a timed
     /// out check-out is emitted.
     pub async fn check_out(self: &Arc<Self>, deadline: Option<Deadline>) -> Result<PooledConnection> {
-        match self.request()? {
-            Answer::Now(connection) => Ok(connection),
-            Answer::Later(request) => request.wait(deadline).await,
-        }
+        self.begin_check_out()?.wait(deadline).await
     }
 
-    fn request(self: &Arc<Self>) -> Result<Answer<'_>> {
+    /// Begins a check-out: the request takes its place in the WaitQueue at once. Needs no runtime.
+    pub fn begin_check_out(self: &Arc<Self>) -> Result<CheckingOut> {
         let (waiter, answer) = oneshot::channel();
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         let outcome = state.machine.check_out(waiter, Instant::now(), has_perished);
         self.perform(state);
         match outcome {
-            CheckOut::Connection(key, connection) => Ok(Answer::Now(PooledConnection::new(
-                Arc::clone(self),
-                key,
-                connection,
-            ))),
-            CheckOut::Waiting(id) => Ok(Answer::Later(Request {
-                pool: self,
+            CheckOut::Connection(key, connection) => {
+                let connection = PooledConnection::new(Arc::clone(self), key, connection);
+                Ok(CheckingOut::Done(connection))
+            }
+            CheckOut::Waiting(id) => Ok(CheckingOut::Waiting(Request {
+                pool: Arc::clone(self),
                 id,
                 answer,
                 answered: false,
@@ -66,20 +63,35 @@ pub(super) fn has_perished(connection: &mut Box<Connection>) -> bool {
     connection.has_perished()
 }
 
-enum Answer<'a> {
-    Now(PooledConnection),
-    Later(Request<'a>),
+/// A check-out that has begun. If it is dropped, its connection goes to another request.
+#[derive(Debug)]
+pub enum CheckingOut {
+    /// A connection was available.
+    Done(PooledConnection),
+    /// The request waits.
+    Waiting(Request),
+}
+
+impl CheckingOut {
+    /// As [`Pool::check_out`].
+    pub async fn wait(self, deadline: Option<Deadline>) -> Result<PooledConnection> {
+        match self {
+            Self::Done(connection) => Ok(connection),
+            Self::Waiting(request) => request.wait(deadline).await,
+        }
+    }
 }
 
 /// A request in the WaitQueue, removed when dropped.
-struct Request<'a> {
-    pool: &'a Arc<Pool>,
+#[derive(Debug)]
+pub struct Request {
+    pool: Arc<Pool>,
     id: WaiterId,
     answer: oneshot::Receiver<Result<PooledConnection>>,
     answered: bool,
 }
 
-impl Request<'_> {
+impl Request {
     async fn wait(mut self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         let started = Instant::now();
         let wait_queue_timeout = self.pool.settings.wait_queue_timeout;
@@ -140,12 +152,12 @@ impl Pool {
     }
 }
 
-impl Drop for Request<'_> {
+impl Drop for Request {
     fn drop(&mut self) {
         // An answer that was sent, or is being sent, is dropped with the channel and checks its
         // connection in.
         if !self.answered {
-            let mut state = self.pool.lock();
+            let mut state = self.pool.lock_for_change();
             state.machine.cancel(self.id, Instant::now());
             self.pool.perform(state);
         }

@@ -34,7 +34,8 @@ impl Pool {
         self.runtime.spawn(drain.run());
     }
 
-    /// Completes when the pool was cleared or closed.
+    /// Completes when the pool was cleared or closed, or has established another connection in place of
+    /// this one.
     async fn drain_given_up(self: Arc<Self>, key: ConnectionKey) {
         loop {
             // Registered before the check, so that no clear or close is missed.
@@ -46,9 +47,9 @@ impl Pool {
         }
     }
 
-    fn drain_overdue(self: &Arc<Self>, key: ConnectionKey) {
-        let mut state = self.lock();
-        state.machine.drain_overdue(key, Instant::now());
+    fn drain_slow(self: &Arc<Self>, key: ConnectionKey) {
+        let mut state = self.lock_for_change();
+        state.machine.drain_slow(key, Instant::now());
         self.perform(state);
     }
 
@@ -57,7 +58,7 @@ impl Pool {
             Condition::Reusable => Ok(()),
             Condition::OwesReply | Condition::Broken => Err(connection.failure().cloned()),
         };
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         let unwanted = state.machine.drained(key, connection, outcome, Instant::now());
         if unwanted.is_some() {
             state.forget(key);
@@ -95,7 +96,7 @@ impl Drain {
             match Deadline::after(Some(PATIENCE)).run(drained.as_mut()).await {
                 Ok(drained) => drained,
                 Err(Elapsed) => {
-                    pool.drain_overdue(key);
+                    pool.drain_slow(key);
                     drained.await
                 }
             }

@@ -40,7 +40,7 @@ impl Pool {
             listener.handshake_succeeded(&self.address, connection.hello(), connection.handshake_time());
         }
         let interruption = connection.interruption();
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         // A stale connection is removed again when it is closed.
         if state.machine.is_pending(key) {
             state.interruptions.push((key, interruption));
@@ -58,7 +58,7 @@ impl Pool {
     /// precedes `ConnectionClosed`.
     fn establish_failed(self: &Arc<Self>, key: ConnectionKey, error: Error) {
         let error = label(error.with_address(&self.address));
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         let Some(failing) = state.machine.failing_request(key) else {
             return;
         };
@@ -68,7 +68,7 @@ impl Pool {
         if let Some(listener) = self.listener.upgrade() {
             listener.handshake_failed(&self.address, failing.key(), &error);
         }
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         state.machine.establish_failed(failing, &error, Instant::now());
         self.perform(state);
         warm_up::fail(warm_ups, &error);

@@ -13,18 +13,14 @@ use crate::{
 impl Pool {
     /// Emits the queued events. To be called without any lock that a listener may need.
     pub fn flush_events(&self) {
-        if let Some(events) = &self.events
-            && events.is_interested()
-        {
+        if let Some(events) = &self.events {
             events.flush();
         }
     }
 
     /// Queues an event. To be called under the lock of the state machine, which orders events.
     pub(super) fn queue_event(&self, event: Event<Error>) {
-        if let Some(events) = &self.events
-            && events.is_interested()
-        {
+        if let Some(events) = &self.events {
             events.push(self.public_event(event));
         }
     }

@@ -41,7 +41,7 @@ async fn run(pool: Weak<Pool>, wake: Arc<Notify>, interval: Duration) {
 impl Pool {
     /// One round. Returns whether there can be another.
     fn maintain(self: &Arc<Self>) -> bool {
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         if state.machine.state() == PoolState::Closed {
             return false;
         }

@@ -30,7 +30,7 @@ mod warm_up;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -49,7 +49,9 @@ use crate::{
         event::PoolEvent,
     },
     telemetry::EventQueue,
+    types::lock::{Outer, OuterGuard},
 };
+pub(crate) use check_out::CheckingOut;
 pub(crate) use pooled::PinnedConnection;
 use pooled::PinnedCounters;
 pub use pooled::PooledConnection;
@@ -86,10 +88,10 @@ pub struct Pool {
     connection: ConnectionSettings,
     listener: Weak<dyn PoolListener>,
     runtime: Handle,
-    state: Mutex<State>,
+    state: Outer<State>,
     /// Wakes the maintenance.
     maintenance: Arc<Notify>,
-    /// Notifies establishments and drains in progress of a clear or close.
+    /// Notifies establishments and drains in progress of a clear or close, and drains of their end.
     unwanted: Arc<Notify>,
     events: Option<EventQueue<PoolEvent>>,
     pinned: PinnedCounters,
@@ -114,7 +116,7 @@ impl Pool {
         listener: Weak<dyn PoolListener>,
     ) -> Arc<Self> {
         let events = settings.listener.clone().map(EventQueue::new);
-        if let Some(events) = events.as_ref().filter(|events| events.is_interested()) {
+        if let Some(events) = &events {
             events.push(PoolEvent::PoolCreated {
                 address: address.clone(),
                 options: settings.options(),
@@ -125,7 +127,7 @@ impl Pool {
             connection,
             listener,
             runtime: Handle::current(),
-            state: Mutex::new(State {
+            state: Outer::new(State {
                 machine: ConnectionPool::new(settings.limits(), events.is_some()),
                 interruptions: Vec::new(),
                 warm_ups: Vec::new(),
@@ -192,9 +194,17 @@ impl Pool {
         self.lock().machine.generation(service_id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> OuterGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Locks the state for a change, which emits events if the listener is interested. The listener is
+    /// asked before: a subscriber of `tracing` is code of the application.
+    fn lock_for_change(&self) -> OuterGuard<'_, State> {
+        let emits = self.events.as_ref().is_some_and(EventQueue::is_interested);
+        let mut state = self.lock();
+        state.machine.set_emits(emits);
+        state
     }
 
     fn check_in(self: &Arc<Self>, key: ConnectionKey, connection: Box<Connection>) {
@@ -203,7 +213,7 @@ impl Pool {
             Condition::Broken => connection.failure().cloned(),
             Condition::Reusable | Condition::OwesReply => None,
         };
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         let now = Instant::now();
         match condition {
             Condition::Reusable => state.machine.check_in(key, connection, Ok(()), now),
@@ -216,7 +226,7 @@ impl Pool {
     /// Performs the actions and emits the events of the `*_without_events` methods. To be called
     /// without any lock that a listener may need.
     pub fn settle(self: &Arc<Self>) {
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         self.answer_warm_ups(&mut state);
         self.perform(state);
         self.flush_events();
@@ -224,7 +234,7 @@ impl Pool {
 
     /// Performs the actions, each after the lock is released and after the preceding events are
     /// emitted.
-    fn perform<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) {
+    fn perform<'a>(self: &'a Arc<Self>, mut state: OuterGuard<'a, State>) {
         if !state.machine.has_actions() {
             return;
         }
@@ -239,18 +249,22 @@ impl Pool {
                     other => break other,
                 }
             };
+            let mut interrupted = Vec::new();
             match &action {
                 Some(Action::Close { key, .. }) => state.forget(*key),
                 Some(Action::Interrupt {
                     service_id,
                     generation,
-                }) => state.interrupt(*service_id, *generation),
+                }) => interrupted = state.interrupted(*service_id, *generation),
                 _ => {}
             }
             let more = state.machine.has_actions();
             drop(state);
             if std::mem::take(&mut unflushed) {
                 self.flush_events();
+            }
+            for interruption in interrupted {
+                interruption.interrupt();
             }
             match action {
                 Some(action) => self.carry_out(action),
@@ -277,7 +291,8 @@ impl Pool {
                 drop(waiter.send(Ok(PooledConnection::new(Arc::clone(self), key, connection))));
             }
             Action::Fail { waiter, why } => drop(waiter.send(Err(self.refusal(why)))),
-            // Both were handled under the lock.
+            Action::Abandon => self.unwanted.notify_waiters(),
+            // Both were handled with the lock.
             Action::Interrupt { .. } | Action::Emit(_) => {}
         }
     }
@@ -307,12 +322,13 @@ impl State {
         self.interruptions.retain(|(known, _)| known.id != key.id);
     }
 
-    fn interrupt(&self, service_id: Option<ObjectId>, generation: u64) {
-        for (key, interruption) in &self.interruptions {
-            if key.service_id == service_id && key.generation <= generation {
-                interruption.interrupt();
-            }
-        }
+    /// The connections that [`Action::Interrupt`] is for.
+    fn interrupted(&self, service_id: Option<ObjectId>, generation: u64) -> Vec<Arc<Interruption>> {
+        self.interruptions
+            .iter()
+            .filter(|(key, _)| key.service_id == service_id && key.generation <= generation)
+            .map(|(_, interruption)| Arc::clone(interruption))
+            .collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     ops::{Deref, DerefMut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -13,7 +13,10 @@ use crate::{
     Result,
     connection::{Condition, Connection},
     proto::cmap::ConnectionKey,
-    types::deadline::Deadline,
+    types::{
+        deadline::Deadline,
+        lock::{Inner, InnerGuard},
+    },
 };
 
 /// What a connection is pinned to (Load Balancer specification, "Connection Pooling": wait queue
@@ -26,11 +29,11 @@ enum PinnedTo {
 
 /// The connection that a transaction is pinned to, while no command is running.
 #[derive(Debug, Default)]
-pub(crate) struct PinnedConnection(Mutex<Option<Box<PooledConnection>>>);
+pub(crate) struct PinnedConnection(Inner<Option<Box<PooledConnection>>>);
 
 impl PinnedConnection {
-    fn lock(&self) -> MutexGuard<'_, Option<Box<PooledConnection>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, Option<Box<PooledConnection>>> {
+        self.0.lock()
     }
 
     /// Takes the connection for a command. It returns when it is dropped, unless it is broken.

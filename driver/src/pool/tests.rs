@@ -6,7 +6,10 @@ mod failure;
 mod server;
 mod waiting;
 
-use std::{sync::Weak, time::Duration};
+use std::{
+    sync::{Mutex, Weak},
+    time::Duration,
+};
 
 use super::*;
 use crate::{

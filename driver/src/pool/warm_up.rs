@@ -26,7 +26,7 @@ impl Pool {
     /// cleared or closed. If the future is dropped, pending connections become available.
     pub fn warm_up(self: &Arc<Self>, count: u32) -> impl Future<Output = Result<()>> + use<> {
         let (answer, answered) = oneshot::channel();
-        let mut state = self.lock();
+        let mut state = self.lock_for_change();
         state.last_warm_up += 1;
         let id = state.last_warm_up;
         state.warm_ups.push(WarmUp {
@@ -99,7 +99,7 @@ struct Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        let mut state = self.pool.lock();
+        let mut state = self.pool.lock_for_change();
         state.warm_ups.retain(|warm_up| warm_up.id != self.id);
         state.set_floor();
         self.pool.perform(state);

@@ -3,11 +3,14 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Condvar,
     thread::{self, ThreadId},
 };
 
-use crate::proto::event::EventListener;
+use crate::{
+    proto::event::EventListener,
+    types::lock::{Inner, InnerGuard, assert_unlocked},
+};
 
 /// Keeps the order of events across threads.
 ///
@@ -17,7 +20,7 @@ use crate::proto::event::EventListener;
 /// queued; the call of `flush` that runs the listener emits them.
 pub(crate) struct EventQueue<E> {
     listener: EventListener<E>,
-    state: Mutex<State<E>>,
+    state: Inner<State<E>>,
     /// Notified when a thread has emptied the queue.
     flushed: Condvar,
 }
@@ -32,7 +35,7 @@ impl<E> EventQueue<E> {
     pub(crate) fn new(listener: EventListener<E>) -> Self {
         Self {
             listener,
-            state: Mutex::new(State {
+            state: Inner::new(State {
                 events: VecDeque::new(),
                 flushing: None,
             }),
@@ -53,13 +56,14 @@ impl<E> EventQueue<E> {
     /// Calls the listener with the queued events, or waits until another thread has done so. The
     /// caller must not hold the lock that orders the changes, because the listener may acquire it.
     pub(crate) fn flush(&self) {
+        assert_unlocked();
         let own = thread::current().id();
         let mut state = self.lock();
         while let Some(flushing) = state.flushing {
             if flushing == own {
                 return;
             }
-            state = self.flushed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = state.wait(&self.flushed);
         }
         state.flushing = Some(own);
         while let Some(event) = state.events.pop_front() {
@@ -75,8 +79,8 @@ impl<E> EventQueue<E> {
     }
 
     /// No code under the lock leaves the state inconsistent on a panic, so poisoning is ignored.
-    fn lock(&self) -> MutexGuard<'_, State<E>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, State<E>> {
+        self.state.lock()
     }
 }
 
@@ -88,7 +92,7 @@ impl<E> fmt::Debug for EventQueue<E> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, OnceLock, Weak};
+    use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
     use super::*;
 

@@ -104,7 +104,14 @@ impl Monitor {
         cancellations: &mut Receiver<()>,
     ) -> bool {
         self.announce(check);
-        let outcome = run_until_cancelled(next(cancellations), self.check(check)).await;
+        let watch = Arc::clone(&self.watch);
+        let checked = async {
+            let outcome = self.check(check).await;
+            // A check that is requested after this reply was received is the next one.
+            watch.forget_request();
+            outcome
+        };
+        let outcome = run_until_cancelled(next(cancellations), checked).await;
         let Some(topology) = self.topology.upgrade() else {
             return false;
         };
@@ -179,8 +186,6 @@ impl Monitor {
             topology_version: hello.topology_version,
             more_to_come,
         };
-        // A check that is requested after this reply was received is the next one.
-        self.watch.forget_request();
         self.machine.handle_answer(answer, Instant::now());
         trips.set_streaming(self.machine.is_streaming());
         let (average, minimum) = trips.current();
@@ -192,7 +197,6 @@ impl Monitor {
     fn report_failure(&mut self, topology: &Shared, error: &Error, trips: &RoundTrips) {
         self.connection = None;
         self.watch.failed(error);
-        self.watch.forget_request();
         self.machine.handle_failure(error.is_network(), Instant::now());
         trips.reset();
         trips.set_streaming(false);

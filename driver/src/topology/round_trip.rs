@@ -1,10 +1,7 @@
 //! Measures the round trip time of a server in streaming mode, where the time until a reply to the
 //! monitor is not a round trip.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -12,21 +9,25 @@ use crate::{
     Result, ServerAddress,
     connection::{Connection, ConnectionSettings},
     proto::server_selection::RoundTripTime,
-    types::{cancellation::run_until_cancelled, deadline::Deadline},
+    types::{
+        cancellation::run_until_cancelled,
+        deadline::Deadline,
+        lock::{Inner, InnerGuard},
+    },
 };
 
 /// The round trip times of a server. Its monitor and its meter add to them; only the monitor resets
 /// them.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrips {
-    times: Mutex<RoundTripTime>,
+    times: Inner<RoundTripTime>,
     /// Whether the server streams.
     streaming: watch::Sender<bool>,
 }
 
 impl RoundTrips {
-    fn lock(&self) -> MutexGuard<'_, RoundTripTime> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, RoundTripTime> {
+        self.times.lock()
     }
 
     pub(super) fn add(&self, sample: Duration) {

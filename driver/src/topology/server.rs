@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use super::watch::Watch;
 use crate::{
     Result, ServerAddress,
-    pool::{Pool, PooledConnection},
+    pool::{CheckingOut, Pool, PooledConnection},
     proto::description::{HelloReply, ServerDescription, TopologyType},
     types::deadline::Deadline,
 };
@@ -164,6 +164,11 @@ impl SelectedServer {
     /// `waitQueueTimeoutMS` without one.
     pub(crate) async fn check_out(&self, deadline: Option<Deadline>) -> Result<PooledConnection> {
         self.server.pool.check_out(deadline).await
+    }
+
+    /// Begins a check-out without waiting.
+    pub(crate) fn begin_check_out(&self) -> Result<CheckingOut> {
+        self.server.pool.begin_check_out()
     }
 }
 

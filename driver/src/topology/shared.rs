@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -35,6 +35,7 @@ use crate::{
         srv::SrvPolling,
     },
     telemetry::EventQueue,
+    types::lock::{Outermost, OutermostGuard},
 };
 
 /// See the module of [`Topology`](super::Topology).
@@ -46,7 +47,7 @@ pub(super) struct Shared {
     /// Notifies waiting selections of a new snapshot.
     pub(super) changes: watch::Sender<()>,
     /// Held while a snapshot is replaced: changes are processed one at a time.
-    update: Mutex<()>,
+    update: Outermost<()>,
     closed: AtomicBool,
     random: AtomicU64,
     srv_poller: OnceLock<AbortHandle>,
@@ -59,7 +60,7 @@ pub(super) struct Shared {
 
 /// A change in progress: the lock, and the pools to be settled after its release.
 struct Change<'a> {
-    _guard: MutexGuard<'a, ()>,
+    _guard: OutermostGuard<'a, ()>,
     pools: Vec<Arc<Pool>>,
 }
 
@@ -69,7 +70,7 @@ impl Shared {
             runtime: Handle::current(),
             snapshot: ArcSwap::default(),
             changes: watch::Sender::new(()),
-            update: Mutex::default(),
+            update: Outermost::default(),
             closed: AtomicBool::new(false),
             random: AtomicU64::new(RandomState::new().hash_one(0)),
             srv_poller: OnceLock::new(),
@@ -97,8 +98,8 @@ impl Shared {
         shared
     }
 
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.update.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> OutermostGuard<'_, ()> {
+        self.update.lock()
     }
 
     /// Runs `work` under the lock. After its release the events are emitted and the pools perform

@@ -2,7 +2,7 @@
 //! events.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     bson::{ObjectId, RawDocumentBuf},
     proto::event::SdamEvent,
     telemetry::EventQueue,
+    types::lock::{Outer, OuterGuard},
 };
 
 /// Shared by the monitor of a server and its handle.
@@ -32,7 +33,7 @@ struct Heartbeats {
     events: Arc<EventQueue<SdamEvent>>,
     topology_id: ObjectId,
     address: ServerAddress,
-    state: Mutex<State>,
+    state: Outer<State>,
 }
 
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ impl Watch {
             events: Arc::clone(events),
             topology_id,
             address: address.clone(),
-            state: Mutex::default(),
+            state: Outer::default(),
         });
         Arc::new(Self {
             heartbeats,
@@ -167,8 +168,8 @@ impl Watch {
 }
 
 impl Heartbeats {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> OuterGuard<'_, State> {
+        self.state.lock()
     }
 
     fn fail(&self, state: &mut State, error: &Error) {

@@ -4,12 +4,14 @@ use std::{
     marker::PhantomData,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use tokio::sync::Notify;
+
+use super::lock::{Inner, InnerGuard};
 
 /// The bit of the number of operations that is set while the client shuts down, and afterwards.
 const CLOSING: usize = 1 << (usize::BITS - 1);
@@ -25,7 +27,7 @@ pub struct InFlight {
     cursors: AtomicUsize,
     transactions: AtomicUsize,
     background: AtomicUsize,
-    shutdowns: Mutex<Shutdowns>,
+    shutdowns: Inner<Shutdowns>,
     changed: Notify,
 }
 
@@ -209,9 +211,9 @@ impl InFlight {
         }
     }
 
-    fn shutdowns(&self) -> MutexGuard<'_, Shutdowns> {
+    fn shutdowns(&self) -> InnerGuard<'_, Shutdowns> {
         // No change under the lock can be interrupted by a panic, so a poisoned lock is ignored.
-        self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shutdowns.lock()
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
@@ -15,12 +15,15 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::bson::{RawDocumentBuf, Timestamp};
+use crate::{
+    bson::{RawDocumentBuf, Timestamp},
+    types::lock::{Inner, InnerGuard},
+};
 
 /// The outstanding replies of a session.
 #[derive(Debug, Default)]
 pub(crate) struct LateReplies {
-    counts: Mutex<Counts>,
+    counts: Inner<Counts>,
     settled: Notify,
     /// Whether there are unread replies. Set and cleared under the lock.
     has_unread: AtomicBool,
@@ -54,8 +57,8 @@ pub(crate) struct LateReply {
 }
 
 impl LateReplies {
-    fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, Counts> {
+        self.counts.lock()
     }
 
     /// A command of the transaction with this number is about to be sent. The connection keeps the result until it

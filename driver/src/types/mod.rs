@@ -16,6 +16,7 @@ pub(crate) mod explain_verbosity;
 pub(crate) mod hint;
 pub(crate) mod in_flight;
 pub(crate) mod late_replies;
+pub(crate) mod lock;
 pub(crate) mod namespace;
 pub(crate) mod panics;
 pub(crate) mod read_preference;

@@ -7,7 +7,6 @@ use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
-    sync::{Mutex, PoisonError},
     task::Poll,
     time::{Duration, Instant},
 };
@@ -26,6 +25,7 @@ use crate::{
     types::{
         aws_credentials::{AwsCredentialProvider, AwsCredentials},
         deadline::{Deadline, Elapsed},
+        lock::Inner,
     },
 };
 
@@ -48,7 +48,7 @@ pub(super) struct OnDemandCredentials {
     environment: Environment,
     services: MetadataServices,
     tls: SourceTls,
-    azure_token: Mutex<Option<AzureToken>>,
+    azure_token: Inner<Option<AzureToken>>,
 }
 
 struct AzureToken {
@@ -96,7 +96,7 @@ impl OnDemandCredentials {
             environment,
             services,
             tls: SourceTls::new(TlsOptions::default()),
-            azure_token: Mutex::default(),
+            azure_token: Inner::default(),
         }
     }
 
@@ -162,7 +162,7 @@ impl OnDemandCredentials {
 
     /// "Obtaining an Access Token for Azure Key Vault"
     async fn azure(&self, deadline: Deadline) -> Result<Credentials, Missing> {
-        if let Some(token) = &*self.azure_token.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some(token) = &*self.azure_token.lock()
             && token.expires.saturating_duration_since(Instant::now()) > RENEWAL
         {
             return Ok(Credentials::Token(token.text.clone()));
@@ -185,7 +185,7 @@ impl OnDemandCredentials {
                 text: text.clone(),
                 expires,
             };
-            *self.azure_token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
+            *self.azure_token.lock() = Some(token);
         }
         Ok(Credentials::Token(text))
     }

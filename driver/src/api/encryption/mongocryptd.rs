@@ -5,7 +5,6 @@
 
 use std::{
     process::{Command, Stdio},
-    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -17,7 +16,7 @@ use crate::{
     bson::RawDocumentBuf,
     error::{EncryptionError, analysis_message},
     options::ClientOptions,
-    types::timeout::Timeout,
+    types::{lock::Outer, timeout::Timeout},
 };
 
 const DEFAULT_URI: &str = "mongodb://localhost:27020";
@@ -41,7 +40,7 @@ struct Program {
     path: String,
     arguments: Vec<String>,
     /// When it was started last.
-    started: Mutex<Option<Instant>>,
+    started: Outer<Option<Instant>>,
 }
 
 impl Mongocryptd {
@@ -57,7 +56,7 @@ impl Mongocryptd {
                 .clone()
                 .unwrap_or_else(|| "mongocryptd".to_owned()),
             arguments: arguments(&options.spawn_args),
-            started: Mutex::default(),
+            started: Outer::default(),
         });
         if let Some(program) = &program {
             // A failure is reported if no server is found.
@@ -185,7 +184,7 @@ impl Program {
     /// Starts the program, unless it was started after `began`: of the operations that found no server at the same time,
     /// one starts it.
     fn start(&self, began: Instant) -> std::io::Result<()> {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut started = self.started.lock();
         if started.is_none_or(|started| started <= began) {
             self.spawn()?;
             *started = Some(Instant::now());

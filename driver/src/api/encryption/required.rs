@@ -1,15 +1,13 @@
 //! Fields that a client must encrypt: a check of encrypted commands before they are sent.
 
-use std::{
-    collections::BTreeMap,
-    sync::{PoisonError, RwLock},
-};
+use std::collections::BTreeMap;
 
 use super::auto_options::Map;
 use crate::{
     Namespace, Result,
     bson::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf},
     error::EncryptionError,
+    types::lock::{Inner, Outer},
 };
 
 /// `encryptionInformation` of a command contains `encryptedFields` of its collections.
@@ -37,11 +35,11 @@ type Paths = BTreeMap<String, Vec<String>>;
 /// The required fields, and those that are known to be encrypted.
 #[derive(Debug, Default)]
 pub(super) struct RequiredFields {
-    required: RwLock<BTreeMap<String, Required>>,
+    required: Outer<BTreeMap<String, Required>>,
     /// Those of the options of the client, which take precedence.
     declared: Paths,
     /// Those of the collections that libmongocrypt has asked for last.
-    listed: RwLock<Paths>,
+    listed: Inner<Paths>,
 }
 
 /// The required fields of a collection.
@@ -90,10 +88,10 @@ impl RequiredFields {
                 .iter()
                 .any(|asked| listed.get(asked) != encrypted.get(asked))
         };
-        if !is_changed(&self.listed.read().unwrap_or_else(PoisonError::into_inner)) {
+        if !is_changed(&self.listed.lock()) {
             return;
         }
-        let mut listed = self.listed.write().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         for namespace in &asked {
             listed.remove(namespace);
         }
@@ -104,14 +102,14 @@ impl RequiredFields {
     pub(super) fn add(&self, namespace: &Namespace, paths: &[String], required_by: &str, schemas: &Map) {
         let name = namespace.to_string();
         let is_known = |required: &Required| paths.iter().all(|path| required.contains(path));
-        let known = self.required.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.required.lock();
         if known.get(&name).is_some_and(is_known) {
             return;
         }
         drop(known);
         let schema = schemas.iter().find(|(other, _)| *other == name);
         let is_encrypted = |path: &str| schema.is_some_and(|(_, schema)| encrypts(schema, path));
-        let mut all = self.required.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.required.lock();
         let required = all.entry(name).or_default();
         for path in paths.iter().filter(|path| !is_encrypted(path)) {
             if !required.contains(path) {
@@ -128,7 +126,7 @@ impl RequiredFields {
     /// # Errors
     /// A required field of its collection would not be encrypted.
     pub(super) fn check(&self, database: &str, command: &RawDocument) -> Result<()> {
-        let required = self.required.read().unwrap_or_else(PoisonError::into_inner);
+        let required = self.required.lock();
         if required.is_empty() {
             return Ok(());
         }
@@ -185,7 +183,7 @@ impl RequiredFields {
 
     /// Checks what the client knows of a collection.
     fn check_known(&self, required: &Required, namespace: &str) -> Result<()> {
-        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let listed = self.listed.lock();
         let known = self.declared.get(namespace).or_else(|| listed.get(namespace));
         required.check(namespace, known.map(Vec::as_slice).unwrap_or_default())
     }

@@ -134,13 +134,13 @@ impl Attempts {
             // `timeoutMS`, none follows the last repetition of a commit: it would wait once more for a
             // server that was not found.
             let is_limited = self.timeout.is_set() || next != AfterCommit::CommitAgain;
-            if is_limited
-                && self
-                    .session
-                    .lock()
-                    .transaction_mut()
-                    .is_some_and(Transaction::cancel_end)
-            {
+            let cancel = |run: &Self| {
+                let mut session = run.session.lock();
+                session.transaction_mut().is_some_and(Transaction::cancel_end)
+            };
+            // The label of a commit that was not sent in time is an addition of the driver. Another error is
+            // reported as it is.
+            if is_limited && cancel(self) && error.is_too_late() {
                 error = error.without_label(UNKNOWN_TRANSACTION_COMMIT_RESULT);
             }
             let is_aborted = abort_open(session).await;

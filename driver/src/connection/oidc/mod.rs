@@ -9,7 +9,7 @@ mod environment;
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -22,7 +22,11 @@ use crate::{
     ServerAddress,
     options::{Credential, DEFAULT_ALLOWED_HOSTS, OidcCallback},
     proto::auth::{IdpInfo, Token, TokenRequest, TokenSource},
-    types::{deadline::Deadline, secret::Secret},
+    types::{
+        deadline::Deadline,
+        lock::{Inner, InnerGuard, Outer, OuterGuard},
+        secret::Secret,
+    },
 };
 use call::{Call, Outcome, Request};
 use environment::TokenEnvironment;
@@ -38,7 +42,7 @@ const CALL_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct OidcTokens {
     cache: Arc<Cache>,
     /// The call that runs, or the last one: one runs at a time.
-    call: Mutex<Option<Call>>,
+    call: Outer<Option<Call>>,
     /// The client was shut down. Set while `call` is locked.
     is_closed: AtomicBool,
     /// Calls run in the runtime of the client: that of an operation may end before the call.
@@ -50,7 +54,7 @@ struct Cache {
     provider: Provider,
     username: Option<String>,
     environment: LoginEnvironment,
-    stored: Mutex<Stored>,
+    stored: Inner<Stored>,
     /// The time at which the last call began. Locked during a call: one that was ended may still be polled once more,
     /// and the callback must not run twice at the same time.
     last_call: tokio::sync::Mutex<Option<Instant>>,
@@ -108,10 +112,10 @@ impl OidcTokens {
                 provider,
                 username: credential.username.clone(),
                 environment,
-                stored: Mutex::default(),
+                stored: Inner::default(),
                 last_call: tokio::sync::Mutex::default(),
             }),
-            call: Mutex::default(),
+            call: Outer::default(),
             is_closed: AtomicBool::new(false),
             runtime: Handle::current(),
         })
@@ -239,8 +243,8 @@ impl OidcTokens {
         })
     }
 
-    fn call(&self) -> MutexGuard<'_, Option<Call>> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    fn call(&self) -> OuterGuard<'_, Option<Call>> {
+        self.call.lock()
     }
 }
 
@@ -265,8 +269,8 @@ impl Drop for Waiting<'_> {
 }
 
 impl Cache {
-    fn stored(&self) -> MutexGuard<'_, Stored> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> InnerGuard<'_, Stored> {
+        self.stored.lock()
     }
 
     /// The call that obtains a token. In the human flow: with the identity provider that the server

@@ -1,7 +1,7 @@
 //! Tests of the cache of access tokens and of its calls, on a paused clock.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 

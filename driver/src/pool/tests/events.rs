@@ -1,5 +1,7 @@
 //! What listeners hear, and interruptions.
 
+use std::sync::Mutex;
+
 use super::*;
 use crate::proto::{
     cmap::CheckOut,

@@ -1,6 +1,9 @@
 //! The wait queue: order, limits, and requests that are dropped.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use super::*;
 

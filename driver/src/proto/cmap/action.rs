@@ -31,7 +31,7 @@ pub enum Action<C, W, E> {
         connection: C,
     },
     /// Await the reply that the connection owes, and report the outcome with `drained`. Give up when
-    /// `is_draining` returns false, and when no byte has arrived for 3 s. Call `drain_overdue`
+    /// `is_draining` returns false, and when no byte has arrived for 3 s. Call `drain_slow`
     /// if it takes so long that a new connection would serve a waiting request sooner.
     Drain {
         /// The key of the connection.
@@ -39,6 +39,8 @@ pub enum Action<C, W, E> {
         /// The connection.
         connection: C,
     },
+    /// A draining connection was given up: `is_draining` returns false for it.
+    Abandon,
     /// Fail the request.
     Fail {
         /// The request.

@@ -10,7 +10,7 @@ use super::{Action, ConnectionClosedReason, ConnectionKey, ConnectionPool, Event
 pub(super) struct Draining {
     key: ConnectionKey,
     /// It is no longer expected to serve a waiting request.
-    is_overdue: bool,
+    is_slow: bool,
 }
 
 impl<C, W, E: Clone> ConnectionPool<C, W, E> {
@@ -19,7 +19,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     ///
     /// A draining connection is expected to serve a waiting request, as a pending connection is, so
     /// no other connection is established for that request until the drain is
-    /// [overdue](Self::drain_overdue). But it does not count for
+    /// [slow](Self::drain_slow). But it does not count for
     /// [`is_being_served`](Self::is_being_served).
     pub fn check_in_owing(&mut self, key: ConnectionKey, connection: C, now: Instant) {
         self.emit(|| Event::CheckedIn { id: key.id });
@@ -27,10 +27,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             self.close_connection(key, connection, reason, None);
             self.create_for_waiters(now);
         } else {
-            self.draining.push(Draining {
-                key,
-                is_overdue: false,
-            });
+            self.draining.push(Draining { key, is_slow: false });
             self.actions.push_back(Action::Drain { key, connection });
         }
     }
@@ -42,12 +39,12 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     /// The reply to a draining connection is not expected soon: waiting requests get other
-    /// connections. Without this, a request would wait for the reply to a slow command that another
-    /// operation has given up.
-    pub fn drain_overdue(&mut self, key: ConnectionKey, now: Instant) {
+    /// connections, in a full pool in place of this one. Without this, a request would wait for the
+    /// reply to a slow command that another operation has given up.
+    pub fn drain_slow(&mut self, key: ConnectionKey, now: Instant) {
         let mut draining = self.draining.iter_mut();
         if let Some(draining) = draining.find(|draining| draining.key.id == key.id) {
-            draining.is_overdue = true;
+            draining.is_slow = true;
             self.create_for_waiters(now);
         }
     }
@@ -69,17 +66,34 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         let Some(index) = found else {
             return Some(connection);
         };
-        self.draining.swap_remove(index);
+        self.draining.remove(index);
         self.take_back(key, connection, outcome, now);
         None
     }
 
     /// The number of draining connections that are expected to serve waiting requests.
     pub(super) fn nearly_drained(&self) -> usize {
-        self.draining
-            .iter()
-            .filter(|draining| !draining.is_overdue)
-            .count()
+        self.draining.iter().filter(|draining| !draining.is_slow).count()
+    }
+
+    /// Closes the slow connection that has drained longest, so that another can be established in a full
+    /// pool. Its task sees it in [`is_draining`](Self::is_draining), or in the result of
+    /// [`drained`](Self::drained). Returns `false` if there is none.
+    pub(super) fn give_up_slow(&mut self) -> bool {
+        let Some(index) = self.draining.iter().position(|draining| draining.is_slow) else {
+            return false;
+        };
+        let Draining { key, .. } = self.draining.remove(index);
+        self.forget_draining(key, ConnectionClosedReason::Error);
+        self.actions.push_back(Action::Abandon);
+        true
+    }
+
+    fn forget_draining(&mut self, key: ConnectionKey, reason: ConnectionClosedReason) {
+        self.total -= 1;
+        self.services.leave(key);
+        let (id, error) = (key.id, None);
+        self.emit(|| Event::ConnectionClosed { id, reason, error });
     }
 
     /// Abandons the draining connections that cannot be used again. The tasks that drain them see it
@@ -89,12 +103,7 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
             let key = draining.key;
             match self.surplus(key) {
                 None => self.draining.push(draining),
-                Some(reason) => {
-                    self.total -= 1;
-                    self.services.leave(key);
-                    let (id, error) = (key.id, None);
-                    self.emit(|| Event::ConnectionClosed { id, reason, error });
-                }
+                Some(reason) => self.forget_draining(key, reason),
             }
         }
     }

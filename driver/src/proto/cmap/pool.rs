@@ -410,6 +410,11 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
         });
     }
 
+    /// Whether the pool makes events from now on.
+    pub fn set_emits(&mut self, emits: bool) {
+        self.emits = emits;
+    }
+
     /// Emits an event if the pool has a listener.
     pub(super) fn emit(&mut self, event: impl FnOnce() -> Event<E>) {
         if self.emits {
@@ -418,11 +423,13 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
     }
 
     /// Establishes one connection per waiting request that no draining connection is expected to
-    /// serve, within `maxPoolSize` and `maxConnecting`.
+    /// serve, within `maxPoolSize` and `maxConnecting`. In a full pool it takes the place of a slow
+    /// draining connection: `maxConnecting` also limits how many of those are closed at a time.
     pub(super) fn create_for_waiters(&mut self, now: Instant) {
         while self.pending.len() < self.waiters.len()
             && self.pending.len() + self.nearly_drained() < self.waiters.len()
-            && self.may_create()
+            && self.may_connect()
+            && (!self.is_full() || self.give_up_slow())
         {
             self.create(now);
         }
@@ -430,20 +437,20 @@ impl<C, W, E: Clone> ConnectionPool<C, W, E> {
 
     pub(super) fn populate(&mut self, now: Instant) {
         let least = self.floor.max(self.limits.min_pool_size as usize);
-        while self.total < least && self.may_create() {
+        while self.total < least && self.may_connect() && !self.is_full() {
             self.create(now);
         }
     }
 
-    fn may_create(&self) -> bool {
-        let PoolLimits {
-            max_pool_size,
-            max_connecting,
-            ..
-        } = self.limits;
-        self.state == PoolState::Ready
-            && self.pending.len() + self.failed < max_connecting.max(1) as usize
-            && (max_pool_size == 0 || self.total < max_pool_size as usize)
+    /// Whether `maxConnecting` permits another establishment.
+    fn may_connect(&self) -> bool {
+        let max_connecting = self.limits.max_connecting.max(1) as usize;
+        self.state == PoolState::Ready && self.pending.len() + self.failed < max_connecting
+    }
+
+    fn is_full(&self) -> bool {
+        let max_pool_size = self.limits.max_pool_size as usize;
+        max_pool_size != 0 && self.total >= max_pool_size
     }
 
     fn create(&mut self, now: Instant) {

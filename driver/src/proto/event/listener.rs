@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::types::panics::caught;
+use crate::types::{lock::assert_unlocked, panics::caught};
 
 /// A function that receives events; see [`event`](crate::event) for an example. Clones share the
 /// function.
@@ -48,6 +48,7 @@ impl<E> EventListener<E> {
 
     /// Calls the function with an event. The driver does this; it is public for tests of listeners.
     pub fn emit(&self, event: &E) {
+        assert_unlocked();
         catch_panic(|| (self.listen)(event));
     }
 }

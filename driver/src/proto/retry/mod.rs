@@ -14,4 +14,5 @@ mod policy;
 pub use failure::{
     ReplyCodes, explain_refused_number, label_check_out_failure, label_unlabeled, label_write_failure,
 };
+pub(in crate::proto) use overload::is_retryable_overload;
 pub use policy::{Intent, Next, RetryOptions, RetryPolicy};

@@ -17,7 +17,7 @@ pub(super) fn is_overload(error: &Error) -> bool {
 
 /// The error also has the label `RetryableError`: the server did not execute the command, so any
 /// command may be retried.
-pub(super) fn is_retryable_overload(error: &Error) -> bool {
+pub(in crate::proto) fn is_retryable_overload(error: &Error) -> bool {
     is_overload(error) && error.contains_label(RETRYABLE_ERROR)
 }
 

@@ -74,7 +74,14 @@ pub fn handle_application_error(
         Phase::AfterHandshakeCompletes => operation_error_action(failure.error, reported),
     };
     if topology.kind != TopologyType::LoadBalanced {
-        return action;
+        // A server that streams its state reports the change itself, by the check in progress. One whose
+        // error has no `topologyVersion`, such as a proxy or an emulator, may not: the check in progress
+        // ends, and another follows.
+        let is_silent = action.check_now && server.topology_version.is_some() && reported.is_none();
+        return ErrorAction {
+            cancel_check: action.cancel_check || is_silent,
+            ..action
+        };
     }
     // The type of a load balancer does not change, and only the service of the connection is
     // cleared (Load Balancer specification, "Error handling").
@@ -225,6 +232,22 @@ mod tests {
         let action = used(&not_primary(10107, 2), Some(1));
         assert!(action.mark_unknown && action.check_now && !action.clear_pool);
         assert_eq!(action.topology_version.unwrap().counter, 2);
+        assert!(!action.cancel_check, "the server streams the change");
+    }
+
+    /// The check in progress of a server that streams its state would last until the next heartbeat.
+    #[test]
+    fn a_state_change_without_a_topology_version_ends_the_check_in_progress() {
+        let error = Error::new(ErrorKind::Command(CommandError {
+            code: 10107,
+            ..CommandError::default()
+        }));
+        let streaming = used(&error, Some(1));
+        assert!(streaming.mark_unknown && streaming.check_now && streaming.cancel_check);
+        assert!(
+            !used(&error, None).cancel_check,
+            "a polling monitor rests or runs a short check"
+        );
     }
 
     #[test]

@@ -8,10 +8,11 @@ mod error;
 use std::time::Duration;
 
 use crate::{
-    Error, ErrorKind, RETRYABLE_ERROR, RETRYABLE_WRITE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerAddress,
-    TRANSIENT_TRANSACTION_ERROR, UNKNOWN_TRANSACTION_COMMIT_RESULT,
+    Error, ErrorKind, RETRYABLE_WRITE_ERROR, ServerAddress, TRANSIENT_TRANSACTION_ERROR,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT,
     bson::{RawDocument, RawDocumentBuf},
     error::code,
+    proto::retry::is_retryable_overload,
     types::{
         concern::{Acknowledgment, ReadConcern, WriteConcern},
         read_preference::ReadPreference,
@@ -268,6 +269,11 @@ impl Transaction {
         Ok(self.has_run)
     }
 
+    /// Whether a command was sent, so that the server may have the transaction.
+    pub fn has_run(&self) -> bool {
+        self.has_run
+    }
+
     /// A commit or an abort is given up. If the server cannot have run it, the transaction is still in
     /// progress. Returns whether it is.
     pub fn cancel_end(&mut self) -> bool {
@@ -335,8 +341,7 @@ impl Transaction {
         }
         let was_first = std::mem::take(&mut self.is_first_outstanding);
         if is_overload {
-            // The server did not run the command. "A pinned transaction stays pinned", whatever the
-            // labels are, and after the first command the next one is the first (Client
+            // No server ran the command, so after the first command the next one is the first (Client
             // Backpressure).
             match command {
                 TransactionCommand::Operation if was_first => {
@@ -348,15 +353,18 @@ impl Transaction {
                 // To repeat an abort that was run has no effect.
                 TransactionCommand::Abort => self.may_have_ended = false,
             }
-            return error;
+        } else if command == TransactionCommand::Commit {
+            self.is_commit_repeated = true;
         }
+        let has_replied = matches!(error.kind(), ErrorKind::Command(_) | ErrorKind::Write(_));
         match command {
-            // It is not retried.
+            // Only the pinned mongos has the transaction, so the retries of an operation go there.
             TransactionCommand::Operation => {}
-            TransactionCommand::Commit => {
-                self.is_commit_repeated = true;
-                self.unpin_after(&error);
-            }
+            // "A pinned transaction stays pinned" (Client Backpressure): the mongos will reply again.
+            _ if is_overload && has_replied => {}
+            // "When to unpin", rules 3 and 1: any mongos can end the transaction in place of one that
+            // does not reply. A refused connection has the labels of an overload too.
+            TransactionCommand::Commit => self.unpin_after(&error),
             TransactionCommand::Abort => self.pin = None,
         }
         error
@@ -434,10 +442,6 @@ impl Transaction {
         }
         error
     }
-}
-
-fn is_retryable_overload(error: &Error) -> bool {
-    error.contains_label(SYSTEM_OVERLOADED_ERROR) && error.contains_label(RETRYABLE_ERROR)
 }
 
 /// Whether the server may have run the preceding attempt of a commit that fails so, and does not say

@@ -66,22 +66,20 @@ impl TransactionRun {
     }
 }
 
-/// Whether another commit, which follows without a pause, would meet the same error, possibly before
-/// anything is sent.
+/// Whether another commit, which follows without a pause, would meet the same error before anything is
+/// sent. An authentication error of a new connection is not one: it has cleared the pool, and the next
+/// connection waits for a check of the server.
 fn is_permanent(error: &Error) -> bool {
     matches!(
         error.kind(),
-        ErrorKind::Authentication(_)
-            | ErrorKind::Unsupported(_)
-            | ErrorKind::InvalidArgument(_)
-            | ErrorKind::Shutdown
+        ErrorKind::Unsupported(_) | ErrorKind::InvalidArgument(_) | ErrorKind::Shutdown
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::CommandError;
+    use crate::error::{AuthenticationError, AuthenticationFailure, CommandError};
 
     #[test]
     fn the_pauses_grow_up_to_their_limit() {
@@ -127,12 +125,20 @@ mod tests {
             );
         }
     }
+
     #[test]
     fn a_commit_is_not_repeated_after_an_error_that_would_recur() {
+        let authentication = AuthenticationError {
+            mechanism: "SCRAM-SHA-256",
+            username: None,
+            source: String::new(),
+            failure: AuthenticationFailure::Refused(CommandError::default()),
+        };
         for (error, expected) in [
             (Error::unsupported("this server"), AfterCommit::Report),
             (Error::invalid_argument("the options"), AfterCommit::Report),
             (Error::new(ErrorKind::Shutdown), AfterCommit::Report),
+            (Error::from(authentication), AfterCommit::CommitAgain),
             (Error::invalid_reply("no ok"), AfterCommit::CommitAgain),
         ] {
             let error = error.with_labels([UNKNOWN_TRANSACTION_COMMIT_RESULT.to_owned()]);

@@ -1,9 +1,6 @@
 //! The span of a transaction.
 
-use std::{
-    fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::fmt;
 
 use opentelemetry::{
     Context,
@@ -11,11 +8,15 @@ use opentelemetry::{
 };
 
 use super::{Tracing, error, system};
-use crate::{Error, proto::event::catch_panic};
+use crate::{
+    Error,
+    proto::event::catch_panic,
+    types::lock::{Inner, InnerGuard},
+};
 
 /// The span of the transaction of a session, if it has one. Dropped before it is ended, it ends with
 /// an error.
-pub(crate) struct TransactionSpan(Mutex<Option<Begun>>);
+pub(crate) struct TransactionSpan(Inner<Option<Begun>>);
 
 struct Begun {
     /// The parent of the spans of operations, also after the span has ended: a commit can be
@@ -29,7 +30,7 @@ struct Begun {
 impl TransactionSpan {
     /// No span.
     pub(crate) fn none() -> Self {
-        Self(Mutex::new(None))
+        Self(Inner::new(None))
     }
 
     /// Starts the span, a child of the current span. Ends that of a preceding transaction.
@@ -90,8 +91,8 @@ impl TransactionSpan {
     }
 
     /// No code under the lock leaves the state inconsistent on a panic, so poisoning is ignored.
-    fn lock(&self) -> MutexGuard<'_, Option<Begun>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> InnerGuard<'_, Option<Begun>> {
+        self.0.lock()
     }
 }
 
@@ -116,8 +117,8 @@ fn end(context: &Context, error: Option<&Error>) {
 
 impl Drop for TransactionSpan {
     fn drop(&mut self) {
-        let begun = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some((context, error)) = begun.as_mut().and_then(Begun::take_unended) {
+        let unended = self.lock().as_mut().and_then(Begun::take_unended);
+        if let Some((context, error)) = unended {
             end(&context, Some(&error.unwrap_or_else(error::dropped)));
         }
     }

@@ -229,3 +229,30 @@ async fn connection_monitoring_and_pooling_prose_5() {
         );
     }
 }
+
+mod timed {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// In a full pool, a request does not wait until the reply to another operation, which has timed out, is
+    /// given up: 3 s after its last byte.
+    #[tokio::test]
+    async fn a_request_takes_the_place_of_a_connection_whose_late_reply_is_slow() {
+        let deployment = standalone().await;
+        let proxy = Proxy::start(deployment.server.addresses().remove(0)).await;
+        let client = Client::connect(proxy.uri("maxPoolSize=1")).await.unwrap();
+        let things = client.database("d").collection::<Document>("things");
+        things.insert_one(&doc! {}).await.unwrap();
+        proxy.set_rule(|exchange| match exchange.command {
+            "find" => Action::Silence,
+            _ => Action::Pass,
+        });
+        let found = things.find_one(doc! {}).timeout(Duration::from_millis(100)).await;
+        assert!(found.unwrap_err().is_timeout());
+        let began = Instant::now();
+        things.count_documents(doc! {}).await.unwrap();
+        let waited = began.elapsed();
+        assert!(waited < Duration::from_secs(2), "{waited:?}");
+    }
+}

@@ -15,7 +15,7 @@ use marula_driver::{
     options::{ReadConcern, WriteConcern},
 };
 use marula_driver_tests::{
-    Proxied,
+    Deployment, Proxied,
     proxy::{Action, Place},
     replica_set,
 };
@@ -316,4 +316,29 @@ async fn the_transient_error_behind_an_error_of_the_body_is_the_source_of_the_fi
     };
     assert_eq!(timeout.cause().and_then(Error::code), Some(24), "{error}");
     assert!(timeout.operation_error().is_none(), "it is the cause: {error}");
+}
+
+/// "The commit is retried" unless `MaxTimeMSExpired` or the time limit ends it: also if the new connection of a retry
+/// can't be authenticated at once.
+#[tokio::test]
+async fn a_commit_is_repeated_after_an_authentication_error_of_its_connection() {
+    let server = TestServer::builder()
+        .replica_set()
+        .auth("root", "hunter2")
+        .start()
+        .await;
+    let deployment = Deployment::of(server.expect("a server"), "").await;
+    let bank = Bank::of(deployment);
+    bank.fail("commitTransaction", 1, doc! { "closeConnection": true })
+        .await;
+    let runs = AtomicU32::new(0);
+    let run = bank.client.transaction().run(async |tx| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        bank.accounts.insert_one(&doc! {}).session(tx).await?;
+        // The only connection of the client is closed by the commit.
+        bank.fail("saslContinue", 1, doc! { "errorCode": 18 }).await;
+        Ok::<_, Error>(())
+    });
+    run.await.unwrap();
+    assert_eq!((runs.into_inner(), bank.stored().await), (1, 1));
 }

@@ -222,3 +222,25 @@ async fn a_run_can_be_dropped_at_every_poll() {
     bank.client.shutdown().await;
     tally.wait_until(Counts::is_at_rest).await;
 }
+
+/// The abort takes its place in the WaitQueue when the transaction is dropped: the next update of the same
+/// document would wait on the server for the abort, with the only connection.
+#[tokio::test]
+async fn the_abort_of_a_dropped_transaction_precedes_later_operations_of_a_full_pool() {
+    let bank = Bank::with(replica_set().await, |options| options.max_pool_size = 1);
+    bank.accounts
+        .insert_one(&doc! { "_id": 1, "n": 0 })
+        .await
+        .unwrap();
+    let increment = doc! { "$inc": { "n": 1 } };
+    let update = || bank.accounts.update_one(doc! { "_id": 1 }, &increment);
+    for round in 1..=20 {
+        let mut tx = bank.client.start_transaction().await.unwrap();
+        update().session(&mut tx).await.unwrap();
+        drop(tx);
+        let updated = tokio::time::timeout(Duration::from_secs(60), update().into_future()).await;
+        assert_eq!(updated.expect("the abort precedes it").unwrap().modified_count, 1);
+        let found = bank.accounts.find_one(doc! { "n": round }).await.unwrap();
+        assert!(found.is_some(), "the transaction was aborted");
+    }
+}

@@ -464,3 +464,51 @@ async fn the_abort_after_a_dropped_operation_does_not_wait_for_a_mongos_that_is_
     assert_eq!(other.requests("abortTransaction"), 1);
     assert_eq!(mongos.requests("abortTransaction"), 0);
 }
+
+/// A mongos that refuses connections may be gone: "commitTransaction" and "abortTransaction" are unpinned before their
+/// retry ("When to unpin", rules 3 and 1), so that another mongos ends the transaction.
+#[tokio::test]
+async fn another_mongos_ends_the_transaction_of_one_that_refuses_connections() {
+    for end in ["commitTransaction", "abortTransaction"] {
+        let cluster = Cluster::start(2, |options| options.max_pool_size = 2).await;
+        cluster.accounts.insert_one(&doc! {}).await.unwrap();
+        let mut tx = cluster.client.start_transaction().await.unwrap();
+        let inserted = cluster.accounts.insert_one(&doc! {}).session(&mut tx).await;
+        inserted.unwrap();
+        let address = pinned_address(&tx).unwrap();
+        let is_pinned = |proxy: &Proxy| proxy.address().to_string() == address.to_string();
+        let index = cluster.proxies().iter().position(is_pinned).unwrap();
+        let (mongos, other) = (&cluster.proxies()[index], &cluster.proxies()[1 - index]);
+        // The connection of the transaction is in use.
+        for proxy in cluster.proxies() {
+            proxy.set_rule(|exchange| match exchange.command {
+                "find" => Action::Delay,
+                _ => Action::Pass,
+            });
+        }
+        let find = || {
+            let accounts = cluster.accounts.clone();
+            tokio::spawn(async move { accounts.find_one(doc! {}).await })
+        };
+        let finds = [find(), find()];
+        for proxy in cluster.proxies() {
+            proxy.wait_for_requests("find", 1).await;
+        }
+        mongos.control().refuse(usize::MAX);
+        match end {
+            // The other mongos finds that the first did not begin to commit.
+            "commitTransaction" => {
+                let error = tx.commit().await.unwrap_err();
+                assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR), "{error}");
+            }
+            _ => tx.abort().await.unwrap(),
+        }
+        assert_eq!((mongos.requests(end), other.requests(end)), (0, 1));
+        for proxy in cluster.proxies() {
+            proxy.end_waits();
+        }
+        for found in finds {
+            assert!(found.await.unwrap().unwrap().is_some());
+        }
+    }
+}

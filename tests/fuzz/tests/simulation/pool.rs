@@ -118,7 +118,7 @@ impl World {
     fn drain(&mut self) {
         if let Some(key) = Self::take(&mut self.random, &mut self.draining) {
             if self.random.percent(40) {
-                self.machine.drain_overdue(key, self.now);
+                self.machine.drain_slow(key, self.now);
                 self.draining.push(key);
                 return;
             }
@@ -194,7 +194,7 @@ impl World {
                     );
                     self.draining.push(key);
                 }
-                Action::Close { .. } => {}
+                Action::Close { .. } | Action::Abandon => {}
             }
         }
         let counts = self.machine.counts();

@@ -116,7 +116,7 @@ impl World {
             }
             22 => {
                 if let Some(key) = self.draining.first() {
-                    self.machine.drain_overdue(*key, self.now);
+                    self.machine.drain_slow(*key, self.now);
                 }
             }
             _ => self.machine.maintain(self.now, |_| false),
@@ -189,7 +189,7 @@ impl World {
                     *count -= 1;
                 }
                 Action::Emit(Event::PoolClosed) => panic!("the pool was closed"),
-                Action::Emit(_) | Action::Close { .. } | Action::Interrupt { .. } => {}
+                Action::Emit(_) | Action::Close { .. } | Action::Interrupt { .. } | Action::Abandon => {}
                 Action::Establish(key) => self.pending.push(key),
                 Action::Drain { key, .. } => self.draining.push(key),
                 Action::Fulfil { waiter, key, .. } => {

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     connection::http::{self, Request, Url},
-    types::deadline::Deadline,
+    types::{deadline::Deadline, lock::Inner},
 };
 
 /// Maximum time for all responders of a certificate ([OCSP Support], "Suggested OCSP Behavior").
@@ -36,11 +36,11 @@ type Outcome = Result<(), RevocationError>;
 /// The lookups in progress. A lookup is run by one of the connections that wait for it; if that one
 /// is dropped, the next one continues. It ends with the last one.
 #[derive(Debug, Default)]
-pub(super) struct Lookups(Mutex<HashMap<CertId, Weak<OnceCell<Outcome>>>>);
+pub(super) struct Lookups(Inner<HashMap<CertId, Weak<OnceCell<Outcome>>>>);
 
 impl Lookups {
     fn join(&self, id: &CertId) -> Arc<OnceCell<Outcome>> {
-        let mut lookups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lookups = self.0.lock();
         if let Some(current) = lookups.get(id).and_then(Weak::upgrade) {
             return current;
         }

@@ -22,7 +22,7 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -33,7 +33,10 @@ use tokio_rustls::rustls::{
 };
 use webpki::{EndEntityCert, KeyUsage};
 
-use crate::types::deadline::Deadline;
+use crate::types::{
+    deadline::Deadline,
+    lock::{Inner, InnerGuard},
+};
 use cache::{Cache, outcome};
 pub(super) use error::RevocationError;
 use error::Source;
@@ -65,11 +68,11 @@ pub(super) struct Revocation {
     algorithms: Algorithms,
     /// Whether responders are requested.
     asks: bool,
-    cache: Mutex<Cache>,
+    cache: Inner<Cache>,
     lookups: Lookups,
     /// By SHA-256 of the certificate. Handshakes that resume a session do not verify the
     /// certificate.
-    subjects: Mutex<HashMap<[u8; 32], Arc<Subject>>>,
+    subjects: Inner<HashMap<[u8; 32], Arc<Subject>>>,
 }
 
 /// Runs the handshake and returns the certificate that it verified.
@@ -93,18 +96,18 @@ impl Revocation {
         Self {
             algorithms,
             asks,
-            cache: Mutex::default(),
+            cache: Inner::default(),
             lookups: Lookups::default(),
-            subjects: Mutex::default(),
+            subjects: Inner::default(),
         }
     }
 
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> InnerGuard<'_, Cache> {
+        self.cache.lock()
     }
 
-    fn subjects(&self) -> MutexGuard<'_, HashMap<[u8; 32], Arc<Subject>>> {
-        self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subjects(&self) -> InnerGuard<'_, HashMap<[u8; 32], Arc<Subject>>> {
+        self.subjects.lock()
     }
 
     /// Called in the handshake, after the chain is verified: verifies the stapled response.

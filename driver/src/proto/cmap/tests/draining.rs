@@ -53,14 +53,14 @@ fn a_draining_connection_is_expected_to_serve_one_request() {
 }
 
 #[test]
-fn a_request_gets_a_new_connection_if_the_drain_is_overdue_or_fails() {
+fn a_request_gets_a_new_connection_if_the_drain_is_slow_or_fails() {
     let now = Instant::now();
-    for overdue in [true, false] {
+    for slow in [true, false] {
         let mut pool = with_draining(NO_LIMITS, now);
         wait(&mut pool, 'a', now);
         assert_eq!(actions(&mut pool), []);
-        if overdue {
-            pool.drain_overdue(key(1, 0), now);
+        if slow {
+            pool.drain_slow(key(1, 0), now);
             assert_eq!(actions(&mut pool), [Action::Establish(key(2, 0))]);
             assert_eq!(pool.counts().draining, 1);
         } else {
@@ -90,10 +90,45 @@ fn a_draining_connection_counts_for_max_pool_size() {
         now,
     );
     wait(&mut pool, 'a', now);
-    pool.drain_overdue(key(1, 0), now);
     assert_eq!(actions(&mut pool), []);
     assert_eq!(pool.drained(key(1, 0), 1, Ok(()), now), None);
     assert_eq!(actions(&mut pool), [fulfil('a', 1)]);
+}
+
+#[test]
+fn in_a_full_pool_a_request_takes_the_place_of_the_slow_connection_that_drains_longest() {
+    let now = Instant::now();
+    let limits = PoolLimits {
+        max_pool_size: 2,
+        max_connecting: 1,
+        ..NO_LIMITS
+    };
+    let mut pool = with_in_use(limits, 2, now);
+    for id in [2, 1] {
+        pool.check_in_owing(key(id, 0), id, now);
+        assert_eq!(actions(&mut pool), [drain(id)]);
+        pool.drain_slow(key(id, 0), now);
+    }
+    assert_eq!(actions(&mut pool), [], "no request waits");
+    wait(&mut pool, 'a', now);
+    wait(&mut pool, 'b', now);
+    assert_eq!(
+        actions(&mut pool),
+        [Action::Abandon, Action::Establish(key(3, 0))]
+    );
+    assert!(!pool.is_draining(key(2, 0)) && pool.is_draining(key(1, 0)));
+    assert_eq!(pool.counts().total, 2);
+    assert_eq!(
+        pool.drained(key(2, 0), 2, Ok(()), now),
+        Some(2),
+        "no longer wanted"
+    );
+    assert_eq!(pool.established(key(3, 0), 3, now), None);
+    assert_eq!(
+        actions(&mut pool),
+        [fulfil('a', 3), Action::Abandon, Action::Establish(key(4, 0))],
+        "maxConnecting permits one at a time"
+    );
 }
 
 #[test]

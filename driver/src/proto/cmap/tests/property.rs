@@ -17,8 +17,8 @@ enum Event {
     Cancel(usize),
     CheckIn(usize, bool),
     CheckInOwing(usize),
-    /// The drain is overdue.
-    Overdue(usize),
+    /// The drain is slow.
+    Slow(usize),
     /// The reply has arrived, or not.
     Drained(usize, bool),
     Established(usize),
@@ -39,7 +39,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => index.prop_map(Event::Cancel),
         6 => (index, prop::bool::weighted(0.8)).prop_map(|(i, ok)| Event::CheckIn(i, ok)),
         3 => index.prop_map(Event::CheckInOwing),
-        1 => index.prop_map(Event::Overdue),
+        1 => index.prop_map(Event::Slow),
         3 => (index, prop::bool::weighted(0.7)).prop_map(|(i, ok)| Event::Drained(i, ok)),
         6 => index.prop_map(Event::Established),
         2 => (index, any::<bool>()).prop_map(|(i, clear)| Event::EstablishFailed(i, clear)),
@@ -136,15 +136,15 @@ impl World {
                     self.machine.check_in_owing(key, key, self.now);
                 }
             }
-            Event::Overdue(index) => {
+            Event::Slow(index) => {
                 if let Some(index) = index.checked_rem(self.draining.len()) {
                     self.draining[index].1 = true;
-                    self.machine.drain_overdue(self.draining[index].0, self.now);
+                    self.machine.drain_slow(self.draining[index].0, self.now);
                 }
             }
             Event::Drained(index, in_time) => {
                 if let Some(index) = index.checked_rem(self.draining.len()) {
-                    let (key, _) = self.draining.swap_remove(index);
+                    let (key, _) = self.draining.remove(index);
                     self.returned = Some(key);
                     let outcome = in_time.then_some(()).ok_or(None);
                     assert_eq!(self.machine.drained(key, key, outcome, self.now), None);
@@ -259,7 +259,7 @@ impl World {
     fn give_up_draining(&mut self) {
         for (key, _) in std::mem::take(&mut self.draining) {
             assert!(!self.machine.is_draining(key));
-            self.machine.drain_overdue(key, self.now);
+            self.machine.drain_slow(key, self.now);
             assert_eq!(self.machine.drained(key, key, Ok(()), self.now), Some(key));
         }
     }
@@ -311,6 +311,12 @@ impl World {
                     waiter,
                     why: Refusal::Failed(error),
                 } => assert_eq!((self.failing.take(), error), (Some(waiter), "refused")),
+                Action::Abandon => {
+                    let oldest = self.draining.iter().position(|(_, slow)| *slow);
+                    let (key, _) = self.draining.remove(oldest.expect("a slow drain"));
+                    assert!(!self.machine.is_draining(key));
+                    assert_eq!(self.machine.drained(key, key, Ok(()), self.now), Some(key));
+                }
                 Action::Interrupt { .. } | Action::Emit(_) => panic!("an action that was not requested"),
                 Action::Fail { waiter, why } => {
                     let expected = if self.state == PoolState::Closed {
@@ -368,9 +374,10 @@ impl World {
                 self.available.is_empty(),
                 "a connection is available and a request waits"
             );
-            let drained_soon = self.draining.iter().filter(|(_, overdue)| !overdue).count();
+            let drained_soon = self.draining.iter().filter(|(_, slow)| !slow).count();
+            let replaceable = self.draining.len() > drained_soon;
             assert!(
-                serving + drained_soon >= self.queue.len() || full || busy,
+                serving + drained_soon >= self.queue.len() || (full && !replaceable) || busy,
                 "a request waits without need"
             );
         }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    NetworkPhase, PoolError, ServerSelectionError, WriteConcernError, WriteFailure,
+    NetworkPhase, PoolError, RETRYABLE_ERROR, SYSTEM_OVERLOADED_ERROR, ServerSelectionError,
+    WriteConcernError, WriteFailure,
     bson::rawdoc,
     error::{CommandError, SelectionEnd},
     types::read_preference::{PRIMARY, PRIMARY_PREFERRED},
@@ -37,6 +38,17 @@ fn overload() -> Error {
 
 fn network() -> Error {
     Error::network(NetworkPhase::Read, std::io::ErrorKind::ConnectionReset.into())
+}
+
+fn selection() -> Error {
+    Error::new(ErrorKind::ServerSelection(ServerSelectionError {
+        wanted: "a writable server".to_owned(),
+        timeout: Duration::ZERO,
+        topology: String::new(),
+        cause: None,
+        summary: String::new(),
+        end: SelectionEnd::TimedOut,
+    }))
 }
 
 fn concern_failure(code: i32) -> Error {
@@ -153,16 +165,6 @@ fn operations_cannot_have_concerns_and_reads_need_the_primary() {
 
 #[test]
 fn errors_without_a_reply_are_transient_except_of_a_commit() {
-    let selection = || {
-        Error::new(ErrorKind::ServerSelection(ServerSelectionError {
-            wanted: "a writable server".to_owned(),
-            timeout: Duration::ZERO,
-            topology: String::new(),
-            cause: None,
-            summary: String::new(),
-            end: SelectionEnd::TimedOut,
-        }))
-    };
     let pool = |error| Error::new(ErrorKind::Pool(error));
     let address = || ServerAddress::tcp("a", 1);
     let cleared = || {
@@ -289,21 +291,52 @@ fn the_result_of_a_repeated_commit_is_that_of_the_first_unless_the_server_states
     assert!(!first.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT));
 }
 
-/// An overloaded mongos closes a new connection.
+/// A mongos that refuses or closes a new connection may be overloaded, so the error has the labels.
+fn refused_connection() -> Error {
+    network().with_labels([SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR].map(str::to_owned))
+}
+
 #[test]
-fn a_connection_that_an_overloaded_mongos_closed_changes_nothing_before_the_retry() {
-    let closed = || network().with_labels([SYSTEM_OVERLOADED_ERROR, RETRYABLE_ERROR].map(str::to_owned));
-    for (part, label) in [
-        (Operation, TRANSIENT_TRANSACTION_ERROR),
-        (Commit, UNKNOWN_TRANSACTION_COMMIT_RESULT),
-    ] {
-        let mut transaction = running();
-        let error = transaction.failed(part, closed());
-        assert!(error.contains_label(label));
-        assert!(transaction.pin().is_some(), "retries go to the same mongos");
-        assert!(transaction.transient().is_none());
-        transaction.returned(part, &error);
-        assert!(transaction.pin().is_none(), "the retries ended");
+fn a_refused_connection_changes_nothing_before_the_retry_of_an_operation() {
+    let mut transaction = running();
+    let error = transaction.failed(Operation, refused_connection());
+    assert!(error.contains_label(TRANSIENT_TRANSACTION_ERROR));
+    assert!(transaction.pin().is_some(), "retries go to the same mongos");
+    assert!(transaction.transient().is_none());
+    transaction.returned(Operation, &error);
+    assert!(transaction.pin().is_none(), "the retries ended");
+}
+
+/// "When to unpin", and "a pinned transaction stays pinned" (Client Backpressure): the pin before the
+/// retry of each command.
+#[test]
+fn the_pin_before_the_retry_depends_on_the_command_and_on_who_replied() {
+    let cleared = || {
+        Error::new(ErrorKind::Pool(PoolError::Closed {
+            address: ServerAddress::tcp("a", 1),
+        }))
+    };
+    let too_late = || Error::timed_out("before the command was sent");
+    let rows: [(&str, fn() -> Error, [bool; 3]); 7] = [
+        ("an overloaded server", overload, [true, true, true]),
+        ("a refused connection", refused_connection, [true, false, false]),
+        ("a network error", network, [true, false, false]),
+        ("an error of the pool", cleared, [true, false, false]),
+        ("no server was found", selection, [true, false, false]),
+        (
+            "another error of the server",
+            || command(11000, &[]),
+            [true, true, false],
+        ),
+        ("it was not sent in time", too_late, [true, true, false]),
+    ];
+    for (name, error, pinned) in rows {
+        for (part, pinned) in [Operation, Commit, Abort].into_iter().zip(pinned) {
+            let mut transaction = running();
+            transaction.sending(part);
+            let _ = transaction.failed(part, error());
+            assert_eq!(transaction.pin().is_some(), pinned, "{name}, {part:?}");
+        }
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use marula_driver::{
     Client, ServerAddress,
-    bson::{Document, doc},
-    event::{PoolEvent, ServerType, TopologyType},
+    bson::{Document, doc, oid::ObjectId},
+    event::{PoolEvent, SdamEvent, ServerType, TopologyType},
     internals::wait_for_topology,
     options::ServerMonitoringMode,
 };
-use marula_driver_tests::{Deployment, replica_set};
+use marula_driver_tests::{Answer, Deployment, ScriptedServer, replica_set};
 
 use super::log::{Entry, Log, fail, with};
 
@@ -217,4 +217,41 @@ async fn server_discovery_and_monitoring_prose_9_pool_management() {
     super::log::stop_failing(&setup).await;
     let checked = log.after(cleared, Entry::is_succeeded_check).await;
     log.after(checked, is_ready).await;
+}
+
+/// Proxies and emulators report state changes without a `topologyVersion`, and need not push the new state: the awaited
+/// check ends, and another follows at once.
+#[tokio::test]
+async fn a_state_change_without_a_topology_version_is_followed_by_a_check() {
+    let version = doc! { "processId": ObjectId::new(), "counter": 1_i64 };
+    let hello = doc! { "topologyVersion": version, "logicalSessionTimeoutMinutes": 30 };
+    let mut inserts = 0;
+    let server = ScriptedServer::start(hello, move |request| match request.name() {
+        _ if request.is_hello() && request.command.contains_key("maxAwaitTimeMS") => Answer::Silence,
+        "insert" => {
+            inserts += 1;
+            match inserts {
+                2 => Answer::Reply(doc! { "ok": 0, "code": 10107, "errmsg": "not writable primary" }),
+                _ => Answer::Reply(doc! { "ok": 1, "n": 1 }),
+            }
+        }
+        _ => Answer::Success,
+    });
+    let server = server.await;
+    let log = Log::default();
+    let client = log.client(&server.uri(""), |options| {
+        options.heartbeat_frequency = Duration::from_secs(3600);
+    });
+    let things = client.database("d").collection::<Document>("c");
+    things.insert_one(&doc! {}).await.unwrap();
+    let is_awaited = |entry: &Entry| {
+        matches!(
+            entry,
+            Entry::Sdam(SdamEvent::ServerHeartbeatStarted { awaited: true, .. })
+        )
+    };
+    log.after(0, is_awaited).await;
+    let error = things.insert_one(&doc! {}).await.unwrap_err();
+    assert_eq!(error.code(), Some(10107));
+    things.insert_one(&doc! {}).await.unwrap();
 }

@@ -20,7 +20,7 @@ impl World {
                     self.failed(waiter, error, handle);
                 }
                 Action::Interrupt { generation, .. } => self.interrupt(handle, generation),
-                Action::Drain { .. } => {
+                Action::Drain { .. } | Action::Abandon => {
                     unreachable!("the simulation reads each reply or loses the connection")
                 }
             }
