@@ -2,6 +2,7 @@
 
 use super::table::Command;
 use crate::error::{Error, Result, code};
+use crate::refusal::{collections, indexes, stable_api as api};
 use crate::value::format;
 use crate::version::Version;
 use bson::{Bson, Document};
@@ -39,19 +40,17 @@ pub(super) fn check_options(command: &Command, version: Version, body: &Document
 }
 
 /// The error for an option that the version does not have. The parsers of the commands before 5.0
-/// have errors of their own: `query_request.cpp`, `getmore_request.cpp`, `aggregation_request.cpp`
-/// and `find_and_modify_request.cpp`.
+/// have errors of their own.
 pub(super) fn unknown_option(command: &str, option: &str, version: Version, body: &Document) -> Error {
+    let is_old = !version.at_least(5, 0);
     match command {
-        "find" | "getMore" if !version.at_least(5, 0) => Error::failed_to_parse(format!(
-            "Failed to parse: {}. Unrecognized field '{option}'.",
-            format::document(body)
-        )),
-        "aggregate" if !version.at_least(5, 0) => {
-            Error::failed_to_parse(format!("unrecognized field '{option}'"))
-        }
-        "findAndModify" if !version.at_least(5, 0) => {
-            Error::new(51177, format!("BSON field '{option}' is an unknown field."))
+        "find" | "getMore" if is_old => api::UNKNOWN_FIND.error(&[&format::document(body), &option]),
+        "aggregate" if is_old => api::UNKNOWN_AGGREGATE.error(&[&option]),
+        "findAndModify" if is_old => api::UNKNOWN_FIND_AND_MODIFY.error(&[&option]),
+        "createIndexes" if is_old => indexes::FIELD_UNKNOWN.error(&[&option]),
+        "collMod" if is_old => collections::MOD_UNKNOWN_4.error(&[&option]),
+        "create" if !version.at_least(4, 4) => {
+            collections::CREATE_OPTION_4_2.error(&[&option, &format::document(body)])
         }
         "find" if !version.at_least(7, 1) => Error::new(
             code::UNKNOWN_FIELD,

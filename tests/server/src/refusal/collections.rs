@@ -206,7 +206,7 @@ rows! {
         "Validation action of 'warn' is not allowed on encrypted collections",
         "collection_impl.cpp, validateValidationAction";
     MOD_UNKNOWN_4: "mod-unknown-4", 72, Versions::before(5, 0), ALL,
-        "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`",
+        "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`, or with an API version",
         "unknown option to collMod: {}",
         "coll_mod.cpp, parseCollModRequest";
     MOD_UNKNOWN_5: "mod-unknown-5", 40_415, Versions::between((5, 0), (6, 0)), ALL,

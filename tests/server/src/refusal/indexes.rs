@@ -289,6 +289,26 @@ rows! {
         "`dropIndexes` with the clustered index",
         "It is illegal to drop the clusteredIndex",
         "drop_indexes.cpp, dropIndexes";
+    FIELD_UNKNOWN: "index-field-unknown", 2, Versions::before(5, 0), ALL,
+        "`createIndexes` with an unknown field, which an API version is too",
+        "Invalid field specified for createIndexes command: {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_MISSING: "index-indexes-missing", 9, Versions::before(5, 0), ALL,
+        "`createIndexes` without `indexes`",
+        "The 'indexes' field is a required argument of the createIndexes command",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_TYPE: "index-indexes-type", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with `indexes` that is not an array",
+        "The field 'indexes' must be an array, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_ELEMENT: "index-indexes-element", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with an element of `indexes` that is not a document",
+        "The elements of the 'indexes' array must be objects, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    IGNORE_TYPE: "index-ignore-type", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with `ignoreUnknownIndexOptions` that is not a boolean",
+        "The field 'ignoreUnknownIndexOptions' must be a boolean, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
     COMMIT_QUORUM_4_2: "index-commit-quorum-4-2", 2, Versions::before(4, 4), ALL,
         "`createIndexes` with `commitQuorum`",
         "Invalid field specified for createIndexes command: commitQuorum",

@@ -244,7 +244,7 @@ const TABLES: [(&str, &[Refusal]); 10] = [
     ("Aggregation", aggregation::ROWS),
     ("Transactions", transactions::ROWS),
     ("Sharded collections", sharding::ROWS),
-    ("Stable API, strict", stable_api::ROWS),
+    ("Stable API", stable_api::ROWS),
 ];
 
 /// The requests that this server refuses because MongoDB does, by subject: the names of the subjects
