@@ -91,7 +91,6 @@ const MONGOD_COMMANDS: &[&str] = &[
     "listDatabasesForAllTenants",
     "lockInfo",
     "prepareTransaction",
-    "reIndex",
     "replSetAbortPrimaryCatchUp",
     "replSetGetRBID",
     "replSetHeartbeat",

@@ -229,6 +229,24 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     Ok(doc! { "nIndexesWas": before as i32 })
 }
 
+/// `reIndex`. The indexes of this server are always complete, so that nothing is rebuilt.
+pub(crate) fn reindex(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace()?;
+    rows::REINDEX.check(call.deployment.profile(), true, &[&namespace])?;
+    let catalog = call.catalog();
+    let collection = catalog
+        .get(&namespace)
+        .ok_or_else(|| rows::REINDEX_MISSING.error(&[]))?;
+    if collection.view.is_some() {
+        return Err(rows::REINDEX_VIEW.error(&[]));
+    }
+    if collection.time_field.is_some() {
+        return Err(Error::not_served("reIndex of a time series collection"));
+    }
+    let specs = specs_of(&collection.indexes);
+    Ok(doc! { "nIndexesWas": specs.len() as i64, "nIndexes": specs.len() as i32, "indexes": specs })
+}
+
 /// Whether the selector is the clustered index of the collection.
 fn is_clustered(collection: &Collection, selector: &Bson) -> bool {
     let first = collection.indexes.first();

@@ -429,6 +429,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         ..COMMAND
     },
     Command {
+        name: "reIndex",
+        access: Access::Write,
+        on: Process::Mongod,
+        run: indexes::reindex,
+        ..COMMAND
+    },
+    Command {
         name: "dropIndexes",
         aliases: &["deleteIndexes"],
         fields: Some(&["index"]),

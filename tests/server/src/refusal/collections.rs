@@ -257,6 +257,10 @@ rows! {
         "`collMod` with `hidden` of a clustered index",
         "The 'hidden' option is not supported for a clusteredIndex",
         "coll_mod.cpp, parseCollModRequest";
+    MOD_FORCE_FALSE: "mod-force-non-unique-false", 2, Versions::since(6, 0), ALL,
+        "`collMod` with `forceNonUnique: false`",
+        "'forceNonUnique: false' is not supported",
+        "coll_mod.cpp, parseCollModRequest";
     MOD_UNIQUE_FALSE: "mod-unique-false", 2, Versions::since(6, 0), ALL,
         "`collMod` with `unique: false`",
         "Cannot make index non-unique",

@@ -317,6 +317,18 @@ rows! {
         "`createIndexes` with `commitQuorum`",
         "Standalones can't specify commitQuorum",
         "create_indexes.cpp, runCreateIndexes";
+    REINDEX: "reindex-replicated", 20, Versions::since(5, 0), Deployments::REPLICA_SET,
+        "`reIndex`",
+        "reIndex is only allowed on a standalone mongod instance. Cannot reIndex '{}' while replication is active",
+        "drop_indexes.cpp, CmdReIndex";
+    REINDEX_VIEW: "reindex-view", 166, Versions::ALL, Deployments::STANDALONE,
+        "`reIndex` of a view",
+        "can't re-index a view",
+        "drop_indexes.cpp, CmdReIndex";
+    REINDEX_MISSING: "reindex-missing", 26, Versions::ALL, Deployments::STANDALONE,
+        "`reIndex` of a collection that does not exist",
+        "collection does not exist",
+        "drop_indexes.cpp, CmdReIndex";
     DROP_ID: "index-drop-id", 72, Versions::ALL, ALL,
         "`dropIndexes` with the index on `_id`",
         "cannot drop _id index",

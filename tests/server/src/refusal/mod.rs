@@ -121,6 +121,11 @@ impl Deployments {
         sharded: false,
         ..Deployments::ALL
     };
+    pub(crate) const REPLICA_SET: Deployments = Deployments {
+        standalone: false,
+        sharded: false,
+        ..Deployments::ALL
+    };
     /// Deployments with an oplog: those that have transactions and change streams.
     pub(crate) const REPLICATED: Deployments = Deployments {
         standalone: false,

@@ -337,6 +337,12 @@ fn indexes() -> Vec<Case> {
             modify(doc! { "index": { "name": "_id_", "hidden": true } }),
         ),
         with("mod-unique-false", a(), doc! { "unique": false }).otherwise(Refuses(old())),
+        with(
+            "mod-force-non-unique-false",
+            a(),
+            doc! { "forceNonUnique": false },
+        )
+        .otherwise(Refuses(old())),
         with("mod-unique-unprepared", a(), doc! { "unique": true }).otherwise(Refuses(old())),
         case("mod-prepare-combined", setup(a()), hidden_and_validator).otherwise(Refuses(old())),
     ]

@@ -117,6 +117,20 @@ fn fields() -> Vec<Case> {
     ]
 }
 
+fn reindex() -> Vec<Case> {
+    let request = || doc! { "reIndex": "c" };
+    let create = |options: Document| {
+        let mut command = doc! { "create": "c" };
+        command.extend(options);
+        vec![command]
+    };
+    vec![
+        case("reindex-replicated", create(doc! {}), request()).otherwise(Either(vec![59])),
+        case("reindex-view", create(doc! { "viewOn": "d" }), request()).otherwise(Refuses(vec![20, 59, 166])),
+        case("reindex-missing", vec![], request()).otherwise(Refuses(vec![20, 26, 59])),
+    ]
+}
+
 fn of_id() -> Vec<Case> {
     let on_missing_options = Refuses(vec![197]);
     vec![
@@ -366,5 +380,6 @@ async fn rows_are_refused_where_they_apply() {
     cases.extend(options());
     cases.extend(conflicts());
     cases.extend(fields());
+    cases.extend(reindex());
     check("Indexes", cases).await;
 }
