@@ -37,6 +37,7 @@ pub(crate) mod sharding;
 pub(crate) mod stats;
 mod structured_encryption;
 pub(crate) mod system;
+mod system_writes;
 pub(crate) mod table;
 pub(crate) mod table_admin;
 pub(crate) mod timeseries;
