@@ -353,9 +353,10 @@ async fn modifiers_without_each_are_stored() {
         (&[], update(doc! { "$push": { "a": { "x": { "$slice": 0 } } } })),
         (&[], update(doc! { "$set": { "a": [{ "$slice": 0 }] } })),
     ] {
-        let command = match command.contains_key("$db") {
-            true => command,
-            false => on("db", command),
+        let command = if command.contains_key("$db") {
+            command
+        } else {
+            on("db", command)
         };
         let reply = client.run(command.clone()).await;
         assert_eq!(code(&reply), 0, "{command}: {reply}");
