@@ -16,7 +16,6 @@ const COMMANDS: &[&str] = &[
     "configureQueryAnalyzer",
     "connPoolStats",
     "connPoolSync",
-    "convertToCapped",
     "createRole",
     "dataSize",
     "datasize",

@@ -8,6 +8,7 @@ pub(crate) mod bulk_write;
 pub(crate) mod client_metadata;
 pub(crate) mod coll_mod;
 pub(crate) mod concerns;
+pub(crate) mod convert_to_capped;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod current_op;

@@ -325,6 +325,22 @@ rows! {
         "`index`, `validator`, `validationLevel` or `validationAction` in `collMod` of a view",
         "option not supported on a view: {}",
         "coll_mod.cpp, parseCollModRequest";
+    CONVERT_SIZE: "convert-to-capped-size", 72, Versions::since(5, 0), ALL,
+        "`convertToCapped` without a positive `size`",
+        "Capped collection size must be greater than zero",
+        "collection_to_capped.cpp, CmdConvertToCapped";
+    CONVERT_VIEW: "convert-to-capped-view", 166, Versions::ALL, ALL,
+        "`convertToCapped` of a view or a time series collection",
+        "cloneCollectionAsCapped not supported for views: {}",
+        "capped_utils.cpp, cloneCollectionAsCapped";
+    CONVERT_MISSING: "convert-to-capped-missing", 26, Versions::ALL, ALL,
+        "`convertToCapped` of a collection that does not exist",
+        "source collection {} does not exist",
+        "capped_utils.cpp, cloneCollectionAsCapped";
+    CONVERT_ENCRYPTED: "convert-to-capped-encrypted", 6_367_302, Versions::since(6, 0), Deployments::REPLICATED,
+        "`convertToCapped` of an encrypted collection",
+        "Cannot convert an encrypted collection to a capped collection",
+        "capped_utils.cpp, cloneCollectionAsCapped";
     RENAME_VIEW: "rename-view", 166, Versions::ALL, ALL,
         "`renameCollection` of a view",
         "cannot rename view: {}",

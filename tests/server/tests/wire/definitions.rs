@@ -282,3 +282,48 @@ async fn documents_of_a_collection_expire() {
     .await;
     assert_eq!(server.run_ttl_monitor(), 0);
 }
+
+#[tokio::test]
+async fn a_collection_is_converted_to_a_capped_one() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let mut client = Client::connect(server.primary().unwrap()).await;
+    let document = |id: i32| doc! { "_id": id, "a": "x".repeat(400) };
+    run(
+        &mut client,
+        [
+            doc! { "create": "c", "validator": { "_id": { "$gte": 0 } } },
+            doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "i" }] },
+            doc! { "insert": "c", "documents": (0..4).map(document).collect::<Vec<_>>() },
+        ],
+    )
+    .await;
+    let uuid = |listed: &[Document]| listed[0].get_document("info").unwrap().get("uuid").cloned();
+    let before = uuid(&batch(&mut client, doc! { "listCollections": 1 }).await);
+    let watch = doc! { "aggregate": "c", "pipeline": [{ "$changeStream": {} }], "cursor": {} };
+    let opened = client.run(on("db", watch)).await;
+    let cursor = opened.get_document("cursor").unwrap().get_i64("id").unwrap();
+    run(&mut client, [doc! { "convertToCapped": "c", "size": 1024 }]).await;
+    let more = doc! { "getMore": cursor, "collection": "c" };
+    let reply = client.run(on("db", more)).await;
+    let events = reply
+        .get_document("cursor")
+        .unwrap()
+        .get_array("nextBatch")
+        .unwrap();
+    let kinds: Vec<&str> = events
+        .iter()
+        .map(|event| event.as_document().unwrap().get_str("operationType").unwrap())
+        .collect();
+    assert_eq!(kinds, ["rename", "invalidate"], "{reply}");
+    let listed = batch(&mut client, doc! { "listCollections": 1 }).await;
+    assert_ne!(uuid(&listed), before);
+    let options = options(&mut client).await;
+    assert_eq!(options.get_bool("capped").ok(), Some(true));
+    assert!(options.contains_key("validator"));
+    let left = batch(&mut client, doc! { "find": "c" }).await;
+    let ids: Vec<i32> = left.iter().map(|row| row.get_i32("_id").unwrap()).collect();
+    assert_eq!(ids, [2, 3]);
+    assert_eq!(batch(&mut client, doc! { "listIndexes": "c" }).await.len(), 1);
+    run(&mut client, [doc! { "insert": "c", "documents": [document(4)] }]).await;
+    assert_eq!(batch(&mut client, doc! { "find": "c" }).await.len(), 2);
+}
