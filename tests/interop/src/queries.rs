@@ -152,7 +152,7 @@ async fn rejected(checks: &mut Checks, context: &Context) {
     let negative = doc! { "find": "queries", "skip": -1 };
     checks.code(
         "skip rejected: negative",
-        51024,
+        2,
         context.db.run_command(negative).await,
     );
 }

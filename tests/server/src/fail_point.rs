@@ -1,5 +1,6 @@
 //! `configureFailPoint`: `failCommand`, `failGetMoreAfterCursorCheckout` and
-//! `onPrimaryTransactionalWrite`, for each process.
+//! `onPrimaryTransactionalWrite`, for each process. The option `topologyVersion` of `failCommand` is
+//! one of this server.
 
 use crate::deployment::lock;
 use crate::error::{Error, Result};
@@ -27,6 +28,18 @@ struct FailCommand {
     effect: Effect,
 }
 
+/// The `topologyVersion` of an error that a fail point returns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum TopologyVersion {
+    /// No field.
+    #[default]
+    Absent,
+    /// That of the process, if the error is a state change error.
+    Current,
+    /// This document, with any error.
+    Given(Document),
+}
+
 /// The effect of a fail point on a command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Effect {
@@ -38,6 +51,7 @@ pub(crate) struct Effect {
     pub(crate) error_code: Option<i32>,
     /// The error labels, instead of those that the server adds.
     pub(crate) labels: Option<Vec<String>>,
+    pub(crate) topology_version: TopologyVersion,
     /// Whether a `getMore` fails after its cursor was found, so that error labels depend on the
     /// cursor.
     pub(crate) in_cursor: bool,
@@ -261,7 +275,13 @@ impl FailCommand {
                 ("writeConcernError", Bson::Document(error)) => {
                     point.effect.write_concern_error = Some(error.clone());
                 }
-                ("failInternalCommands", Bson::Boolean(_)) => {}
+                ("topologyVersion", Bson::Boolean(true)) => {
+                    point.effect.topology_version = TopologyVersion::Current;
+                }
+                ("topologyVersion", Bson::Document(version)) => {
+                    point.effect.topology_version = TopologyVersion::Given(version.clone());
+                }
+                ("failInternalCommands" | "topologyVersion", Bson::Boolean(_)) => {}
                 _ => return Err(Error::not_served(format!("failCommand option {name}: {value}"))),
             }
         }

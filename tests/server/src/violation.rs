@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 
 mod kind;
+pub(crate) mod literal;
 
 pub use kind::{Violation, ViolationKind};
 

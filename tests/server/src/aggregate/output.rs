@@ -270,6 +270,10 @@ impl Output {
                     Some(existing) if existing.capped.is_some() => {
                         return Err(rows::OUT_CAPPED.error(&[&namespace]));
                     }
+                    Some(existing) if existing.time_field.is_some() => {
+                        check_out_to_time_series(&namespace, env)?;
+                        emptied(existing)
+                    }
                     Some(existing) => emptied(existing),
                     None => {
                         catalog.check_creatable(&namespace)?;
@@ -284,11 +288,11 @@ impl Output {
             }
             Output::Merge { on, matched, .. } => {
                 let collection = catalog.get_or_create(&namespace)?;
-                if collection.time_field.is_some() {
-                    return Err(Error::not_served("$merge into a time series collection"));
-                }
                 if let Some(on) = on {
                     check_unique_on(collection, on, env)?;
+                }
+                if collection.time_field.is_some() && !documents.is_empty() {
+                    return Err(merge_into_time_series(&namespace, env));
                 }
                 let on = on.clone().unwrap_or_else(|| collection.document_key());
                 for document in documents {
@@ -350,6 +354,27 @@ fn on_fields(on: &Bson, env: &Env) -> Result<Vec<String>> {
         fields.push(field.clone());
     }
     Ok(fields)
+}
+
+/// Fails if the version has no `$out` to time series collections.
+fn check_out_to_time_series(namespace: &Namespace, env: &Env) -> Result<()> {
+    rows::OUT_INTO_TIME_SERIES.check(env.profile, true, &[namespace])?;
+    if !env.profile.version.at_least(7, 1) {
+        return Err(Error::not_served("$out to a time series collection on mongos"));
+    }
+    Ok(())
+}
+
+/// The error of the first document that `$merge` would write.
+fn merge_into_time_series(namespace: &Namespace, env: &Env) -> Error {
+    let refused = [
+        &rows::MERGE_INTO_TIME_SERIES_BEFORE_7,
+        &rows::MERGE_INTO_TIME_SERIES,
+    ];
+    refused.iter().find(|row| row.applies(env.profile)).map_or_else(
+        || Error::not_served("$merge into a time series collection on mongos"),
+        |row| row.error(&[namespace]),
+    )
 }
 
 /// Whether the index is on exactly these fields.

@@ -4,12 +4,14 @@ use super::Source;
 use crate::error::{Error, Result, code};
 use crate::query::sort::Sort;
 use crate::query::{Env, Filter};
+use crate::refusal::aggregation as rows;
 use crate::search::index::{Kind, SearchIndex};
 use crate::search::operator::Operator;
 use crate::search::{invalid, ranked, vector};
 use crate::storage::Namespace;
 use crate::value::metadata;
 use crate::value::number::Number;
+use crate::version::Version;
 use bson::{Bson, Document, doc};
 
 /// The options of `$search` besides the operator.
@@ -229,6 +231,9 @@ impl VectorSearch {
         let filter = match spec.get("filter") {
             None => Filter::Constant(true),
             Some(Bson::Document(filter)) => {
+                if mongod_checks_filters(env.profile.version) {
+                    check_filter_of_mongod(filter)?;
+                }
                 check_filter(filter, &mut filtered)?;
                 Filter::parse(filter, env)?
             }
@@ -286,6 +291,54 @@ impl VectorSearch {
             .map(|(score, document)| scored(document, "vectorSearchScore", score))
             .collect())
     }
+}
+
+/// Whether mongod checks the filter of `$vectorSearch`, before mongot does. Later patch releases of
+/// 6.0, 7.0 and 7.3 leave the check to mongot, which allows more operators.
+fn mongod_checks_filters(version: Version) -> bool {
+    match (version.major, version.minor) {
+        (6, 0) => version.patch < 16,
+        (7, 0) => version.patch < 10,
+        (7, 3) => version.patch < 2,
+        (major, minor) => (major, minor) < (7, 3),
+    }
+}
+
+/// Checks a filter as mongod does.
+fn check_filter_of_mongod(filter: &Document) -> Result<()> {
+    const OPERATORS: [&str; 8] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"];
+    for (name, value) in filter {
+        match (name.as_str(), value) {
+            ("$and" | "$or", Bson::Array(clauses)) => {
+                for clause in clauses.iter().filter_map(Bson::as_document) {
+                    check_filter_of_mongod(clause)?;
+                }
+            }
+            (operator, _) if operator.starts_with('$') => {
+                return Err(rows::VECTOR_FILTER.error(&[&operator]));
+            }
+            (_, Bson::RegularExpression(_)) => return Err(rows::VECTOR_FILTER.error(&[&"$regex"])),
+            (_, Bson::Document(operators)) => {
+                for (operator, argument) in operators.iter().filter(|(name, _)| name.starts_with('$')) {
+                    if !OPERATORS.contains(&operator.as_str()) {
+                        return Err(rows::VECTOR_FILTER.error(&[operator]));
+                    }
+                    let listed = argument.as_array().map_or(&[][..], Vec::as_slice);
+                    if listed.contains(&Bson::Null) {
+                        return Err(rows::VECTOR_FILTER_NULL.error(&[]));
+                    }
+                    if listed
+                        .iter()
+                        .any(|item| matches!(item, Bson::RegularExpression(_)))
+                    {
+                        return Err(rows::VECTOR_FILTER_REGEX.error(&[]));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Checks the operators of a filter of `$vectorSearch` and collects its fields.

@@ -133,6 +133,8 @@ impl Request<'_> {
             "renameCollection" => self.of_rename(),
             "createIndexes" => on(&["createIndex"]),
             "dropIndexes" => on(&["dropIndex"]),
+            "reIndex" => on(&["reIndex"]),
+            "convertToCapped" => on(&["convertToCapped"]),
             "collMod" => on(&["collMod"]),
             "collStats" => on(&["collStats"]),
             "compactStructuredEncryptionData" => on(&["compactStructuredEncryptionData"]),

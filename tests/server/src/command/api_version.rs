@@ -1,6 +1,8 @@
 //! The Stable API: `apiVersion`, `apiStrict` and `apiDeprecationErrors`, and the commands, stages
 //! and fields of each version.
 
+use super::hello::is_hello;
+use super::older_versions::unknown_option;
 use super::table::Command;
 use crate::aggregate::rules::all_stages;
 use crate::deployment::Deployment;
@@ -111,9 +113,48 @@ pub(super) fn is_strict(body: &Document) -> bool {
     body.contains_key("apiVersion") && body.get("apiStrict").is_some_and(crate::value::truthy)
 }
 
+/// The fields that declare an API version.
+const FIELDS: [&str; 3] = ["apiVersion", "apiStrict", "apiDeprecationErrors"];
+
+/// The commands that reject unknown fields before 5.0. The others read the fields they know.
+const STRICT_BEFORE_5_0: [&str; 13] = [
+    "aggregate",
+    "collMod",
+    "count",
+    "create",
+    "createIndexes",
+    "delete",
+    "distinct",
+    "find",
+    "findAndModify",
+    "getMore",
+    "insert",
+    "renameCollection",
+    "update",
+];
+
+/// Before 5.0, fails if the command declares an API version and rejects unknown fields.
+fn check_unknown(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
+    let declared = body.keys().find(|name| FIELDS.contains(&name.as_str()));
+    match declared {
+        Some(name) if STRICT_BEFORE_5_0.contains(&command.name) => {
+            Err(unknown_option(command.name, name, deployment.version, body))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the version of the server accepts every field of `hello` and its legacy names.
+pub(super) fn ignores_unknown_fields(command: &Command, version: Version) -> bool {
+    !version.at_least(5, 0) && is_hello(command.name)
+}
+
 /// Fails if the command is not in the declared version, or `requireApiVersion` is set and no
 /// version is declared.
 pub(super) fn check(command: &Command, deployment: &Deployment, body: &Document) -> Result<()> {
+    if !deployment.version.at_least(5, 0) {
+        return check_unknown(command, deployment, body);
+    }
     let on = |name: &str| body.get(name).is_some_and(crate::value::truthy);
     let version = match body.get("apiVersion") {
         None if body.contains_key("apiStrict") || body.contains_key("apiDeprecationErrors") => {

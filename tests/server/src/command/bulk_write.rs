@@ -222,6 +222,7 @@ fn run_one(call: &Call<'_>, catalog: &mut Catalog, operation: &Operation<'_>) ->
         namespace,
         statement,
     } = operation;
+    super::system_writes::check(call, namespace)?;
     match kind {
         Kind::Insert => {
             let bypass = call.args().flag("bypassDocumentValidation", false)?;

@@ -119,7 +119,13 @@ fn check_dry_run(body: &Document) -> Result<()> {
 
 /// The number of changes of the command.
 fn count_modifications(body: &Document, index: &Document) -> usize {
-    let of_index = ["expireAfterSeconds", "unique", "hidden", "prepareUnique"];
+    let of_index = [
+        "expireAfterSeconds",
+        "unique",
+        "hidden",
+        "prepareUnique",
+        "forceNonUnique",
+    ];
     let of_index = of_index.iter().filter(|name| index.contains_key(name)).count();
     let others = OPTIONS
         .iter()
@@ -249,6 +255,7 @@ impl IndexChange<'_> {
         self.set_expiry(collection, position, profile, reply)?;
         self.set_hidden(collection, position, reply)?;
         self.set_prepare_unique(collection, position, reply)?;
+        self.convert_to_non_unique(collection, position, reply);
         self.convert(collection, position, reply)
     }
 
@@ -269,10 +276,8 @@ impl IndexChange<'_> {
                 "forceNonUnique",
             ])?;
         }
-        if self.args.flag("forceNonUnique", false)? {
-            return Err(Error::not_served("collMod with forceNonUnique"));
-        }
-        Ok(())
+        let keeps = !self.args.flag("forceNonUnique", true)?;
+        rows::MOD_FORCE_FALSE.check(profile, keeps, &[])
     }
 
     /// The position of the index.
@@ -317,7 +322,13 @@ impl IndexChange<'_> {
         let has = |names: &[&str]| names.iter().any(|name| self.fields.contains_key(name));
         let nothing_4_2 = !has(&["expireAfterSeconds"]);
         rows::MOD_INDEX_NOTHING_4_2.check(profile, nothing_4_2, &[])?;
-        if has(&["expireAfterSeconds", "hidden", "unique", "prepareUnique"]) {
+        if has(&[
+            "expireAfterSeconds",
+            "hidden",
+            "unique",
+            "prepareUnique",
+            "forceNonUnique",
+        ]) {
             return Ok(());
         }
         let rest = match profile.version {
@@ -421,6 +432,16 @@ impl IndexChange<'_> {
             set_flag(&mut index.spec, "prepareUnique", prepare);
         }
         Ok(())
+    }
+
+    /// `forceNonUnique`: converts a unique index to one that is not.
+    fn convert_to_non_unique(&self, collection: &mut Collection, position: usize, reply: &mut Document) {
+        let index = &mut collection.indexes[position];
+        if self.fields.contains_key("forceNonUnique") && index.unique {
+            reply.insert("forceNonUnique_new", true);
+            index.unique = false;
+            index.spec.remove("unique");
+        }
     }
 
     /// `unique`: converts the index to a unique one.

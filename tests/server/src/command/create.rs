@@ -98,6 +98,7 @@ fn with_options(call: &Call<'_>, namespace: &Namespace) -> Result<Collection> {
         if let Some(index) = collection.indexes.first_mut() {
             index.unique = false;
         }
+        timeseries::add_default_index(&mut collection, namespace, profile)?;
     }
     if let Some(seconds) = args.get("expireAfterSeconds") {
         let plain = collection.time_field.is_none() && !options.contains_key("clusteredIndex");

@@ -14,6 +14,7 @@ use bson::{Bson, Document, doc};
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
+    super::system_writes::check(call, &namespace)?;
     let args = call.args();
     let statements = args.documents("deletes")?.ok_or_else(|| {
         Error::new(

@@ -9,18 +9,22 @@ use super::{
 use crate::auth::privileges::Request;
 use crate::deployment::{Deployment, lock};
 use crate::error::{Error, Result, code};
+use crate::fail_point::TopologyVersion;
 use crate::features;
 use crate::index_build::OpenBuild;
 use crate::member::Member;
 use crate::session_info::Owner;
 use crate::storage::{Catalog, Namespace};
 use crate::transaction;
-use crate::violation::ViolationKind;
+use crate::violation::{ViolationKind, literal};
 use crate::wire::connection::Client;
 use bson::{Bson, Document, doc};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use table::{Access, Command};
+
+/// The code of a number out of the range of its option, before 7.2.
+const OUT_OF_RANGE: i32 = 51_024;
 
 /// The result of a command for its connection: a reply, or closing it without one.
 #[derive(Debug)]
@@ -112,7 +116,15 @@ async fn run_command(
             }
             // State change errors of a fail point do not change the topology version.
             let mut reply = finish(deployment, member, body, Err(error));
-            reply.remove("topologyVersion");
+            match &effect.topology_version {
+                TopologyVersion::Absent => {
+                    reply.remove("topologyVersion");
+                }
+                TopologyVersion::Current => {}
+                TopologyVersion::Given(version) => {
+                    reply.insert("topologyVersion", version.clone());
+                }
+            }
             let base = deployment.parameters().get_i32("externalClientBaseBackoffMS");
             let overloaded = |labels: &Vec<Bson>| labels.contains(&Bson::from("SystemOverloadedError"));
             if let Ok(base) = base
@@ -222,6 +234,9 @@ fn record_violations(
     let Some(command) = command else { return };
     if let Some(detail) = concerns::misplaced_read_concern(command, body) {
         record(ViolationKind::ReadConcern, detail);
+    }
+    if let Some(detail) = literal::stored_modifier(command.name, body) {
+        record(ViolationKind::LiteralModifier, &detail);
     }
     if hello::is_hello(command.name) && client_metadata::is_too_long_for_drivers(body) {
         record(
@@ -447,6 +462,10 @@ fn finish(
             reply
         }
         Err(mut error) => {
+            // The code of a value below the minimum of its option.
+            if error.code == OUT_OF_RANGE && deployment.version.at_least(7, 2) {
+                error.code = code::BAD_VALUE;
+            }
             if error.labels.is_none() {
                 error.labels = labels::of_error(deployment, member, body, error.code);
             }

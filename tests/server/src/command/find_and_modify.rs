@@ -14,6 +14,7 @@ use bson::{Bson, Document, doc};
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
+    super::system_writes::check(call, &namespace)?;
     let history = call
         .deployment
         .sessions

@@ -52,6 +52,9 @@ pub(crate) fn check_fields(command: &Command, deployment: &Deployment, body: &Do
     let Some(known) = command.fields else {
         return Ok(());
     };
+    if super::api_version::ignores_unknown_fields(command, deployment.version) {
+        return Ok(());
+    }
     for field in body.keys().skip(1) {
         let is_known = GENERIC_FIELDS.contains(&field.as_str())
             || known.contains(&field.as_str())

@@ -189,7 +189,7 @@ fn reply(deployment: &Deployment, member: &Member, client: &Client, body: &Docum
     reply.extend(doc! {
         "maxBsonObjectSize": crate::storage::collection::MAX_DOCUMENT_SIZE as i32,
         "maxMessageSizeBytes": MAX_MESSAGE_SIZE as i32,
-        "maxWriteBatchSize": 100_000,
+        "maxWriteBatchSize": super::insert::MAX_WRITE_BATCH as i32,
         "localTime": DateTime::now(),
         "logicalSessionTimeoutMinutes": 30,
         "connectionId": client.id,

@@ -10,7 +10,7 @@ use crate::storage::index::Index;
 use crate::storage::index_relation::{Relation, is_clustered_index, relate};
 use crate::storage::index_spec;
 use crate::storage::{Catalog, Collection, Namespace};
-use crate::value::{format, identical_documents};
+use crate::value::{format, identical_documents, type_name};
 use bson::{Bson, Document, doc};
 use std::borrow::Cow;
 
@@ -96,6 +96,7 @@ fn build_failure(error: Error, collection: &Collection, name: &str, profile: Ser
 
 /// The specifications of the command.
 fn requested<'c>(call: &Call<'c>) -> Result<Vec<Cow<'c, Document>>> {
+    check_fields_before_5_0(call)?;
     let specs = call.args().documents("indexes")?.ok_or_else(|| {
         Error::new(
             code::MISSING_FIELD,
@@ -119,6 +120,25 @@ fn requested<'c>(call: &Call<'c>) -> Result<Vec<Cow<'c, Document>>> {
         }
     };
     Ok(specs.into_iter().map(spec).collect())
+}
+
+/// Checks the types of the fields as the parser before 5.0 does, which has errors of its own.
+fn check_fields_before_5_0(call: &Call<'_>) -> Result<()> {
+    let profile = call.deployment.profile();
+    let ignores = call.body.get("ignoreUnknownIndexOptions");
+    if let Some(value) = ignores
+        && !matches!(value, Bson::Boolean(_))
+    {
+        rows::IGNORE_TYPE.check(profile, true, &[&type_name(value)])?;
+    }
+    match call.body.get("indexes") {
+        None => rows::INDEXES_MISSING.check(profile, true, &[]),
+        Some(Bson::Array(specs)) => specs
+            .iter()
+            .filter(|spec| spec.as_document().is_none())
+            .try_for_each(|spec| rows::INDEXES_ELEMENT.check(profile, true, &[&type_name(spec)])),
+        Some(other) => rows::INDEXES_TYPE.check(profile, true, &[&type_name(other)]),
+    }
 }
 
 /// Parses the specifications for a collection, without the clustered index.
@@ -207,6 +227,24 @@ pub(crate) fn drop_indexes(call: &Call<'_>) -> Result<Document> {
     }
     call.advance_clock();
     Ok(doc! { "nIndexesWas": before as i32 })
+}
+
+/// `reIndex`. The indexes of this server are always complete, so that nothing is rebuilt.
+pub(crate) fn reindex(call: &Call<'_>) -> Result<Document> {
+    let namespace = call.namespace()?;
+    rows::REINDEX.check(call.deployment.profile(), true, &[&namespace])?;
+    let catalog = call.catalog();
+    let collection = catalog
+        .get(&namespace)
+        .ok_or_else(|| rows::REINDEX_MISSING.error(&[]))?;
+    if collection.view.is_some() {
+        return Err(rows::REINDEX_VIEW.error(&[]));
+    }
+    if collection.time_field.is_some() {
+        return Err(Error::not_served("reIndex of a time series collection"));
+    }
+    let specs = specs_of(&collection.indexes);
+    Ok(doc! { "nIndexesWas": specs.len() as i64, "nIndexes": specs.len() as i32, "indexes": specs })
 }
 
 /// Whether the selector is the clustered index of the collection.

@@ -3,11 +3,13 @@
 use super::{Call, timeseries};
 use crate::error::{Error, Result, code};
 use crate::value::type_name;
+use crate::violation::ViolationKind;
 use bson::oid::ObjectId;
 use bson::{Bson, Document, Timestamp, doc};
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
+    super::system_writes::check(call, &namespace)?;
     let args = call.args();
     let documents = args.documents("documents")?.ok_or_else(|| {
         Error::new(
@@ -97,15 +99,22 @@ impl Batch {
     }
 }
 
-/// Fails unless a write command has 1 to 100,000 statements (`maxWriteBatchSize`).
+/// `maxWriteBatchSize`.
+pub(super) const MAX_WRITE_BATCH: usize = 100_000;
+
+/// Fails unless a write command has 1 to `maxWriteBatchSize` statements.
 pub(crate) fn check_batch_size(count: usize) -> Result<()> {
-    if (1..=100_000).contains(&count) {
+    if (1..=MAX_WRITE_BATCH).contains(&count) {
         return Ok(());
     }
-    Err(Error::new(
+    let error = Error::new(
         16,
-        format!("Write batch sizes must be between 1 and 100000. Got {count} operations."),
-    ))
+        format!("Write batch sizes must be between 1 and {MAX_WRITE_BATCH}. Got {count} operations."),
+    );
+    Err(match count {
+        0 => error,
+        _ => error.violating(ViolationKind::TooManyWrites),
+    })
 }
 
 /// Validates a new document and returns its stored form: `_id` first, generated if missing, and

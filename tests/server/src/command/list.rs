@@ -7,6 +7,7 @@ use crate::cursor::{End, Opening};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
 use crate::storage::Collection;
+use crate::storage::index::Index;
 use crate::storage::namespace::check_database;
 use bson::{Bson, Document, doc};
 use std::sync::Arc;
@@ -148,7 +149,10 @@ pub(crate) fn list_indexes(call: &Call<'_>) -> Result<Document> {
             format!("ns does not exist: {namespace}"),
         )
     })?;
-    let built = collection.indexes.iter().map(|index| index.spec.clone());
+    // Measurements have no index on `_id`.
+    let is_listed = |index: &&Index| collection.time_field.is_none() || index.name != "_id_";
+    let built = collection.indexes.iter().filter(is_listed);
+    let built = built.map(|index| index.spec.clone());
     // The indexes that are being built are listed too.
     let building = call.deployment.index_builds.specs(&namespace);
     let rows = built.chain(building).map(Arc::new).collect();

@@ -2,6 +2,8 @@
 
 use super::table::Command;
 use crate::error::{Error, Result, code};
+use crate::refusal::queries::DOLLAR_FIELD;
+use crate::refusal::{ServerProfile, collections, indexes, stable_api as api};
 use crate::value::format;
 use crate::version::Version;
 use bson::{Bson, Document};
@@ -39,19 +41,17 @@ pub(super) fn check_options(command: &Command, version: Version, body: &Document
 }
 
 /// The error for an option that the version does not have. The parsers of the commands before 5.0
-/// have errors of their own: `query_request.cpp`, `getmore_request.cpp`, `aggregation_request.cpp`
-/// and `find_and_modify_request.cpp`.
+/// have errors of their own.
 pub(super) fn unknown_option(command: &str, option: &str, version: Version, body: &Document) -> Error {
+    let is_old = !version.at_least(5, 0);
     match command {
-        "find" | "getMore" if !version.at_least(5, 0) => Error::failed_to_parse(format!(
-            "Failed to parse: {}. Unrecognized field '{option}'.",
-            format::document(body)
-        )),
-        "aggregate" if !version.at_least(5, 0) => {
-            Error::failed_to_parse(format!("unrecognized field '{option}'"))
-        }
-        "findAndModify" if !version.at_least(5, 0) => {
-            Error::new(51177, format!("BSON field '{option}' is an unknown field."))
+        "find" | "getMore" if is_old => api::UNKNOWN_FIND.error(&[&format::document(body), &option]),
+        "aggregate" if is_old => api::UNKNOWN_AGGREGATE.error(&[&option]),
+        "findAndModify" if is_old => api::UNKNOWN_FIND_AND_MODIFY.error(&[&option]),
+        "createIndexes" if is_old => indexes::FIELD_UNKNOWN.error(&[&option]),
+        "collMod" if is_old => collections::MOD_UNKNOWN_4.error(&[&option]),
+        "create" if !version.at_least(4, 4) => {
+            collections::CREATE_OPTION_4_2.error(&[&option, &format::document(body)])
         }
         "find" if !version.at_least(7, 1) => Error::new(
             code::UNKNOWN_FIELD,
@@ -81,27 +81,43 @@ fn check_comment(command: &Command, version: Version, comment: &Bson) -> Result<
     )))
 }
 
-/// Before 5.0, fails on nested field names of replacements that begin with a dollar sign.
-pub(super) fn check_replacement(version: Version, replacement: &Document) -> Result<()> {
-    if version.at_least(5, 0) {
+/// Before 5.0, fails on field names that begin with a dollar sign in what an update changes. `old` is
+/// empty for a replacement, which is checked as a whole.
+pub(super) fn check_dollars(profile: ServerProfile, old: &Document, new: &Document) -> Result<()> {
+    if !DOLLAR_FIELD.applies(profile) {
         return Ok(());
     }
-    replacement.iter().try_for_each(|(name, value)| {
-        if name.starts_with('$') && !matches!(name.as_str(), "$ref" | "$id" | "$db") {
-            return Err(Error::new(
-                code::DOLLAR_PREFIXED_FIELD_NAME,
-                format!("The dollar ($) prefixed field '{name}' in '{name}' is not valid for storage."),
-            ));
+    check_fields(Some(old), new, "")
+}
+
+fn check_fields(old: Option<&Document>, new: &Document, path: &str) -> Result<()> {
+    for (name, value) in new {
+        let before = old.and_then(|old| old.get(name));
+        let path = match path {
+            "" => name.clone(),
+            parent => format!("{parent}.{name}"),
+        };
+        let is_dollar = name.starts_with('$') && !matches!(name.as_str(), "$ref" | "$id" | "$db");
+        if is_dollar && before != Some(value) {
+            return Err(DOLLAR_FIELD.error(&[name, &path]));
         }
-        match value {
-            Bson::Document(inner) => check_replacement(version, inner),
-            Bson::Array(items) => items
-                .iter()
-                .filter_map(Bson::as_document)
-                .try_for_each(|inner| check_replacement(version, inner)),
-            _ => Ok(()),
+        check_value(before, value, &path)?;
+    }
+    Ok(())
+}
+
+fn check_value(old: Option<&Bson>, new: &Bson, path: &str) -> Result<()> {
+    match new {
+        Bson::Document(new) => check_fields(old.and_then(Bson::as_document), new, path),
+        Bson::Array(items) => {
+            let old = old.and_then(Bson::as_array);
+            items.iter().enumerate().try_for_each(|(index, item)| {
+                let before = old.and_then(|old| old.get(index));
+                check_value(before, item, &format!("{path}.{index}"))
+            })
         }
-    })
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -109,15 +125,24 @@ mod tests {
     use super::*;
     use bson::doc;
 
+    fn profile(version: &str) -> ServerProfile {
+        ServerProfile {
+            version: version.parse().unwrap(),
+            ..ServerProfile::default()
+        }
+    }
+
     #[test]
-    fn dollars_in_replacements() {
-        let old: Version = "4.4".parse().unwrap();
-        assert_eq!(
-            check_replacement(old, &doc! {"a": [{"$b": 1}]}).unwrap_err().code,
-            52
-        );
-        assert!(check_replacement(old, &doc! {"a": {"$ref": "c", "$id": 1}}).is_ok());
-        let new: Version = "5.0".parse().unwrap();
-        assert!(check_replacement(new, &doc! {"a": {"$b": 1}}).is_ok());
+    fn dollars_in_changed_fields() {
+        let old = profile("4.4");
+        let none = Document::new();
+        let error = check_dollars(old, &none, &doc! {"a": [1, {"$b": 1}]}).unwrap_err();
+        assert_eq!(error.code, 52);
+        assert!(error.message.contains("'$b' in 'a.1.$b'"), "{}", error.message);
+        assert!(check_dollars(old, &none, &doc! {"a": {"$ref": "c", "$id": 1}}).is_ok());
+        let before = doc! {"a": {"$b": 1}};
+        assert!(check_dollars(old, &before, &doc! {"a": {"$b": 1}, "c": 1}).is_ok());
+        assert!(check_dollars(old, &before, &doc! {"a": {"$b": 2}}).is_err());
+        assert!(check_dollars(profile("5.0"), &none, &doc! {"a": {"$b": 1}}).is_ok());
     }
 }

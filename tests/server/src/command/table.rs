@@ -2,8 +2,8 @@
 //! and replica sets.
 
 use super::{
-    Call, admin, aggregate, coll_mod, count, create, cursors, delete, find, find_and_modify, hello, indexes,
-    insert, list, rename, repl_set, sasl, update,
+    Call, admin, aggregate, coll_mod, convert_to_capped, count, create, cursors, delete, find,
+    find_and_modify, hello, indexes, insert, list, rename, repl_set, sasl, update,
 };
 use crate::deployment::Deployment;
 use crate::error::Result;
@@ -426,6 +426,20 @@ pub(crate) const COMMANDS: &[Command] = &[
         access: Access::Write,
         api_v1: true,
         run: indexes::create_indexes,
+        ..COMMAND
+    },
+    Command {
+        name: "convertToCapped",
+        fields: Some(&["size"]),
+        access: Access::Write,
+        run: convert_to_capped::run,
+        ..COMMAND
+    },
+    Command {
+        name: "reIndex",
+        access: Access::Write,
+        on: Process::Mongod,
+        run: indexes::reindex,
         ..COMMAND
     },
     Command {

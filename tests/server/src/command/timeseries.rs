@@ -5,10 +5,10 @@ use crate::error::{Error, Result, code};
 use crate::refusal::ServerProfile;
 use crate::refusal::timeseries as rows;
 use crate::storage::index_key::IndexType;
-use crate::storage::{Collection, Namespace};
+use crate::storage::{Collection, Namespace, index_spec};
 use crate::value::number::Number;
 use crate::value::{format, truthy};
-use bson::{Bson, Document};
+use bson::{Bson, Document, doc};
 
 /// The options of `create` that `timeseries` may not be combined with.
 const WITHOUT: [&str; 14] = [
@@ -78,6 +78,24 @@ pub(super) fn options(call: &Call<'_>, spec: &Document, namespace: &Namespace) -
         }
     }
     with_spans(spec, profile)
+}
+
+/// Adds the index on the `metaField` and the `timeField`, which versions since 6.3 create with the
+/// collection.
+pub(super) fn add_default_index(
+    collection: &mut Collection,
+    namespace: &Namespace,
+    profile: ServerProfile,
+) -> Result<()> {
+    let (Some(meta), Some(time)) = (&collection.meta_field, &collection.time_field) else {
+        return Ok(());
+    };
+    if !profile.version.at_least(6, 3) {
+        return Ok(());
+    }
+    let spec = doc! { "key": { meta: 1, time: 1 }, "name": format!("{meta}_1_{time}_1") };
+    let index = index_spec::parse(&spec, profile, collection.collation.as_ref())?;
+    collection.add_index(index, &namespace.to_string())
 }
 
 fn check_fields(spec: &Document, command: &str, profile: ServerProfile) -> Result<()> {

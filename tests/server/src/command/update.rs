@@ -4,7 +4,7 @@ use super::Call;
 use super::args::Args;
 use super::find::sorted;
 use super::insert::{Batch, check_batch_size};
-use super::older_versions::check_replacement;
+use super::older_versions::check_dollars;
 use super::plan::{Scan, select};
 use super::shard_key;
 use super::transaction_rules::check_implicit_create;
@@ -33,6 +33,7 @@ pub(super) struct Done {
 
 pub(crate) fn run(call: &Call<'_>) -> Result<Document> {
     let namespace = call.namespace()?;
+    super::system_writes::check(call, &namespace)?;
     let args = call.args();
     let statements = args.documents("updates")?.ok_or_else(|| {
         Error::new(
@@ -259,6 +260,15 @@ pub(crate) struct Write<'w> {
 }
 
 impl Write<'_> {
+    /// Fails on field names that the version does not store.
+    fn check_dollars(&self, old: &Document, new: &Document) -> Result<()> {
+        let profile = self.call.deployment.profile();
+        match self.update {
+            Update::Operators { .. } => check_dollars(profile, old, new),
+            Update::Replacement(_) | Update::Pipeline(_) => check_dollars(profile, &Document::new(), new),
+        }
+    }
+
     fn target(&self, position: Option<usize>) -> Target<'_> {
         Target {
             position,
@@ -280,9 +290,7 @@ impl Write<'_> {
             .ok_or_else(|| Error::new(code::INTERNAL_ERROR, format!("record {id} does not exist")))?;
         let (_, position) = self.filter.matches_with_position(&old, self.env)?;
         let new = self.update.apply(&old, self.target(position))?;
-        if self.update.is_replacement() {
-            check_replacement(self.call.deployment.version, &new)?;
-        }
+        self.check_dollars(&old, &new)?;
         let new = if has_information(self.call.body) {
             without_removed_tags(&old, new)?
         } else {
@@ -307,9 +315,7 @@ impl Write<'_> {
     /// Inserts the document that the update creates from the equality conditions of the filter.
     pub(crate) fn upsert(&self, catalog: &mut Catalog) -> Result<Document> {
         let document = self.update.upsert(self.filter, self.target(None))?;
-        if self.update.is_replacement() {
-            check_replacement(self.call.deployment.version, &document)?;
-        }
+        self.check_dollars(&Document::new(), &document)?;
         check_implicit_create(self.call, catalog, self.namespace)?;
         let collection = catalog.get_or_create(self.namespace)?;
         shard_key::check_insert(self.call, collection, &document)?;

@@ -76,6 +76,18 @@ rows! {
         "`$out` to a capped collection",
         "namespace '{}' is capped so it can't be used for $out",
         "`document_source_out.cpp`: `initialize`";
+    OUT_INTO_TIME_SERIES: "out-into-timeseries", 166, Versions::between((5, 0), (7, 1)), Deployments::NOT_SHARDED,
+        "`$out` to a time series collection",
+        "Taking {} lock for timeseries is not allowed",
+        "`catalog_raii.cpp`: `AutoGetCollection`; manual of 5.0: Time Series Collection Limitations";
+    MERGE_INTO_TIME_SERIES_BEFORE_7: "merge-into-timeseries-before-7", 166, Versions::between((5, 0), (7, 0)), Deployments::NOT_SHARDED,
+        "`$merge` of a document into a time series collection",
+        "Taking {} lock for timeseries is not allowed",
+        "`catalog_raii.cpp`: `AutoGetCollection`; manual of 5.0: Time Series Collection Limitations";
+    MERGE_INTO_TIME_SERIES: "merge-into-timeseries", 166, Versions::since(7, 0), Deployments::NOT_SHARDED,
+        "`$merge` of a document into a time series collection",
+        "Namespace {} is a view, not a collection",
+        "`shard_role.cpp`: `acquireCollection`; manual of 8.0: Time Series Collection Limitations";
     OUTPUT_NOT_LAST: "output-not-last", 40601, Versions::ALL, Deployments::ALL,
         "`$out` or `$merge` that is not the last stage",
         "{} can only be the final stage in the pipeline",
@@ -132,4 +144,16 @@ rows! {
         "`$collStats`, `$currentOp`, `$indexStats`, `$listLocalSessions`, `$listSessions` or `$planCacheStats` with another read concern than `local`",
         "Aggregation stage {} cannot run with a readConcern other than 'local'{} Current readConcern: {}",
         "`lite_parsed_document_source.h`: `onlyReadConcernLocalSupported`";
+    VECTOR_FILTER: "vector-filter", 7_828_300, Versions::between((7, 1), (8, 0)), Deployments::ALL,
+        "another operator than `$and`, `$or`, `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in` and `$nin`, such as `$not`, in the filter of `$vectorSearch` (7.1 to 7.3.1, and 6.0 before 6.0.16 and 7.0 before 7.0.10; later, mongot checks the filter, and also allows `$not`, `$nor` and `$exists`)",
+        "Match expression is not supported for $vectorSearch: {}",
+        "`vector_search/filter_validator.cpp`: `validateVectorSearchFilter`; mongot: `MqlFilterOperator.java`";
+    VECTOR_FILTER_NULL: "vector-filter-null", 7_828_302, Versions::between((7, 1), (8, 0)), Deployments::ALL,
+        "null in `$in` or `$nin` in the filter of `$vectorSearch` (the same versions)",
+        "Matching null is not supported.",
+        "`vector_search/filter_validator.cpp`: `validateVectorSearchFilter`";
+    VECTOR_FILTER_REGEX: "vector-filter-regex", 7_828_303, Versions::between((7, 1), (8, 0)), Deployments::ALL,
+        "a regular expression in `$in` or `$nin` in the filter of `$vectorSearch` (the same versions)",
+        "Matching regex is not supported.",
+        "`vector_search/filter_validator.cpp`: `validateVectorSearchFilter`";
 }

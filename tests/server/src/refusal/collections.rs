@@ -206,7 +206,7 @@ rows! {
         "Validation action of 'warn' is not allowed on encrypted collections",
         "collection_impl.cpp, validateValidationAction";
     MOD_UNKNOWN_4: "mod-unknown-4", 72, Versions::before(5, 0), ALL,
-        "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`",
+        "`collMod` with `cappedSize`, `cappedMax`, `changeStreamPreAndPostImages`, `timeseries`, `expireAfterSeconds` or `dryRun`, or with an API version",
         "unknown option to collMod: {}",
         "coll_mod.cpp, parseCollModRequest";
     MOD_UNKNOWN_5: "mod-unknown-5", 40_415, Versions::between((5, 0), (6, 0)), ALL,
@@ -256,6 +256,10 @@ rows! {
     MOD_HIDDEN_CLUSTERED: "mod-hidden-clustered", 6_011_800, Versions::since(5, 3), ALL,
         "`collMod` with `hidden` of a clustered index",
         "The 'hidden' option is not supported for a clusteredIndex",
+        "coll_mod.cpp, parseCollModRequest";
+    MOD_FORCE_FALSE: "mod-force-non-unique-false", 2, Versions::since(6, 0), ALL,
+        "`collMod` with `forceNonUnique: false`",
+        "'forceNonUnique: false' is not supported",
         "coll_mod.cpp, parseCollModRequest";
     MOD_UNIQUE_FALSE: "mod-unique-false", 2, Versions::since(6, 0), ALL,
         "`collMod` with `unique: false`",
@@ -321,6 +325,22 @@ rows! {
         "`index`, `validator`, `validationLevel` or `validationAction` in `collMod` of a view",
         "option not supported on a view: {}",
         "coll_mod.cpp, parseCollModRequest";
+    CONVERT_SIZE: "convert-to-capped-size", 72, Versions::since(5, 0), ALL,
+        "`convertToCapped` without a positive `size`",
+        "Capped collection size must be greater than zero",
+        "collection_to_capped.cpp, CmdConvertToCapped";
+    CONVERT_VIEW: "convert-to-capped-view", 166, Versions::ALL, ALL,
+        "`convertToCapped` of a view or a time series collection",
+        "cloneCollectionAsCapped not supported for views: {}",
+        "capped_utils.cpp, cloneCollectionAsCapped";
+    CONVERT_MISSING: "convert-to-capped-missing", 26, Versions::ALL, ALL,
+        "`convertToCapped` of a collection that does not exist",
+        "source collection {} does not exist",
+        "capped_utils.cpp, cloneCollectionAsCapped";
+    CONVERT_ENCRYPTED: "convert-to-capped-encrypted", 6_367_302, Versions::since(6, 0), Deployments::REPLICATED,
+        "`convertToCapped` of an encrypted collection",
+        "Cannot convert an encrypted collection to a capped collection",
+        "capped_utils.cpp, cloneCollectionAsCapped";
     RENAME_VIEW: "rename-view", 166, Versions::ALL, ALL,
         "`renameCollection` of a view",
         "cannot rename view: {}",

@@ -289,6 +289,26 @@ rows! {
         "`dropIndexes` with the clustered index",
         "It is illegal to drop the clusteredIndex",
         "drop_indexes.cpp, dropIndexes";
+    FIELD_UNKNOWN: "index-field-unknown", 2, Versions::before(5, 0), ALL,
+        "`createIndexes` with an unknown field, which an API version is too",
+        "Invalid field specified for createIndexes command: {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_MISSING: "index-indexes-missing", 9, Versions::before(5, 0), ALL,
+        "`createIndexes` without `indexes`",
+        "The 'indexes' field is a required argument of the createIndexes command",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_TYPE: "index-indexes-type", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with `indexes` that is not an array",
+        "The field 'indexes' must be an array, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    INDEXES_ELEMENT: "index-indexes-element", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with an element of `indexes` that is not a document",
+        "The elements of the 'indexes' array must be objects, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
+    IGNORE_TYPE: "index-ignore-type", 14, Versions::before(5, 0), ALL,
+        "`createIndexes` with `ignoreUnknownIndexOptions` that is not a boolean",
+        "The field 'ignoreUnknownIndexOptions' must be a boolean, but got {}",
+        "create_indexes.cpp of 4.4, parseAndValidateIndexSpecs";
     COMMIT_QUORUM_4_2: "index-commit-quorum-4-2", 2, Versions::before(4, 4), ALL,
         "`createIndexes` with `commitQuorum`",
         "Invalid field specified for createIndexes command: commitQuorum",
@@ -297,6 +317,18 @@ rows! {
         "`createIndexes` with `commitQuorum`",
         "Standalones can't specify commitQuorum",
         "create_indexes.cpp, runCreateIndexes";
+    REINDEX: "reindex-replicated", 20, Versions::since(5, 0), Deployments::REPLICA_SET,
+        "`reIndex`",
+        "reIndex is only allowed on a standalone mongod instance. Cannot reIndex '{}' while replication is active",
+        "drop_indexes.cpp, CmdReIndex";
+    REINDEX_VIEW: "reindex-view", 166, Versions::ALL, Deployments::STANDALONE,
+        "`reIndex` of a view",
+        "can't re-index a view",
+        "drop_indexes.cpp, CmdReIndex";
+    REINDEX_MISSING: "reindex-missing", 26, Versions::ALL, Deployments::STANDALONE,
+        "`reIndex` of a collection that does not exist",
+        "collection does not exist",
+        "drop_indexes.cpp, CmdReIndex";
     DROP_ID: "index-drop-id", 72, Versions::ALL, ALL,
         "`dropIndexes` with the index on `_id`",
         "cannot drop _id index",

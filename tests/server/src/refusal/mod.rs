@@ -121,6 +121,11 @@ impl Deployments {
         sharded: false,
         ..Deployments::ALL
     };
+    pub(crate) const REPLICA_SET: Deployments = Deployments {
+        standalone: false,
+        sharded: false,
+        ..Deployments::ALL
+    };
     /// Deployments with an oplog: those that have transactions and change streams.
     pub(crate) const REPLICATED: Deployments = Deployments {
         standalone: false,
@@ -244,7 +249,7 @@ const TABLES: [(&str, &[Refusal]); 10] = [
     ("Aggregation", aggregation::ROWS),
     ("Transactions", transactions::ROWS),
     ("Sharded collections", sharding::ROWS),
-    ("Stable API, strict", stable_api::ROWS),
+    ("Stable API", stable_api::ROWS),
 ];
 
 /// The requests that this server refuses because MongoDB does, by subject: the names of the subjects

@@ -63,6 +63,14 @@ rows! {
         "a negative `skip`, `limit` or `batchSize` of `find`",
         "{} value must be non-negative, but received: {}",
         "`query_request.cpp`: `validate` of 4.4";
+    NEGATIVE_OPTION_BEFORE_8: "negative-option-before-8", 51_024, Versions::between((5, 0), (7, 2)), Deployments::ALL,
+        "a negative `skip`, `limit` or `batchSize` of `find` or `aggregate`",
+        "BSON field '{}' value must be >= 0, actual value '{}'",
+        "`idl_parser.cpp`: `throwComparisonError` of 7.0";
+    NEGATIVE_OPTION: "negative-option", 2, Versions::since(7, 2), Deployments::ALL,
+        "a negative `skip`, `limit` or `batchSize` of `find` or `aggregate`",
+        "BSON field '{}' value must be >= 0, actual value '{}'",
+        "`idl_parser.cpp`: `throwComparisonError`";
     PROJECTION_MIX: "projection-mix", 2, Versions::before(4, 4), Deployments::ALL,
         "a projection of `find` with included and excluded fields",
         "Projection cannot have a mix of inclusion and exclusion.",
@@ -75,6 +83,10 @@ rows! {
         "an included field in an exclusion projection of `find`",
         "Cannot do inclusion on field {} in exclusion projection",
         "`projection_parser.cpp`: `parseInclusion`";
+    DOLLAR_FIELD: "update-dollar-field", 52, Versions::before(5, 0), Deployments::ALL,
+        "an update that stores a field whose name begins with a dollar sign, such as `$push` of `{$slice: 1}` without `$each`",
+        "The dollar ($) prefixed field '{}' in '{}' is not valid for storage.",
+        "`storage_validation.cpp`: `storageValid` of 4.4";
     EMPTY_MODIFIER: "empty-modifier", 9, Versions::before(5, 0), Deployments::ALL,
         "an update operator without fields",
         "'{}' is empty. You must specify a field like so: {{}: {<field>: ...}}",

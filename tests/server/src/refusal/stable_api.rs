@@ -1,4 +1,4 @@
-//! The requests that MongoDB refuses: commands with `apiStrict`.
+//! The requests that MongoDB refuses: commands with an API version, most of them with `apiStrict`.
 
 use super::{Deployments, Versions, rows};
 use crate::error::code;
@@ -47,4 +47,20 @@ rows! {
         "`apiStrict` or `apiDeprecationErrors` without `apiVersion`",
         "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion",
         "`validate_api_parameters.cpp`: `parseAndValidateAPIParameters`";
+    UNKNOWN_FIELD: "api-unknown-field", code::UNKNOWN_FIELD, Versions::before(5, 0), Deployments::ALL,
+        "`apiVersion`, `apiStrict` or `apiDeprecationErrors` with `count`, `create` of 4.4, `delete`, `distinct`, `insert`, `renameCollection` or `update`; commands that ignore unknown fields, such as `hello` and `ping`, accept them",
+        "BSON field '{}.{}' is an unknown field.",
+        "`command_generic_argument.cpp` of 4.4: `specials`; `idl_parser.cpp`: `throwUnknownField`";
+    UNKNOWN_FIND: "api-unknown-find", code::FAILED_TO_PARSE, Versions::before(5, 0), Deployments::ALL,
+        "`apiVersion`, `apiStrict` or `apiDeprecationErrors` with `find` or `getMore`",
+        "Failed to parse: {}. Unrecognized field '{}'.",
+        "`query_request.cpp`: `parseFromFindCommand` of 4.4, `getmore_request.cpp`: `parseFromBSON` of 4.4";
+    UNKNOWN_AGGREGATE: "api-unknown-aggregate", code::FAILED_TO_PARSE, Versions::before(5, 0), Deployments::ALL,
+        "`apiVersion`, `apiStrict` or `apiDeprecationErrors` with `aggregate`",
+        "unrecognized field '{}'",
+        "`aggregation_request.cpp`: `parseFromBSON` of 4.4";
+    UNKNOWN_FIND_AND_MODIFY: "api-unknown-find-and-modify", 51_177, Versions::before(5, 0), Deployments::ALL,
+        "`apiVersion`, `apiStrict` or `apiDeprecationErrors` with `findAndModify`",
+        "BSON field '{}' is an unknown field.",
+        "`find_and_modify_request.cpp`: `parseFromBSON` of 4.4";
 }

@@ -39,6 +39,14 @@ rows! {
         "a command on the collection `system.views`",
         "Cannot run command against the '{}' collection in a transaction.",
         "`transaction_validation.cpp`: `validateSessionOptions`";
+    FIND_AND_MODIFY_SYSTEM: "transaction-find-and-modify-system", 50_781, Versions::before(5, 0), Deployments::REPLICATED,
+        "`findAndModify` of a system collection",
+        "Cannot write to system collection {} within a transaction.",
+        "`find_and_modify.cpp`: `run` of 4.2";
+    WRITE_SYSTEM: "transaction-write-system", 50_791, Versions::ALL, Deployments::REPLICATED,
+        "a write to a system collection, except those of users and roles",
+        "Cannot write to system collection {} within a transaction.",
+        "`transaction_validation.cpp`: `doTransactionValidationForWrites`; `write_commands.cpp`: `_transactionChecks` of 4.2";
     KILL_CURSORS: "transaction-kill-cursors", 263, Versions::ALL, Deployments::REPLICATED,
         "`killCursors` as the first command",
         "Cannot run killCursors as the first operation in a multi-document transaction.",

@@ -8,6 +8,13 @@ use std::fmt;
 pub enum ViolationKind {
     /// A message, decompressed, has at most `maxMessageSizeBytes` bytes.
     MessageTooLarge,
+    /// A document of a message has at most `maxBsonObjectSize` and 16 KiB bytes.
+    DocumentTooLarge,
+    /// A write command has at most `maxWriteBatchSize` statements.
+    TooManyWrites,
+    /// The value of `$push` or `$addToSet` is not a document that begins with `$slice`, `$sort` or
+    /// `$position`: these are modifiers beside `$each` only, and without it MongoDB stores them.
+    LiteralModifier,
     /// A `getMore` is sent in the session and transaction of the command that created the cursor.
     CursorSession,
     /// A session is used by one command at a time. A command whose connection the client closed

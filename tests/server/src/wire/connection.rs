@@ -171,6 +171,9 @@ impl Connection {
                 // The stream is unreliable after a malformed message: reply, then close. A document
                 // that is too large does not affect the framing.
                 let is_too_large = error.code == code::BSON_OBJECT_TOO_LARGE;
+                if let Some(kind) = error.violation {
+                    self.record(deployment, kind, error.message.clone());
+                }
                 if is_too_large && message::flags(bytes) & MORE_TO_COME != 0 {
                     return Ok(true);
                 }
@@ -240,12 +243,18 @@ impl Connection {
     }
 
     fn record_too_large(&self, deployment: &Deployment, what: &str) {
+        let detail = format!("{what} is longer than maxMessageSizeBytes ({MAX_MESSAGE_SIZE})");
+        self.record(deployment, ViolationKind::MessageTooLarge, detail);
+    }
+
+    /// Records a violation by a message that is not parsed.
+    fn record(&self, deployment: &Deployment, kind: ViolationKind, detail: String) {
         deployment.violations.record(Violation {
-            kind: ViolationKind::MessageTooLarge,
+            kind,
             command: String::new(),
             session: None,
             connection: self.client.id,
-            detail: format!("{what} is longer than maxMessageSizeBytes ({MAX_MESSAGE_SIZE})"),
+            detail,
         });
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod message;
 mod nested;
 
 use crate::error::{Error, Result, code};
+use crate::violation::ViolationKind;
 use bson::Document;
 use bson::raw::RawDocument;
 
@@ -118,7 +119,8 @@ impl<'b> Reader<'b> {
                     "BSONObj size: {length} ({length:#X}) is invalid. Size must be between 0 and \
                      {MAX_INTERNAL_DOCUMENT_SIZE}(16MB)"
                 ),
-            ));
+            )
+            .violating(ViolationKind::DocumentTooLarge));
         }
         let invalid = |error: &dyn std::fmt::Display| Error::new(code::INVALID_BSON, error.to_string());
         let raw = RawDocument::from_bytes(bytes).map_err(|error| invalid(&error))?;

@@ -351,6 +351,41 @@ async fn unique_indexes_and_ttl() {
     assert_eq!(server.run_ttl_monitor(), 1);
 }
 
+/// The replies of failed commands with and without a topology version.
+#[tokio::test]
+async fn fail_points_return_a_topology_version_on_request() {
+    let given = doc! { "processId": bson::oid::ObjectId::new(), "counter": 7_i64 };
+    for (version, has_one) in [("4.2", false), ("8.2", true)] {
+        let builder = TestServer::builder().version(version).replica_set();
+        let server = builder.start().await.unwrap();
+        let mut client = Client::connect(server.addresses()[0]).await;
+        let hello = client.run(on("admin", doc! { "hello": 1 })).await;
+        let current = hello.get("topologyVersion").cloned();
+        assert_eq!(current.is_some(), has_one);
+        for (code_of, option, expected) in [
+            (91, None, None),
+            (91, Some(Bson::Boolean(false)), None),
+            (91, Some(Bson::Boolean(true)), current.clone()),
+            (10107, Some(Bson::Boolean(true)), current.clone()),
+            (8, Some(Bson::Boolean(true)), None),
+            (8, Some(given.clone().into()), Some(given.clone().into())),
+        ] {
+            let mut data = doc! { "failCommands": ["ping"], "errorCode": code_of };
+            data.extend(option.map(|option| ("topologyVersion".to_owned(), option)));
+            let point =
+                doc! { "configureFailPoint": "failCommand", "mode": { "times": 1 }, "data": data.clone() };
+            assert_eq!(code(&client.run(on("admin", point)).await), 0);
+            let reply = client.run(on("admin", doc! { "ping": 1 })).await;
+            assert_eq!(code(&reply), code_of);
+            assert_eq!(
+                reply.get("topologyVersion"),
+                expected.as_ref(),
+                "{data} on {version}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_dropped_server_closes_its_connections() {
     let (server, mut client) = standalone().await;

@@ -184,3 +184,146 @@ async fn unknown_options_of_indexes_can_be_ignored() {
     assert_eq!(reply.get_i32("numIndexesAfter").unwrap(), 3);
     assert_eq!(reply.get_str("note").unwrap(), "index already exists");
 }
+
+#[tokio::test]
+async fn a_unique_index_is_converted_back() {
+    let (_server, mut client) = start("8.2").await;
+    let unique = doc! { "key": { "a": 1 }, "name": "i", "unique": true };
+    let modify = || doc! { "collMod": "c", "index": { "name": "i", "forceNonUnique": true } };
+    run(&mut client, [doc! { "createIndexes": "c", "indexes": [unique] }]).await;
+    let reply = client.run(on("db", modify())).await;
+    assert!(reply.get_bool("forceNonUnique_new").unwrap(), "{reply}");
+    let listed = batch(&mut client, doc! { "listIndexes": "c" }).await;
+    assert_eq!(listed[1].get("unique"), None);
+    run(
+        &mut client,
+        [doc! { "insert": "c", "documents": [{ "a": 1 }, { "a": 1 }] }],
+    )
+    .await;
+    let reply = client.run(on("db", modify())).await;
+    assert_eq!(code(&reply), 0, "{reply}");
+    assert!(!reply.contains_key("forceNonUnique_new"), "{reply}");
+}
+
+#[tokio::test]
+async fn reindex_replies_with_the_indexes() {
+    let (_server, mut client) = start("8.2").await;
+    let index = doc! { "key": { "a": 1 }, "name": "i" };
+    run(&mut client, [doc! { "createIndexes": "c", "indexes": [index] }]).await;
+    let reply = client.run(on("db", doc! { "reIndex": "c" })).await;
+    assert_eq!(reply.get_i64("nIndexesWas").unwrap(), 2, "{reply}");
+    assert_eq!(reply.get_i32("nIndexes").unwrap(), 2);
+    assert_eq!(reply.get_array("indexes").unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn time_series_with_a_meta_field_have_an_index_since_6_3() {
+    for (version, expected) in [("6.0", vec![]), ("6.3", vec!["m_1_t_1"])] {
+        let (_server, mut client) = start(version).await;
+        let series = |name: &str, fields: Document| doc! { "create": name, "timeseries": fields };
+        run(
+            &mut client,
+            [
+                series("c", doc! { "timeField": "t", "metaField": "m" }),
+                series("d", doc! { "timeField": "t" }),
+            ],
+        )
+        .await;
+        let listed = batch(&mut client, doc! { "listIndexes": "c" }).await;
+        let names: Vec<&str> = listed
+            .iter()
+            .map(|index| index.get_str("name").unwrap())
+            .collect();
+        assert_eq!(names, expected, "{version}");
+        for index in listed {
+            assert_eq!(index.get_document("key").unwrap(), &doc! { "m": 1, "t": 1 });
+        }
+        let without = batch(&mut client, doc! { "listIndexes": "d" }).await;
+        assert_eq!(without, [], "{version}");
+        let again = doc! { "key": { "m": 1, "t": 1 }, "name": "m_1_t_1" };
+        run(&mut client, [doc! { "createIndexes": "c", "indexes": [again] }]).await;
+        let listed = batch(&mut client, doc! { "listIndexes": "c" }).await;
+        assert_eq!(listed.len(), 1, "{version}: {listed:?}");
+        run(&mut client, [doc! { "dropIndexes": "c", "index": "m_1_t_1" }]).await;
+    }
+}
+
+#[tokio::test]
+async fn documents_of_a_collection_expire() {
+    let (server, mut client) = start("8.2").await;
+    let old = DateTime::from_millis(0);
+    let new = DateTime::now();
+    let clustered = doc! { "key": { "_id": 1 }, "unique": true };
+    run(
+        &mut client,
+        [
+            doc! { "create": "ts", "timeseries": { "timeField": "t" }, "expireAfterSeconds": 60 },
+            doc! { "insert": "ts", "documents": [{ "t": old }, { "t": new }] },
+            doc! { "create": "cl", "clusteredIndex": clustered, "expireAfterSeconds": 60 },
+            doc! { "insert": "cl", "documents": [{ "_id": old }, { "_id": new }, { "_id": 1 }] },
+        ],
+    )
+    .await;
+    assert_eq!(server.run_ttl_monitor(), 2);
+    for (name, left) in [("ts", 1), ("cl", 2)] {
+        assert_eq!(
+            batch(&mut client, doc! { "find": name }).await.len(),
+            left,
+            "{name}"
+        );
+    }
+    run(
+        &mut client,
+        [
+            doc! { "collMod": "cl", "expireAfterSeconds": "off" },
+            doc! { "insert": "cl", "documents": [{ "_id": old }] },
+        ],
+    )
+    .await;
+    assert_eq!(server.run_ttl_monitor(), 0);
+}
+
+#[tokio::test]
+async fn a_collection_is_converted_to_a_capped_one() {
+    let server = TestServer::builder().replica_set().start().await.unwrap();
+    let mut client = Client::connect(server.primary().unwrap()).await;
+    let document = |id: i32| doc! { "_id": id, "a": "x".repeat(400) };
+    run(
+        &mut client,
+        [
+            doc! { "create": "c", "validator": { "_id": { "$gte": 0 } } },
+            doc! { "createIndexes": "c", "indexes": [{ "key": { "a": 1 }, "name": "i" }] },
+            doc! { "insert": "c", "documents": (0..4).map(document).collect::<Vec<_>>() },
+        ],
+    )
+    .await;
+    let uuid = |listed: &[Document]| listed[0].get_document("info").unwrap().get("uuid").cloned();
+    let before = uuid(&batch(&mut client, doc! { "listCollections": 1 }).await);
+    let watch = doc! { "aggregate": "c", "pipeline": [{ "$changeStream": {} }], "cursor": {} };
+    let opened = client.run(on("db", watch)).await;
+    let cursor = opened.get_document("cursor").unwrap().get_i64("id").unwrap();
+    run(&mut client, [doc! { "convertToCapped": "c", "size": 1024 }]).await;
+    let more = doc! { "getMore": cursor, "collection": "c" };
+    let reply = client.run(on("db", more)).await;
+    let events = reply
+        .get_document("cursor")
+        .unwrap()
+        .get_array("nextBatch")
+        .unwrap();
+    let kinds: Vec<&str> = events
+        .iter()
+        .map(|event| event.as_document().unwrap().get_str("operationType").unwrap())
+        .collect();
+    assert_eq!(kinds, ["rename", "invalidate"], "{reply}");
+    let listed = batch(&mut client, doc! { "listCollections": 1 }).await;
+    assert_ne!(uuid(&listed), before);
+    let options = options(&mut client).await;
+    assert_eq!(options.get_bool("capped").ok(), Some(true));
+    assert!(options.contains_key("validator"));
+    let left = batch(&mut client, doc! { "find": "c" }).await;
+    let ids: Vec<i32> = left.iter().map(|row| row.get_i32("_id").unwrap()).collect();
+    assert_eq!(ids, [2, 3]);
+    assert_eq!(batch(&mut client, doc! { "listIndexes": "c" }).await.len(), 1);
+    run(&mut client, [doc! { "insert": "c", "documents": [document(4)] }]).await;
+    assert_eq!(batch(&mut client, doc! { "find": "c" }).await.len(), 2);
+}

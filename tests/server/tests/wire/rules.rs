@@ -281,6 +281,91 @@ async fn messages_over_the_limit_close_the_connection() {
 }
 
 #[tokio::test]
+async fn a_stored_document_over_the_limit_is_not_a_violation() {
+    let (server, mut client) = standalone().await;
+    // Longer than a stored document, but not than the document of a command.
+    let document = doc! { "_id": 1, "a": "x".repeat(16 << 20) };
+    let reply = client
+        .run(on("db", doc! { "insert": "c", "documents": [document] }))
+        .await;
+    assert_eq!(code(&reply), 0);
+    let errors = reply.get_array("writeErrors").unwrap();
+    assert_eq!(code(errors[0].as_document().unwrap()), 10334);
+    assert_eq!(kinds(&server), []);
+}
+
+#[tokio::test]
+async fn write_commands_have_a_limit_of_statements() {
+    let (server, mut client) = standalone().await;
+    let deletes = |count: usize| {
+        on(
+            "db",
+            doc! { "delete": "c", "deletes": vec![doc! { "q": {}, "limit": 1 }; count] },
+        )
+    };
+    for (count, expected, kind) in [
+        (100_000, 0, None),
+        (100_001, 16, Some(ViolationKind::TooManyWrites)),
+        (0, 16, None),
+    ] {
+        let reply = client.run(deletes(count)).await;
+        assert_eq!(code(&reply), expected, "{count}: {reply}");
+        assert_eq!(kinds(&server), kind.into_iter().collect::<Vec<_>>(), "{count}");
+    }
+    let operations = vec![doc! { "delete": 0, "filter": {}, "multi": false }; 100_001];
+    let bulk = doc! { "bulkWrite": 1, "ops": operations, "nsInfo": [{ "ns": "db.c" }] };
+    assert_eq!(code(&client.run(on("admin", bulk)).await), 16);
+    assert_eq!(kinds(&server), [ViolationKind::TooManyWrites]);
+}
+
+#[tokio::test]
+async fn modifiers_without_each_are_stored() {
+    let (server, mut client) = standalone().await;
+    let insert = doc! { "insert": "c", "documents": [{ "_id": 1 }] };
+    client.run(on("db", insert)).await;
+    let update = |update: Document| doc! { "update": "c", "updates": [{ "q": {}, "u": update }] };
+    let modify = |update: Document| doc! { "findAndModify": "c", "query": {}, "update": update };
+    let operation = |update: Document| doc! { "update": 0, "filter": {}, "updateMods": update };
+    let bulk = |update: Document| {
+        let operations = vec![operation(update)];
+        doc! { "bulkWrite": 1, "ops": operations, "nsInfo": [{ "ns": "db.c" }], "$db": "admin" }
+    };
+    let literal = [ViolationKind::LiteralModifier];
+    for (kinds_of, command) in [
+        (&literal[..], update(doc! { "$push": { "a": { "$slice": 0 } } })),
+        (&literal, update(doc! { "$addToSet": { "a": { "$sort": 1 } } })),
+        (
+            &literal,
+            modify(doc! { "$push": { "b": 1, "a": { "$position": 0, "x": 1 } } }),
+        ),
+        (
+            &literal,
+            bulk(doc! { "$push": { "a": { "$sort": { "x": 1 }, "$slice": 0 } } }),
+        ),
+        (
+            &[],
+            update(doc! { "$push": { "a": { "$slice": 9, "$each": [] } } }),
+        ),
+        (
+            &[],
+            update(doc! { "$push": { "a": { "$each": [{ "$slice": 0 }] } } }),
+        ),
+        (&[], update(doc! { "$push": { "a": { "x": { "$slice": 0 } } } })),
+        (&[], update(doc! { "$set": { "a": [{ "$slice": 0 }] } })),
+    ] {
+        let command = if command.contains_key("$db") {
+            command
+        } else {
+            on("db", command)
+        };
+        let reply = client.run(command.clone()).await;
+        assert_eq!(code(&reply), 0, "{command}: {reply}");
+        assert!(!reply.contains_key("writeErrors"), "{command}: {reply}");
+        assert_eq!(kinds(&server), kinds_of, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_has_one_command_at_a_time() {
     let server = replica_set().await;
     let mut setup = primary(&server).await;
@@ -366,7 +451,7 @@ async fn a_violation_fails_the_test() {
 }
 
 #[tokio::test]
-async fn a_document_over_the_internal_limit_is_rejected_without_violation() {
+async fn a_command_over_the_limit_of_documents_is_rejected() {
     const LIMIT: usize = (16 << 20) + (16 << 10);
     let (server, mut client) = standalone().await;
     let body = |size: usize| {
@@ -381,7 +466,7 @@ async fn a_document_over_the_internal_limit_is_rejected_without_violation() {
     // A request with moreToCome gets no reply, and the connection stays open.
     client.send(MORE_TO_COME, &body(LIMIT + 1)).await;
     assert_eq!(code(&client.run(body(100)).await), 0);
-    assert_eq!(kinds(&server), []);
+    assert_eq!(kinds(&server), [ViolationKind::DocumentTooLarge; 2]);
 }
 
 #[tokio::test]

@@ -258,3 +258,50 @@ async fn vector_search_finds_the_nearest() {
     run(&mut client, search(doc! { "limit": 11 }), 8).await;
     assert_eq!(rows(&mut client, search(doc! { "index": "none" })).await, []);
 }
+
+/// The filters that mongod of some versions refuses before mongot can check them.
+#[tokio::test]
+async fn filters_of_vector_search_depend_on_the_version() {
+    let regex = Bson::RegularExpression(bson::Regex {
+        pattern: "a".try_into().unwrap(),
+        options: "".try_into().unwrap(),
+    });
+    let filters = [
+        (doc! { "k": { "$not": { "$eq": "a" } } }, 7_828_300, 0),
+        (doc! { "k": { "$not": { "$gt": "a" } } }, 7_828_300, 0),
+        (doc! { "k": { "$exists": true } }, 7_828_300, 0),
+        (doc! { "$nor": [{ "k": "a" }] }, 7_828_300, 0),
+        (doc! { "$and": [{ "k": { "$type": "string" } }] }, 7_828_300, 8),
+        (doc! { "k": { "$in": [Bson::Null] } }, 7_828_302, 0),
+        (doc! { "k": { "$nin": [regex] } }, 7_828_303, 0),
+        (
+            doc! { "$or": [{ "k": { "$nin": ["a"], "$ne": "b", "$lte": "c" } }] },
+            0,
+            0,
+        ),
+    ];
+    for (version, is_checked) in [
+        ("6.0.11", true),
+        ("6.0.16", false),
+        ("7.0.2", true),
+        ("7.0.10", false),
+        ("7.1", true),
+        ("8.0", false),
+    ] {
+        let server = TestServer::builder()
+            .version(version)
+            .search(true)
+            .start()
+            .await
+            .unwrap();
+        let mut client = Client::connect(server.addresses()[0]).await;
+        for (filter, by_mongod, by_mongot) in &filters {
+            let stage = doc! { "$vectorSearch": {
+                "index": "i", "path": "v", "queryVector": [1], "numCandidates": 1, "limit": 1, "filter": filter,
+            } };
+            let reply = client.run(on("db", aggregate(vec![stage]))).await;
+            let expected = if is_checked { *by_mongod } else { *by_mongot };
+            assert_eq!(code(&reply), expected, "{filter} on {version}: {reply}");
+        }
+    }
+}

@@ -243,6 +243,14 @@ async fn roles_determine_the_authorized_commands() {
         ("writer", "shop", true, explain()),
         ("writer", "admin", true, bulk()),
         ("writer", "shop", false, doc! {"collMod": "items"}),
+        ("writer", "shop", false, doc! {"reIndex": "items"}),
+        ("owner", "shop", true, doc! {"reIndex": "items"}),
+        (
+            "reader",
+            "shop",
+            false,
+            doc! {"convertToCapped": "items", "size": 4096},
+        ),
         (
             "writer",
             "shop",

@@ -93,6 +93,34 @@ fn merges() -> Vec<Case> {
     cases
 }
 
+/// A case of a document with a time that is written into a time series collection.
+fn into_time_series(id: &'static str, stage: Document) -> Case {
+    let mut setup = inserted();
+    setup.push(doc! { "create": "ts", "timeseries": { "timeField": "t" } });
+    let time = doc! { "$set": { "t": bson::DateTime::from_millis(0) } };
+    case(id, setup, aggregate(vec![time, stage])).since(5, 0)
+}
+
+/// Cases of `$vectorSearch`. The servers of the matrix have no search.
+fn vector_filters() -> Vec<Case> {
+    let regex = Bson::RegularExpression(bson::Regex {
+        pattern: "a".try_into().unwrap(),
+        options: "".try_into().unwrap(),
+    });
+    let rows = [
+        ("vector-filter", doc! { "a": { "$not": { "$eq": 1 } } }),
+        ("vector-filter-null", doc! { "a": { "$in": [Bson::Null] } }),
+        ("vector-filter-regex", doc! { "a": { "$in": [regex] } }),
+    ];
+    let cases = rows.into_iter().map(|(id, filter)| {
+        let stage = doc! { "$vectorSearch": {
+            "index": "i", "path": "v", "queryVector": [1], "exact": true, "limit": 1, "filter": filter,
+        } };
+        case(id, vec![], aggregate(vec![stage])).otherwise(Otherwise::Refuses(vec![31082, 40324]))
+    });
+    cases.collect()
+}
+
 fn outputs() -> Vec<Case> {
     let out = |id: &'static str, spec: Bson| case(id, inserted(), aggregate(vec![doc! { "$out": spec }]));
     let concern = |stage: Document| {
@@ -118,6 +146,12 @@ fn outputs() -> Vec<Case> {
             vec![doc! { "create": "capped", "capped": true, "size": 4096 }],
             aggregate(vec![doc! { "$out": "capped" }]),
         ),
+        into_time_series("out-into-timeseries", doc! { "$out": "ts" })
+            .otherwise(Otherwise::Either(vec![2, 238])),
+        into_time_series("merge-into-timeseries-before-7", doc! { "$merge": "ts" })
+            .otherwise(Otherwise::Refuses(vec![166, 238])),
+        into_time_series("merge-into-timeseries", doc! { "$merge": "ts" })
+            .otherwise(Otherwise::Refuses(vec![166, 238])),
         case(
             "output-not-last",
             vec![],
@@ -207,6 +241,13 @@ fn lookups() -> Vec<Case> {
 
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
-    let cases = [merges(), outputs(), views(), nested(), lookups()];
+    let cases = [
+        merges(),
+        outputs(),
+        views(),
+        nested(),
+        lookups(),
+        vector_filters(),
+    ];
     check("Aggregation", cases.into_iter().flatten().collect()).await;
 }

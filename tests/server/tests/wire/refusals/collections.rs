@@ -127,6 +127,26 @@ fn others() -> Vec<Case> {
     ]
 }
 
+fn conversions_to_capped() -> Vec<Case> {
+    let convert = || doc! { "convertToCapped": "c", "size": 4096 };
+    let encrypted = create(doc! { "encryptedFields": encrypted_fields() });
+    vec![
+        case(
+            "convert-to-capped-size",
+            vec![create(doc! {})],
+            doc! { "convertToCapped": "c" },
+        )
+        .otherwise(Refuses(vec![238])),
+        case(
+            "convert-to-capped-view",
+            vec![create(doc! { "viewOn": "d", "pipeline": [] })],
+            convert(),
+        ),
+        case("convert-to-capped-missing", vec![], convert()),
+        case("convert-to-capped-encrypted", vec![encrypted], convert()).since(6, 0),
+    ]
+}
+
 fn clustered() -> Vec<Case> {
     let with = |id: &'static str, options: Document| {
         let mut all = doc! { "clusteredIndex": clustered_index() };
@@ -337,6 +357,12 @@ fn indexes() -> Vec<Case> {
             modify(doc! { "index": { "name": "_id_", "hidden": true } }),
         ),
         with("mod-unique-false", a(), doc! { "unique": false }).otherwise(Refuses(old())),
+        with(
+            "mod-force-non-unique-false",
+            a(),
+            doc! { "forceNonUnique": false },
+        )
+        .otherwise(Refuses(old())),
         with("mod-unique-unprepared", a(), doc! { "unique": true }).otherwise(Refuses(old())),
         case("mod-prepare-combined", setup(a()), hidden_and_validator).otherwise(Refuses(old())),
     ]
@@ -347,6 +373,7 @@ async fn rows_are_refused_where_they_apply() {
     let mut cases = versions();
     cases.extend(capped());
     cases.extend(others());
+    cases.extend(conversions_to_capped());
     cases.extend(clustered());
     cases.extend(encrypted());
     cases.extend(modification());

@@ -98,6 +98,39 @@ fn keys() -> Vec<Case> {
     ]
 }
 
+/// `createIndexes` with fields that the parser of 4.2 and 4.4 refuses.
+fn fields() -> Vec<Case> {
+    let mut versioned = index(doc! { "a": 1 }, doc! {});
+    versioned.insert("apiVersion", "1");
+    let mut unknown = index(doc! { "a": 1 }, doc! {});
+    unknown.insert("other", 1);
+    let mut ignoring = index(doc! { "a": 1 }, doc! {});
+    ignoring.insert("ignoreUnknownIndexOptions", 1);
+    let with = |indexes: Bson| doc! { "createIndexes": "c", "indexes": indexes };
+    vec![
+        case("index-field-unknown", vec![], versioned),
+        case("index-field-unknown", vec![], unknown).otherwise(Refuses(vec![40415])),
+        case("index-indexes-missing", vec![], doc! { "createIndexes": "c" }).otherwise(Refuses(vec![40414])),
+        case("index-indexes-type", vec![], with(1.into())).otherwise(Refuses(vec![14])),
+        case("index-indexes-element", vec![], with(vec![1].into())).otherwise(Refuses(vec![14])),
+        case("index-ignore-type", vec![], ignoring),
+    ]
+}
+
+fn reindex() -> Vec<Case> {
+    let request = || doc! { "reIndex": "c" };
+    let create = |options: Document| {
+        let mut command = doc! { "create": "c" };
+        command.extend(options);
+        vec![command]
+    };
+    vec![
+        case("reindex-replicated", create(doc! {}), request()).otherwise(Either(vec![59])),
+        case("reindex-view", create(doc! { "viewOn": "d" }), request()).otherwise(Refuses(vec![20, 59, 166])),
+        case("reindex-missing", vec![], request()).otherwise(Refuses(vec![20, 26, 59])),
+    ]
+}
+
 fn of_id() -> Vec<Case> {
     let on_missing_options = Refuses(vec![197]);
     vec![
@@ -346,5 +379,7 @@ async fn rows_are_refused_where_they_apply() {
     cases.extend(clustered());
     cases.extend(options());
     cases.extend(conflicts());
+    cases.extend(fields());
+    cases.extend(reindex());
     check("Indexes", cases).await;
 }

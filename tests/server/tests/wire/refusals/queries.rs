@@ -45,6 +45,23 @@ fn upserts() -> Vec<Case> {
     ]
 }
 
+/// Updates that store fields with a dollar sign.
+fn dollars() -> Vec<Case> {
+    let inserted = || vec![doc! { "insert": "c", "documents": [{ "_id": 1 }] }];
+    let update = |update: Document| {
+        let request = doc! { "update": "c", "updates": [{ "q": {}, "u": update }] };
+        case("update-dollar-field", inserted(), request)
+    };
+    let modify =
+        doc! { "findAndModify": "c", "query": {}, "update": { "$addToSet": { "a": { "$sort": 1 } } } };
+    vec![
+        update(doc! { "$push": { "a": { "$slice": 1 } } }),
+        update(doc! { "$set": { "a": { "b": { "$inc": 1 } } } }),
+        update(doc! { "a": { "$inc": 1 } }),
+        case("update-dollar-field", inserted(), modify),
+    ]
+}
+
 fn orders() -> Vec<Case> {
     let text = doc! { "$text": { "$search": "word" } };
     let near = doc! { "p": { "$near": { "$geometry": { "type": "Point", "coordinates": [0, 0] } } } };
@@ -83,7 +100,15 @@ fn orders() -> Vec<Case> {
         )
         .otherwise(Otherwise::Either(vec![40218])),
         case("negative-count", vec![], doc! { "find": "c", "skip": -1 })
-            .otherwise(Otherwise::Refuses(vec![51024])),
+            .otherwise(Otherwise::Refuses(vec![2, 51024])),
+        case(
+            "negative-option-before-8",
+            vec![],
+            doc! { "find": "c", "limit": -1 },
+        )
+        .otherwise(Otherwise::Refuses(vec![2])),
+        case("negative-option", vec![], doc! { "find": "c", "batchSize": -1 })
+            .otherwise(Otherwise::Refuses(vec![2, 51024])),
         case("near-in-match", indexed(), matching(&near)).otherwise(Otherwise::Refuses(vec![2])),
         case("near-in-match-old", indexed(), matching(&near)).otherwise(Otherwise::Refuses(vec![5_626_500])),
         case(
@@ -188,6 +213,6 @@ fn expressions() -> Vec<Case> {
 
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
-    let cases = [upserts(), orders(), expressions()];
+    let cases = [upserts(), dollars(), orders(), expressions()];
     check("Queries", cases.into_iter().flatten().collect()).await;
 }

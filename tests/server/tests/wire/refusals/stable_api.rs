@@ -1,12 +1,14 @@
 //! The rows of `src/refusal/stable_api.rs`.
 
-use super::{Case, Otherwise, case, check};
+use super::{Case, Otherwise, case, check, failure};
+use crate::client::{Client, on};
 use bson::{Document, doc};
+use marula_test_server::TestServer;
 
 /// A command with `apiStrict`.
 fn strict(id: &'static str, setup: Vec<Document>, mut command: Document) -> Case {
     command.extend(doc! { "apiVersion": "1", "apiStrict": true });
-    case(id, setup, command)
+    case(id, setup, command).since(5, 0)
 }
 
 fn aggregate(stages: Vec<Document>) -> Document {
@@ -100,8 +102,60 @@ fn expressions() -> Vec<Case> {
     ]
 }
 
+/// Commands with a field that 4.2 and 4.4 do not have.
+fn before_5_0() -> Vec<Case> {
+    let row = |id: &'static str, mut command: Document, field: &str| {
+        command.insert("apiVersion", "1");
+        if field != "apiVersion" {
+            command.insert(field, false);
+        }
+        case(id, vec![], command)
+    };
+    let update = doc! { "update": "c", "updates": [{ "q": {}, "u": { "$set": { "a": 1 } } }] };
+    let modify = doc! { "findAndModify": "c", "query": {}, "remove": true };
+    let field = "api-unknown-field";
+    vec![
+        row(field, doc! { "insert": "c", "documents": [{}] }, "apiVersion"),
+        row(field, update, "apiStrict"),
+        row(
+            field,
+            doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 1 }] },
+            "apiVersion",
+        ),
+        row(
+            field,
+            doc! { "distinct": "c", "key": "a" },
+            "apiDeprecationErrors",
+        ),
+        row("api-unknown-find", doc! { "find": "c" }, "apiVersion"),
+        row("api-unknown-aggregate", aggregate(vec![]), "apiVersion"),
+        row("api-unknown-find-and-modify", modify, "apiVersion"),
+    ]
+}
+
 #[tokio::test]
 async fn rows_are_refused_where_they_apply() {
-    let cases = [commands(), fields(), stages(), expressions()];
-    check("Stable API, strict", cases.into_iter().flatten().collect()).await;
+    let cases = [commands(), fields(), stages(), expressions(), before_5_0()];
+    check("Stable API", cases.into_iter().flatten().collect()).await;
+}
+
+#[tokio::test]
+async fn versions_before_5_0_ignore_the_api_version_of_some_commands() {
+    for version in ["4.2", "4.4"] {
+        let server = TestServer::builder()
+            .version(version)
+            .standalone()
+            .start()
+            .await
+            .unwrap();
+        let mut client = Client::connect(server.addresses()[0]).await;
+        for name in ["hello", "isMaster", "ping"] {
+            let command =
+                doc! { name: 1, "apiVersion": "2", "apiStrict": true, "apiDeprecationErrors": true };
+            let reply = client.run(on("admin", command)).await;
+            assert_eq!(failure(&reply), None, "{name} on {version}: {reply}");
+        }
+        let reply = client.run(on("admin", doc! { "hello": 1, "other": 1 })).await;
+        assert_eq!(failure(&reply), None, "{reply}");
+    }
 }

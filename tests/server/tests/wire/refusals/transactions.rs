@@ -41,6 +41,18 @@ fn commands() -> Vec<Case> {
             doc! { "insert": "c", "documents": [{ "_id": 1 }] },
         ),
         starting(
+            "transaction-write-system",
+            vec![],
+            doc! { "insert": "system.other", "documents": [{}] },
+        )
+        .otherwise(Otherwise::Refuses(vec![20])),
+        starting(
+            "transaction-find-and-modify-system",
+            vec![],
+            doc! { "findAndModify": "system.other", "query": {}, "remove": true },
+        )
+        .otherwise(Otherwise::Refuses(vec![20, 50_791])),
+        starting(
             "transaction-kill-cursors",
             vec![],
             doc! { "killCursors": "c", "cursors": [1_i64] },
