@@ -408,6 +408,33 @@ mod tests {
         );
     }
 
+    /// MongoDB 4.2 cannot hide indexes.
+    #[test]
+    fn an_obsolete_index_is_hidden_where_servers_hide_indexes() {
+        let since = crate::bson::DateTime::from_millis(0);
+        let recorded = Recorded::from([("a_1".to_owned(), Some(since))]);
+        let visible = doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" };
+        let mut hidden = visible.clone();
+        hidden.insert("hidden", true);
+        for (wire_version, listed, state) in [(8, visible, "recorded as obsolete"), (9, hidden, "hidden")] {
+            let deployment = Deployment::new(wire_version, false, false);
+            let compared = compare(
+                "db.c",
+                "c",
+                &[],
+                &[listed],
+                &BTreeSet::new(),
+                &recorded,
+                &deployment,
+            );
+            let text = compared.steps[0].to_string();
+            assert!(
+                text.ends_with(&format!("; {state} since 1970-01-01T00:00:00Z")),
+                "{text}"
+            );
+        }
+    }
+
     #[test]
     fn only_explicit_names_are_compared() {
         let listed = [doc! { "v": 2, "key": { "a": 1 }, "name": "legacy" }];
