@@ -308,6 +308,9 @@ fn step_document(step: &Step) -> Document {
             "step": "unsupportedCollectionChange", "existing": existing.clone(), "declared": declared.clone(),
             "differences": differences.clone(), "option": option, "needs": requirement.to_string(),
         },
+        Step::Unsupported { feature, requirement } => doc! {
+            "step": "unsupported", "feature": feature, "needs": requirement.to_string(),
+        },
         Step::EncryptedFieldsConflict {
             existing,
             declared,
@@ -318,6 +321,9 @@ fn step_document(step: &Step) -> Document {
         },
         Step::Create { name, specification } => {
             doc! { "step": "create", "index": name, "declared": specification.clone() }
+        }
+        Step::Building { name, specification } => {
+            doc! { "step": "building", "index": name, "declared": specification.clone() }
         }
         Step::Keep { name, declared_as } => {
             let mut step = doc! { "step": "keep", "index": name };

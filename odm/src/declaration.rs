@@ -3,7 +3,7 @@
 
 use crate::bson::{Bson, Document, doc};
 use crate::path::AsPath;
-use crate::path::marker::{IndexKey, Readable, SeriesTime};
+use crate::path::marker::{ClusterTime, IndexKey, Readable, SeriesTime};
 
 /// The options that a model declares for its collection: those of the server's command `create`.
 ///
@@ -102,7 +102,7 @@ impl CollectionDeclaration {
     }
 
     /// The documents of a time series expire this number of seconds after their time, those of a
-    /// clustered collection after the date in `_id`. For other collections declare an index with `ttl`. Servers reject more
+    /// clustered collection after the date in `_id`, and not if `_id` is of another type. For other collections declare an index with `ttl`. Servers reject more
     /// seconds than have passed since 1970.
     ///
     /// ```
@@ -112,6 +112,16 @@ impl CollectionDeclaration {
     /// ```
     pub fn expire_after(self, seconds: u32) -> Self {
         self.option("expireAfterSeconds", i64::from(seconds))
+    }
+
+    /// As [`expire_after`](Self::expire_after), for a clustered collection with this id.
+    #[doc(hidden)]
+    pub fn expire_after_id<A: AsPath<Mode: Readable, Value: ClusterTime>>(
+        self,
+        _id: &A,
+        seconds: u32,
+    ) -> Self {
+        self.expire_after(seconds)
     }
 
     /// The collation of the queries and indexes that have none of their own, in the form of the server's

@@ -13,8 +13,9 @@ mod convert;
 mod display;
 mod invalid;
 mod performed;
-mod requirement;
 mod schema;
+mod shard_key;
+mod unsupported;
 mod value;
 
 pub use applied::{Applied, DuplicateKey, IndexChange};
@@ -24,8 +25,9 @@ pub(crate) use display::with_sources;
 use display::{Id, Location};
 pub use invalid::{InvalidField, InvalidFields};
 pub use performed::PerformedWrites;
-pub use requirement::Requirement;
 pub use schema::SchemaError;
+use shard_key::ShardKeyAdvice;
+pub use unsupported::{Requirement, UnsupportedFeature};
 pub use value::ValueError;
 
 /// The result of an ODM call, with [`Error`] as the default error type.
@@ -150,13 +152,15 @@ pub enum Error {
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The collection is sharded, and the call selects one document by a filter that does not contain the shard
-    /// key: before MongoDB 7.0 the server cannot find its shard. Use a call with a filter, such as
-    /// [`update_one`](crate::Collection::update_one), with conditions on all fields of the shard key.
+    /// key: before MongoDB 7.0 the server cannot find its shard. Or the call changes the shard key of a document.
+    /// `Display` says which condition the filter of the call needs.
     ShardKey {
         /// `database.collection`.
         collection: String,
         /// The shard key, if it could be read from the cluster.
         key: Option<Box<Document>>,
+        /// The method, such as `update_one`.
+        call: &'static str,
         /// The error of the driver, with the server's message.
         source: driver::Error,
     },
@@ -305,6 +309,8 @@ impl Error {
             | Error::BulkWrite { source: Some(e), .. }
             | Error::Schema(
                 SchemaError::ConcurrentChange { source: e, .. }
+                | SchemaError::BuildInProgress { source: e, .. }
+                | SchemaError::ShardKeyIndex { source: e, .. }
                 | SchemaError::SearchUnsupported { source: e, .. }
                 | SchemaError::Duplicates { source: Some(e), .. },
             ) => Some(e),
@@ -408,6 +414,7 @@ impl fmt::Display for Error {
             Error::ShardKey {
                 collection,
                 key,
+                call,
                 source,
             } => {
                 write!(f, "{collection} is sharded")?;
@@ -417,8 +424,8 @@ impl fmt::Display for Error {
                 }
                 write!(
                     f,
-                    ", and before MongoDB 7.0 a call on one document needs equality with the whole shard key in its filter: use \
-                     `update_one`, `replace_one` or `delete_one` with such a filter. The server: {source}"
+                    ", and {}. The server: {source}",
+                    ShardKeyAdvice { call, source }
                 )
             }
             Error::NotFound { collection } => write!(f, "no document of {collection} matches"),

@@ -54,6 +54,10 @@ fn call(option: &CollectionOption) -> TokenStream {
         }
         CollectionOption::Clustered => quote!(.clustered()),
         CollectionOption::ExpireAfter(seconds) => quote!(.expire_after(#seconds)),
+        CollectionOption::ExpireAfterId { id, seconds } => {
+            let id = accessors(id);
+            quote!(.expire_after_id(#id, #seconds))
+        }
         CollectionOption::Collation(options) => {
             let collation = collation(options);
             quote!(.collation(#collation))

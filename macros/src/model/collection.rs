@@ -3,6 +3,7 @@
 use syn::Ident;
 
 use crate::diagnostics::Sink;
+use crate::model::fields;
 use crate::model::index::check_first;
 use crate::parse::collection::{Acknowledged, Capped, OptionAttributes};
 use crate::parse::index::{CollationOption, FieldPath};
@@ -21,6 +22,11 @@ pub(crate) enum CollectionOption {
     },
     Clustered,
     ExpireAfter(u32),
+    /// The documents of a clustered collection expire by the date in the id.
+    ExpireAfterId {
+        id: FieldPath,
+        seconds: u32,
+    },
     Collation(Vec<CollationOption>),
     Images,
     JsonSchema {
@@ -85,7 +91,20 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Col
     if options.clustered.is_some() {
         out.push(CollectionOption::Clustered);
     }
-    out.extend(options.ttl.map(CollectionOption::ExpireAfter));
+    if let Some(seconds) = options.ttl {
+        let id = options
+            .clustered
+            .and_then(|_| fields::id_ident(fields, parsed.serde.rename_all));
+        out.push(match id {
+            Some(id) => CollectionOption::ExpireAfterId {
+                id: FieldPath {
+                    segments: vec![id.clone()],
+                },
+                seconds,
+            },
+            None => CollectionOption::ExpireAfter(seconds),
+        });
+    }
     if let Some(collation) = &options.collation {
         let copy = |o: &CollationOption| CollationOption {
             name: o.name,

@@ -120,6 +120,12 @@ pub(super) fn stored_name(field: &Field, rule: Rule) -> Option<String> {
     Some(given.unwrap_or_else(|| rule.field(&ident.unraw().to_string())))
 }
 
+/// The field that is stored as `_id`.
+pub(super) fn id_ident(fields: &[Field], rule: Rule) -> Option<&syn::Ident> {
+    let is_id = |field: &&Field| !field.serde.skipped && stored_name(field, rule).as_deref() == Some("_id");
+    fields.iter().find(is_id)?.ident.as_ref()
+}
+
 pub(super) fn kind(field: &Field, sink: &Sink) -> AccessorKind {
     let attributes = &field.attributes;
     if let Some(span) = field.serde.flatten.or(attributes.flatten) {

@@ -5,6 +5,7 @@ use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, LitStr, PathArguments, Type};
 
 use crate::diagnostics::{Sink, did_you_mean};
+use crate::model::fields;
 use crate::model::partial::{self, Partial};
 use crate::parse::index::{FieldPath, IndexAttribute, Key, KeyKind};
 use crate::parse::{Field, Parsed};
@@ -30,9 +31,11 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
     let owner = parsed.ident.to_string();
     let mut seen = Seen::default();
     let mut indexes = Vec::new();
+    let id = fields::id_ident(fields, parsed.serde.rename_all);
     for attribute in &parsed.attributes.indexes {
         let known = known(attribute, parsed, fields, sink);
         check(attribute, fields, sink);
+        check_id(attribute, id, sink);
         seen.check(attribute, sink);
         if known {
             indexes.push(index(attribute, fields, &owner, sink));
@@ -62,6 +65,7 @@ pub(super) fn resolve(parsed: &Parsed, fields: &[Field], sink: &Sink) -> Vec<Ind
             span,
         });
         attribute.unique = unique;
+        check_id(&attribute, id, sink);
         seen.check(&attribute, sink);
         indexes.push(index(&attribute, fields, &owner, sink));
     }
@@ -167,6 +171,66 @@ pub(super) fn check_first(
     }
 }
 
+/// Reports an index on the id alone. `id`: the field that is stored as `_id`.
+fn check_id(index: &IndexAttribute, id: Option<&Ident>, sink: &Sink) {
+    let [
+        Key {
+            kind: KeyKind::Ascending | KeyKind::Descending,
+            path: Some(path),
+            span,
+        },
+    ] = &index.keys[..]
+    else {
+        return;
+    };
+    if let ([segment], Some(id)) = (&path.segments[..], id)
+        && segment.unraw() == id.unraw()
+    {
+        sink.at(
+            *span,
+            "every collection has a unique index on `_id`, which has no other options: remove this index",
+        );
+    }
+}
+
+/// Checks the rules of wildcard keys.
+fn check_wildcard(index: &IndexAttribute, wildcard: &Key, sink: &Sink) {
+    if let Some(span) = index.unique {
+        sink.at(
+            span,
+            "a wildcard index cannot be unique; declare a second index with `unique`",
+        );
+    }
+    if let Some(span) = index.sparse {
+        sink.at(
+            span,
+            "a wildcard index cannot be sparse: it contains no documents without its fields in any case",
+        );
+    }
+    let is_wildcard = |key: &&Key| matches!(key.kind, KeyKind::Wildcard);
+    if let Some(second) = index.keys.iter().filter(is_wildcard).nth(1) {
+        sink.at(second.span, "an index has at most one wildcard key");
+        return;
+    }
+    let mut others = index.keys.iter().filter(|key| !is_wildcard(key));
+    let Some(root) = &wildcard.path else {
+        if others.next().is_some() {
+            sink.at(
+                wildcard.span,
+                "a wildcard key of the whole document cannot be beside other keys; use `wildcard(field)`",
+            );
+        }
+        return;
+    };
+    let is_below = |key: &&Key| key.path.as_ref().is_some_and(|path| path.starts_with(root));
+    if let Some(key) = others.find(is_below) {
+        sink.at(
+            key.span,
+            format!("this key is one of the fields of `wildcard({})`", root.text()),
+        );
+    }
+}
+
 /// Checks combinations that servers reject.
 fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
     let is = |kind: fn(&KeyKind) -> bool| index.keys.iter().find(|k| kind(&k.kind));
@@ -197,11 +261,8 @@ fn check(index: &IndexAttribute, fields: &[Field], sink: &Sink) {
             "a hashed index cannot be unique; declare a second index with `unique`",
         );
     }
-    if let (Some(span), Some(_)) = (index.unique, wildcard) {
-        sink.at(
-            span,
-            "a wildcard index cannot be unique; declare a second index with `unique`",
-        );
+    if let Some(wildcard) = wildcard {
+        check_wildcard(index, wildcard, sink);
     }
     for language in [&index.language, &index.language_override].into_iter().flatten() {
         if text.is_none() {

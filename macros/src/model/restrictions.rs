@@ -91,6 +91,29 @@ fn refuse_unique(span: Span, sink: &Sink) {
 }
 
 fn check_index(index: &IndexAttribute, series: &TimeSeries, sink: &Sink) {
+    let is_time = |path: &FieldPath| {
+        series
+            .time
+            .as_ref()
+            .is_some_and(|time| time.text() == path.text())
+    };
+    if let (Some(_), Some((_, span))) = (&index.collation, &index.partial) {
+        sink.at(
+            *span,
+            "an index of a time series cannot have both a partial filter and a collation",
+        );
+    }
+    if let (Some((_, span)), Some(_)) = (index.ttl, &index.partial)
+        && !index
+            .keys
+            .iter()
+            .all(|key| key.path.as_ref().is_some_and(is_time))
+    {
+        sink.at(
+            span,
+            "the TTL of an index of a time series needs its time field as the key",
+        );
+    }
     if let Some(span) = index.unique {
         refuse_unique(span, sink);
     }
@@ -110,6 +133,12 @@ fn check_index(index: &IndexAttribute, series: &TimeSeries, sink: &Sink) {
                 sink.at(
                     key.span,
                     "a hashed index of a time series is one of its meta field",
+                );
+            }
+            KeyKind::Wildcard if !is_of_meta => {
+                sink.at(
+                    key.span,
+                    "a wildcard index of a time series is one of its meta field",
                 );
             }
             _ => {}

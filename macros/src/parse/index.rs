@@ -24,6 +24,16 @@ impl FieldPath {
             .join(".")
     }
 
+    /// Whether the path is the other one, or within it.
+    pub(crate) fn starts_with(&self, other: &FieldPath) -> bool {
+        self.segments.len() >= other.segments.len()
+            && self
+                .segments
+                .iter()
+                .zip(&other.segments)
+                .all(|(own, other)| own.unraw() == other.unraw())
+    }
+
     pub(crate) fn span(&self) -> Span {
         self.segments.first().map_or_else(Span::call_site, Ident::span)
     }

@@ -201,7 +201,10 @@ impl<In, S: Model, C> Pipeline<In, S, C> {
     /// first stage of a pipeline. The score is
     /// [`vector_search_score`](crate::expr::vector_search_score).
     ///
-    /// Soft-deleted documents are left out before the limit is applied, by the `filter` of the stage. The
+    /// Soft-deleted documents are left out after the limit is applied, by a `$match` stage, because the `filter` of the
+    /// stage cannot find documents without a field: the search can return fewer documents than its limit. If a
+    /// certain number is needed, search for more and [limit](Pipeline::limit) the results, or delete the vectors of
+    /// deleted documents. With [`only_deleted`](crate::Collection::only_deleted) the condition is in the `filter`: the
     /// field of `soft_delete` must be indexed as a filter field; declared
     /// [vector search indexes](derive@crate::Document#search-indexes) contain it.
     ///

@@ -15,8 +15,8 @@ use crate::model::Model;
 use crate::observe::Call;
 use crate::path::field::Field;
 use crate::projection::Output;
-use crate::requirement;
-use crate::requirement::requiring;
+use crate::stage_versions;
+use crate::stage_versions::requiring;
 
 /// The collection that a pipeline reads, and the options of the call. Created by
 /// [`Collection::aggregate`].
@@ -130,7 +130,7 @@ impl<'a, In: Model, S: Output> Pipeline<In, S, On<'a, In>> {
             let stages = collection.scoped_stages(stages);
             let options = requiring!(
                 options,
-                requirement::of_pipeline(&stages, &collection.namespace().collection)
+                stage_versions::of_pipeline(&stages, &collection.namespace().collection)
             );
             let running = driver.aggregate(stages).with_options(options);
             let running = in_session!(session, running.with_type::<RawDocumentBuf>());

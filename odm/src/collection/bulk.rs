@@ -15,7 +15,7 @@ use crate::error::{BulkOperation, Error, Result};
 use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model, id_value};
 use crate::observe::Call;
-use crate::requirement::requiring;
+use crate::stage_versions::requiring;
 use crate::update::{IntoUpdate, Update};
 use crate::value::IntoValue;
 

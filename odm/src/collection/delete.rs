@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::filter::Conditions;
 use crate::model::Model;
 use crate::observe::Call;
-use crate::requirement::requiring;
+use crate::stage_versions::requiring;
 
 /// Deletes one document, or all that match. Output: the number of deleted documents. See
 /// [`Collection::delete_one`] and [`Collection::delete_many`].
@@ -144,7 +144,7 @@ impl<'a, D: Model> Delete<'a, D> {
                     let deleted = if many {
                         deleted
                     } else {
-                        explained(collection, deleted).await
+                        explained(collection, "delete_one", deleted).await
                     };
                     Ok(deleted?.deleted_count)
                 })
@@ -152,7 +152,8 @@ impl<'a, D: Model> Delete<'a, D> {
             Deleting::UpdateOne(updating) => {
                 let updating = updating.into_future();
                 Box::pin(async move {
-                    let updated = explained(collection, updating.await.map_err(Into::into)).await?;
+                    let updated =
+                        explained(collection, "delete_one", updating.await.map_err(Into::into)).await?;
                     Ok(updated.matched_count)
                 })
             }

@@ -16,9 +16,9 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
-use crate::requirement;
-use crate::requirement::requiring;
 use crate::sort::{IntoKeyset, IntoSort};
+use crate::stage_versions;
+use crate::stage_versions::requiring;
 
 /// Boxes the future of a query, so that the futures of applications do not contain the cursor and
 /// its batch.
@@ -136,7 +136,7 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// ```
     pub fn sort<S: IntoSort<D>>(mut self, keys: impl FnOnce(Fields<D>) -> S) -> Self {
         let sort = keys(D::fields()).into_sort();
-        self.sorts_by_score = requirement::sorts_by_score(&sort);
+        self.sorts_by_score = stage_versions::sorts_by_score(&sort);
         self.options = self.options.sort(sort);
         self
     }
@@ -155,11 +155,11 @@ impl<'a, D: Model, T: Output> Find<'a, D, T> {
     /// that cannot be encoded as BSON.
     pub fn into_driver(self) -> Result<action::Find<'a, RawDocumentBuf>> {
         let projection = self.projection.as_ref();
-        let by_score = self.sorts_by_score && !projection.is_some_and(requirement::has_score);
-        let sorted = requiring!(self.options, by_score.then(requirement::of_sort_by_score));
+        let by_score = self.sorts_by_score && !projection.is_some_and(stage_versions::has_score);
+        let sorted = requiring!(self.options, by_score.then(stage_versions::of_sort_by_score));
         let options = match self.projection {
             Some(projection) => {
-                requiring!(sorted, requirement::of_projection(&projection)).projection(projection)
+                requiring!(sorted, stage_versions::of_projection(&projection)).projection(projection)
             }
             None => sorted,
         };

@@ -20,9 +20,9 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::Call;
 use crate::projection::{self, Output, Projection};
-use crate::requirement;
-use crate::requirement::requiring;
 use crate::sort::IntoSort;
+use crate::stage_versions;
+use crate::stage_versions::requiring;
 use crate::update::{DocumentItem, Update};
 
 /// The driver's future.
@@ -125,7 +125,7 @@ macro_rules! find_and_modify {
                 let (filter, options) = match projection::document::<P, D>() {
                     Ok(projection) => (
                         self.filter,
-                        requiring!(self.options, requirement::of_projection(&projection)).projection(projection),
+                        requiring!(self.options, stage_versions::of_projection(&projection)).projection(projection),
                     ),
                     Err(e) => (self.filter.and(Err(e)), self.options),
                 };
@@ -210,7 +210,7 @@ macro_rules! find_and_modify {
                 let read_as = self.read_as;
                 let sending = self.sending();
                 async move {
-                    let found = explained(&collection.inner, sending?.await.map_err(crate::Error::from)).await?;
+                    let found = explained(&collection.inner, stringify!($operation), sending?.await.map_err(crate::Error::from)).await?;
                     found.map(|raw| read_as.decode(collection.namespace(), &raw)).transpose()
                 }
             }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
 use crate::projection::Output;
+use crate::stage_versions::{self, ADDED_KEYS as KEYS, requiring};
 
 /// A page of documents, with the tokens of the next and the previous page.
 #[derive(Clone, Debug)]
@@ -48,9 +49,13 @@ pub(super) async fn read<D: Model, T: Output>(
     let namespace = find.collection.namespace().clone();
     let read_as = find.read_as;
     let (projection, are_added) = with_keys(find.projection, &keys);
+    let needed = are_added.then(stage_versions::of_added_keys);
     let query = Find {
         filter,
-        options: find.options.sort(sort).skip(0).limit(i64::from(size) + 1),
+        options: requiring!(find.options, needed)
+            .sort(sort)
+            .skip(0)
+            .limit(i64::from(size) + 1),
         projection,
         ..find
     };
@@ -112,9 +117,6 @@ pub(super) async fn read<D: Model, T: Output>(
         items,
     })
 }
-
-/// The field of the result with the values of the sort keys, if a projection does not contain them.
-const KEYS: &str = "marulaKeys";
 
 /// Adds the sort keys to a projection. Returns whether they are in a field of their own.
 fn with_keys(projection: Option<Document>, keys: &Document) -> (Option<Document>, bool) {

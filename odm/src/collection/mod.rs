@@ -40,7 +40,7 @@ mod page;
 mod pipeline;
 mod read;
 mod save;
-mod sharded;
+pub(crate) mod sharded;
 mod soft_delete;
 mod token;
 mod update;

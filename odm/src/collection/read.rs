@@ -15,9 +15,9 @@ use crate::filter::{Conditions, Filter};
 use crate::model::{Fields, Model};
 use crate::observe::{Call, Running};
 use crate::projection::{self, Output, Projection};
-use crate::requirement;
-use crate::requirement::requiring;
 use crate::sort::IntoSort;
+use crate::stage_versions;
+use crate::stage_versions::requiring;
 use crate::value::IntoValue;
 
 impl<D: Model> Collection<D> {
@@ -130,7 +130,7 @@ impl<'a, D: Model, T: Output> FindOne<'a, D, T> {
             collection: self.collection,
             action: self.action.and_then(|action| {
                 let projection = projection?;
-                Ok(requiring!(action, requirement::of_projection(&projection)).projection(projection))
+                Ok(requiring!(action, stage_versions::of_projection(&projection)).projection(projection))
             }),
             read_as: ReadAs::value(),
             call: self.call,

@@ -1,4 +1,4 @@
-//! The errors of writes to a sharded collection whose filters do not contain the shard key.
+//! The errors of writes to a sharded collection whose filters do not contain the shard key, or that change it.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -15,16 +15,27 @@ const INVALID_OPTIONS: i32 = 72;
 /// The text of that update in the server's message, which distinguishes it from the other errors of
 /// its code.
 const UPDATE_OF_ONE: &str = "{multi:false} update on a sharded collection";
+/// The text of an update of several documents that changes the shard key of one, an error of the same code.
+const CHANGE_OF_MANY: &str = "Multi-update operations are not allowed when updating the shard key";
+/// The code of a change of the shard key without equality with the whole shard key in the filter. It has no name.
+const SHARD_KEY_CHANGE: i32 = 31_025;
+/// `IllegalOperation`, also the error of a change of the shard key without retryable writes, and its text.
+const ILLEGAL_OPERATION: i32 = 20;
+const CHANGE_OUTSIDE: &str = "update to shard key field";
 /// The time limit of reading the shard key.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// The result of a call that selects one document. An error because of the shard key names the shard
-/// key.
-pub(super) async fn explained<T, U>(collection: &driver::Collection<U>, result: Result<T>) -> Result<T> {
+/// The result of a call. An error because of the shard key names the shard key. `call`: the name of the method.
+pub(super) async fn explained<T, U>(
+    collection: &driver::Collection<U>,
+    call: &'static str,
+    result: Result<T>,
+) -> Result<T> {
     match result {
         Err(Error::Driver(error)) if lacks_shard_key(&error) => Err(Error::ShardKey {
             collection: collection.namespace().to_string(),
             key: shard_key(collection.namespace(), collection.database()).await,
+            call,
             source: error,
         }),
         result => result,
@@ -69,21 +80,25 @@ fn lacks_shard_key(error: &driver::Error) -> bool {
         Some(write) => is_of_shard_key(write.code, &write.message),
         None => {
             let code = error.code();
-            code == Some(SHARD_KEY_NOT_FOUND)
-                || code == Some(INVALID_OPTIONS) && error.to_string().contains(UPDATE_OF_ONE)
+            code.is_some_and(|code| is_of_shard_key(code, &error.to_string()))
         }
     }
 }
 
 fn is_of_shard_key(code: i32, message: &str) -> bool {
-    code == SHARD_KEY_NOT_FOUND || code == INVALID_OPTIONS && message.contains(UPDATE_OF_ONE)
+    match code {
+        SHARD_KEY_NOT_FOUND | SHARD_KEY_CHANGE => true,
+        INVALID_OPTIONS => message.contains(UPDATE_OF_ONE) || message.contains(CHANGE_OF_MANY),
+        ILLEGAL_OPERATION => message.contains(CHANGE_OUTSIDE),
+        _ => false,
+    }
 }
 
 /// The shard key, read from the cluster. `None` if it cannot be read: the error of the call is
 /// reported in any case.
 ///
 /// The future is boxed, so that the futures of calls are smaller.
-fn shard_key<'a>(
+pub(crate) fn shard_key<'a>(
     namespace: &'a driver::Namespace,
     database: &'a driver::Database,
 ) -> Pin<Box<dyn Future<Output = Option<Box<Document>>> + Send + 'a>> {

@@ -48,8 +48,9 @@ impl Scope {
     /// Adds the condition of the scope to the stages of a pipeline that reads documents of `D`. It follows
     /// a first stage that the server requires to be the first one.
     ///
-    /// The condition is also added to the filter of `$vectorSearch`, which is applied before its limit.
-    /// Documents that were deleted after the search index was updated are left out afterwards.
+    /// If only deleted documents are read, the condition is also added to the filter of `$vectorSearch`, which is
+    /// applied before its limit. Documents that were restored after the search index was updated are left out
+    /// afterwards.
     pub(crate) fn of_stages<D: Model>(self, mut stages: Vec<Document>) -> Vec<Document> {
         let Some(condition) = self.condition::<D>() else {
             return stages;
@@ -70,16 +71,14 @@ impl Scope {
         stages
     }
 
-    /// The condition of the scope in the filter of `$vectorSearch`. A comparison with null finds only
-    /// documents that contain null, but documents without the field are not deleted either.
+    /// The condition of the scope in the filter of `$vectorSearch`.
+    ///
+    /// There is none for documents that are not deleted: the field is null or missing in them. A comparison with null
+    /// finds only documents that contain null, and servers refuse the operators that find missing fields, such as
+    /// `$exists`, `$nor`, and `$not` of a range (7828300).
     fn indexed_condition<D: Model>(self) -> Option<Document> {
         let field = D::BEHAVIOR.soft_delete?;
-        let is_deleted = doc! { "$gte": DateTime::from_millis(0) };
-        match self {
-            Scope::All => None,
-            Scope::Live => Some(doc! { field: { "$not": is_deleted } }),
-            Scope::Deleted => Some(doc! { field: is_deleted }),
-        }
+        (self == Scope::Deleted).then(|| doc! { field: { "$gte": DateTime::from_millis(0) } })
     }
 }
 

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::{Fields, Model};
 use crate::observe::Call;
-use crate::requirement::requiring;
 use crate::sort::IntoSort;
+use crate::stage_versions::requiring;
 use crate::stored::Stored;
 use crate::update::{DocumentItem, Update};
 
@@ -212,10 +212,7 @@ macro_rules! updates {
                 let sending = self.action().map(IntoFuture::into_future);
                 async move {
                     let result = sending?.await.map_err(Into::into);
-                    match stringify!($method) {
-                        "update_one" => explained(collection, result).await,
-                        _ => result,
-                    }
+                    explained(collection, stringify!($method), result).await
                 }
             }
         }
@@ -436,7 +433,7 @@ pub(super) fn send_replacement<'a, T: Serialize>(
 ) -> impl Future<Output = Result<UpdateResult>> + Send {
     let replacing = collection.replace_one(filter, document).with_options(options);
     let sending = in_session!(session, replacing).into_future();
-    async move { explained(collection, sending.await.map_err(Into::into)).await }
+    async move { explained(collection, "replace_one", sending.await.map_err(Into::into)).await }
 }
 
 awaitable!(['a, D: Model] Replace<'a, D> => UpdateResult);

@@ -10,7 +10,7 @@ use crate::driver::{IntoUpdate as _, UpdateModification};
 use crate::error::{Error, Result};
 use crate::filter::Conditions;
 use crate::model::Model;
-use crate::requirement;
+use crate::stage_versions;
 use crate::stored::Stored;
 use crate::update::variant::{self, Variant};
 use crate::update::{Compiled, Update};
@@ -97,7 +97,7 @@ pub(super) fn prepare<D: Model>(
         },
         Compiled::Pipeline(stages) => Prepared {
             filter,
-            requirement: requirement::of_pipeline(&stages, ""),
+            requirement: stage_versions::of_pipeline(&stages, ""),
             update: stages.into_update(),
             array_filters: Vec::new(),
         },

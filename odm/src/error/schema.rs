@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bson::{DateTime, Document};
 use crate::driver;
-use crate::error::{Applied, DuplicateKey, Error, Requirement};
+use crate::error::{Applied, DuplicateKey, Error, UnsupportedFeature};
 use crate::json::relaxed;
 
 /// What to do about encrypted fields that differ.
@@ -41,6 +41,11 @@ pub enum SchemaError {
         namespace: String,
         /// The name of the declared index.
         index: String,
+        /// The names of the options that differ, such as `sparse`; `name` for the name.
+        differences: Vec<String>,
+        /// Whether `collMod` of the server can change all of them; otherwise the index must be
+        /// dropped and built again.
+        can_change: bool,
         /// The specification of the existing index, as `listIndexes` returns it.
         existing: Box<Document>,
         /// The declared specification.
@@ -64,7 +69,8 @@ pub enum SchemaError {
         namespace: String,
         /// The names of the options that differ.
         differences: Vec<String>,
-        /// Whether the server can change all of them; otherwise only a new collection can have them.
+        /// Whether the server can change all of them; otherwise only a new collection can have
+        /// them.
         can_change: bool,
         /// The existing options, as `listCollections` returns them.
         existing: Box<Document>,
@@ -102,8 +108,8 @@ pub enum SchemaError {
         namespace: String,
         /// The name of the declared index.
         index: String,
-        /// Some of the keys that several documents have. Empty if they have only elements of arrays in
-        /// common.
+        /// Some of the keys that several documents have. Empty if they have only elements of arrays
+        /// in common.
         samples: Vec<DuplicateKey>,
         /// The error of the driver, if the server found the duplicates.
         source: Option<driver::Error>,
@@ -118,9 +124,39 @@ pub enum SchemaError {
         /// When the lease of the other instance expires unless it is renewed.
         expires_at: DateTime,
     },
-    /// The lease expired while indexes were changed, because the server could not be reached, or because no
-    /// connection was free to renew it. The last command may have taken effect; a new plan shows what is
-    /// left. The source of [`PartlyApplied`](SchemaError::PartlyApplied) if steps were taken before.
+    /// Other clients have been building indexes of the collection for longer than
+    /// [`Apply::lease_wait`](crate::schema::Apply::lease_wait), and the server changes and drops
+    /// nothing meanwhile. Apply a new plan when the builds have ended.
+    BuildInProgress {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// What was not done, such as "the change of index `a_1`".
+        prevented: String,
+        /// The names of the indexes that are being built. Empty if the server does not list them:
+        /// MongoDB 4.2, a standalone, and with the strict Stable API; or if the index is one of
+        /// another collection of the database.
+        building: Vec<String>,
+        /// How long was waited.
+        waited: Duration,
+        /// The error of the driver, with the server's reply.
+        source: driver::Error,
+    },
+    /// The collection is sharded, and an index that must be dropped, to build it again or because
+    /// it is obsolete, is the only one that supports the shard key (MongoDB 6.0+).
+    ShardKeyIndex {
+        /// The collection, as `database.collection`.
+        namespace: String,
+        /// The name of the index.
+        index: String,
+        /// The shard key, if it could be read from the cluster.
+        key: Option<Box<Document>>,
+        /// The error of the driver, with the server's reply.
+        source: driver::Error,
+    },
+    /// The lease expired while indexes were changed, because the server could not be reached, or
+    /// because no connection was free to renew it. The last command may have taken effect; a new
+    /// plan shows what is left. The source of [`PartlyApplied`](SchemaError::PartlyApplied) if
+    /// steps were taken before.
     LeaseLost,
     /// The existing indexes are not those that are declared, and
     /// [`SyncMode::Verify`](crate::schema::SyncMode::Verify) changes none.
@@ -143,8 +179,9 @@ pub enum SchemaError {
         /// The error of the driver, with the server's reply.
         source: driver::Error,
     },
-    /// Search indexes are declared, and the deployment has no search: it is neither Atlas nor has `mongot`.
-    /// Nothing was done. [`SearchMode`](crate::schema::SearchMode) permits such deployments.
+    /// Search indexes are declared, and the deployment has no search: it is neither Atlas nor has
+    /// `mongot`. Nothing was done. [`SearchMode`](crate::schema::SearchMode) permits such
+    /// deployments.
     SearchUnsupported {
         /// The collection, as `database.collection`.
         namespace: String,
@@ -159,8 +196,8 @@ pub enum SchemaError {
         namespace: String,
         /// The name of the index.
         index: String,
-        /// Whether the definition can be replaced; otherwise the type differs, and the index must be
-        /// dropped.
+        /// Whether the definition can be replaced; otherwise the type differs, and the index must
+        /// be dropped.
         can_change: bool,
         /// The existing definition.
         existing: Box<Document>,
@@ -177,16 +214,18 @@ pub enum SchemaError {
         message: String,
     },
     /// Queries cannot use declared search indexes after the time of
-    /// [`Apply::wait_for_search`](crate::schema::Apply::wait_for_search). The server may still build them.
+    /// [`Apply::wait_for_search`](crate::schema::Apply::wait_for_search). The server may still
+    /// build them.
     SearchIndexTimeout {
-        /// The collection, the name and the status of each, such as `BUILDING`; `MISSING` if it does not
-        /// exist.
+        /// The collection, the name and the status of each, such as `BUILDING`; `MISSING` if it
+        /// does not exist.
         pending: Vec<(String, String, String)>,
         /// How long they were waited for.
         waited: Duration,
     },
-    /// An encrypted field is declared where it cannot be encrypted: in an array, a map or an enum, in the id, in a type
-    /// that contains itself, or with an invalid range; or the options of its collection exclude encryption.
+    /// An encrypted field is declared where it cannot be encrypted: in an array, a map or an enum,
+    /// in the id, in a type that contains itself, or with an invalid range; or the options of its
+    /// collection exclude encryption.
     InvalidEncryption {
         /// The name of the model that declares it.
         model: &'static str,
@@ -195,15 +234,16 @@ pub enum SchemaError {
         /// Why the declaration is invalid.
         reason: String,
     },
-    /// A registered model has encrypted fields, and the schema has no data keys: call `Schema::encryption`.
+    /// A registered model has encrypted fields, and the schema has no data keys: call
+    /// `Schema::encryption`.
     EncryptionNotConfigured {
         /// The collection, as `database.collection`.
         namespace: String,
         /// The name of the model.
         model: &'static str,
     },
-    /// A collection exists with other encrypted fields than those that are declared. They cannot be changed: only a new
-    /// collection can have others.
+    /// A collection exists with other encrypted fields than those that are declared. They cannot be
+    /// changed: only a new collection can have others.
     EncryptedFieldsConflict {
         /// The collection, as `database.collection`.
         namespace: String,
@@ -214,22 +254,21 @@ pub enum SchemaError {
         /// The declared `encryptedFields`.
         declared: Box<Document>,
     },
-    /// An encrypted collection does not exist, so that its data keys are not known. Apply the schema first.
+    /// An encrypted collection does not exist, so that its data keys are not known. Apply the
+    /// schema first.
     NotEncryptedYet {
         /// The collection, as `database.collection`.
         namespace: String,
     },
-    /// A declaration, or a change of an existing collection that only the command `collMod` can make, needs a newer server, a
-    /// replica set, or a client that does not declare the strict Stable API. Nothing was changed.
+    /// A declaration, or a change of an existing collection that only the command `collMod` can
+    /// make, needs a newer server, a replica set, or a client that does not declare the strict
+    /// Stable API. Nothing was changed.
     Unsupported {
-        /// The collection, as `database.collection`.
-        namespace: String,
-        /// What is not supported, such as "the option `hidden` of index `page_1` (model `Visit`)".
-        feature: String,
-        /// The property that the deployment lacks.
-        requirement: Requirement,
+        /// All that is not supported.
+        features: Vec<UnsupportedFeature>,
     },
-    /// Options of a collection that the server would reject: sizes and times out of range, or the fields of a time series.
+    /// Options of a collection that the server would reject: sizes and times out of range, or the
+    /// fields of a time series.
     InvalidCollection {
         /// The name of the model that declares them.
         model: &'static str,
@@ -256,15 +295,22 @@ impl fmt::Display for SchemaError {
             SchemaError::OptionsConflict {
                 namespace,
                 index,
+                differences,
+                can_change,
                 existing,
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} differs in its options: existing {}, declared {}{}; \
-                 change the declaration, or allow the change with `Apply::coll_mod` or `Apply::rebuild` (`--coll-mod`, `--rebuild`)",
+                "index `{index}` of {namespace} differs in {}: existing {}, declared {}{}; change the declaration, or let {}",
+                differences.join(", "),
                 relaxed(&**existing),
                 relaxed(&**declared),
-                about_text(existing, declared)
+                about_text(existing, declared),
+                if *can_change {
+                    "`SyncMode::Full` or `Apply::coll_mod` (`--coll-mod`) change the index"
+                } else {
+                    "`SyncMode::Full` or `Apply::rebuild` (`--rebuild`) drop the index and build it again"
+                }
             ),
             SchemaError::KeySpecsConflict {
                 namespace,
@@ -273,8 +319,8 @@ impl fmt::Display for SchemaError {
                 declared,
             } => write!(
                 f,
-                "index `{index}` of {namespace} has other keys: existing {}, declared {}{}; {}allow the change with \
-                 `Apply::rebuild` (`--rebuild`)",
+                "index `{index}` of {namespace} has other keys: existing {}, declared {}{}; {}let `SyncMode::Full` or \
+                 `Apply::rebuild` (`--rebuild`) drop the existing index and build the declared one",
                 relaxed(&**existing),
                 relaxed(&**declared),
                 about_text(existing, declared),
@@ -352,6 +398,37 @@ impl fmt::Display for SchemaError {
                 "instance {holder} is changing indexes of the database {database}; its lease expires at {}",
                 expires_at.try_to_rfc3339_string().unwrap_or_default()
             ),
+            SchemaError::BuildInProgress {
+                namespace,
+                prevented,
+                building,
+                waited,
+                ..
+            } => {
+                write!(
+                    f,
+                    "{prevented} of {namespace} has waited {waited:?} for index builds of other clients"
+                )?;
+                if !building.is_empty() {
+                    write!(f, " ({})", building.join(", "))?;
+                }
+                f.write_str("; apply again when they have ended, or wait longer with `Apply::lease_wait`")
+            }
+            SchemaError::ShardKeyIndex {
+                namespace,
+                index,
+                key,
+                ..
+            } => {
+                write!(
+                    f,
+                    "index `{index}` of {namespace} cannot be dropped: it is the only index that begins with the shard key"
+                )?;
+                if let Some(key) = key {
+                    write!(f, " {}", relaxed(&**key))?;
+                }
+                f.write_str("; create another index that begins with the shard key first, with a name and keys of its own")
+            }
             SchemaError::LeaseLost => f.write_str("the lease to change indexes has expired; make a new plan"),
             SchemaError::NotInSync { plan } => {
                 write!(
@@ -439,11 +516,10 @@ impl fmt::Display for SchemaError {
                 f,
                 "{namespace} does not exist, so that its encrypted fields have no data keys; create it with `Schema::sync` first"
             ),
-            SchemaError::Unsupported {
-                namespace,
-                feature,
-                requirement,
-            } => write!(f, "{namespace}: {feature} needs {requirement}"),
+            SchemaError::Unsupported { features } => {
+                let features: Vec<String> = features.iter().map(ToString::to_string).collect();
+                f.write_str(&features.join("; "))
+            }
             SchemaError::InvalidCollection {
                 model,
                 namespace,
@@ -465,7 +541,9 @@ impl std::error::Error for SchemaError {
             // `Display` contains the text of the source.
             SchemaError::ConcurrentChange { source, .. } => source.source(),
             SchemaError::Duplicates { source, .. } => source.as_ref().map(|e| e as _),
-            SchemaError::SearchUnsupported { source, .. } => Some(source),
+            SchemaError::SearchUnsupported { source, .. }
+            | SchemaError::BuildInProgress { source, .. }
+            | SchemaError::ShardKeyIndex { source, .. } => Some(source),
             SchemaError::PartlyApplied { source, .. } => Some(&**source),
             _ => None,
         }

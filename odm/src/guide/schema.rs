@@ -75,9 +75,11 @@
 //!
 //! # Server versions
 //!
-//! A plan knows the version of the server: of the oldest data-bearing member, or of the oldest mongos. What a declaration
-//! needs a newer server for is [`SchemaError::Unsupported`](crate::SchemaError::Unsupported), before anything is changed. What
-//! only newer servers can change is an index that must be built again (`!`):
+//! A plan knows the version of the server: of the oldest data-bearing member, or of the oldest mongos.
+//! What a declaration needs a newer server for is in the plan
+//! ([`Step::Unsupported`](crate::schema::Step::Unsupported)); such a plan is not applied, and
+//! [`SchemaError::Unsupported`](crate::SchemaError::Unsupported) lists all of it. What only newer servers
+//! can change is an index that must be built again (`!`):
 //!
 //! | change | without a rebuild | before |
 //! |---|---|---|
@@ -89,11 +91,18 @@
 //!
 //! What only some servers accept is an error of the plan: `$or`, `$in`, `$geoWithin`, `$geoIntersects` and
 //! nested `$and` in a partial filter (MongoDB 6.0+), several indexes with equal keys and the same collation
-//! (MongoDB 5.0+; an index with another partial filter is rebuilt before), and an index with
-//! `expireAfterSeconds` in a capped collection (not MongoDB 6.0 and 7.0).
+//! (MongoDB 5.0+; an index with another partial filter is rebuilt before), an index with
+//! `expireAfterSeconds` in a capped collection (not MongoDB 6.0 and 7.0) or above the seconds since 1970
+//! (MongoDB 6.0+), a wildcard key beside other keys (MongoDB 7.0+), and, of a time series, indexes of
+//! measurements, sparse and partial ones (MongoDB 6.0+) and those with `expireAfterSeconds` (MongoDB 6.3+).
 //!
-//! The strict Stable API (version 1) has no capped collections, images, text indexes and search indexes either. Encrypted
-//! collections need a replica set or a sharded cluster.
+//! The strict Stable API (version 1) has no capped collections, images, text indexes and search indexes
+//! either. Encrypted collections need a replica set or a sharded cluster; queries of ranges of encrypted
+//! fields MongoDB 8.0, and those of prefixes, suffixes and substrings MongoDB 8.2.
+//!
+//! An index that another client is building does not exist yet: a plan says so
+//! ([`Step::Building`](crate::schema::Step::Building)), and its application waits until it is built. A
+//! standalone and MongoDB 4.2 do not distinguish such an index from one that exists.
 //!
 //! A conflict of [encrypted fields](super::encryption#changes-of-a-model) or of options that only a new collection can
 //! have (`!`) is an error in any case.

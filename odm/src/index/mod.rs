@@ -275,7 +275,8 @@ impl IndexDeclaration {
 
     /// The collation for comparing strings, such as `doc! { "locale": "en", "strength": 2 }`. A
     /// query uses the index for strings only if it specifies the same collation. Default: the
-    /// collation of the collection; for a text index, which can have no other one, `{locale: "simple"}`.
+    /// collation of the collection; for a text index, which can have no other one, `{locale:
+    /// "simple"}`.
     ///
     /// ```
     /// # use marula_guide::*; use marula::index::IndexDeclaration;
@@ -312,7 +313,7 @@ impl IndexDeclaration {
         match checked {
             Ok(filter) => self.option("partialFilterExpression", filter),
             Err(e) => {
-                self.error = Some(e);
+                self.error.get_or_insert(e);
                 self
             }
         }
@@ -343,7 +344,9 @@ impl IndexDeclaration {
     }
 
     /// Any other option of `createIndexes`, such as `wildcardProjection`, sent unchecked. Replaces
-    /// an option of this name.
+    /// an option of this name. `key` and `name` are no options:
+    /// [`plan`](crate::schema::Schema::plan) fails with
+    /// [`SchemaError::InvalidIndex`](crate::SchemaError::InvalidIndex).
     ///
     /// ```
     /// # use marula_guide::*; use marula::index::IndexDeclaration;
@@ -351,8 +354,15 @@ impl IndexDeclaration {
     /// assert!(index.specification().get_bool("unique")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn raw_option(self, name: &str, value: impl Into<Bson>) -> Self {
-        self.option(name, value)
+    pub fn raw_option(mut self, name: &str, value: impl Into<Bson>) -> Self {
+        let method = match name {
+            "key" => "the methods for keys, such as `ascending`",
+            "name" => "`IndexDeclaration::name`",
+            _ => return self.option(name, value),
+        };
+        let reason = format!("`{name}` cannot be set by `raw_option`: use {method}");
+        self.error.get_or_insert_with(|| Error::argument(reason));
+        self
     }
 
     /// The name of the index: the explicit one, or the one derived from the keys, as the MongoDB
@@ -435,6 +445,8 @@ impl IndexDeclaration {
                 return Err(format!("`{}` occurs twice in the keys", key.path));
             }
         }
+        self.check_expiration()?;
+        self.check_wildcard()?;
         let mut arrays: Vec<&str> = self
             .keys
             .iter()
@@ -453,6 +465,61 @@ impl IndexDeclaration {
                 pair[0], pair[1]
             )),
             _ => Ok(()),
+        }
+    }
+}
+
+impl IndexDeclaration {
+    /// Checks `expireAfterSeconds`.
+    fn check_expiration(&self) -> Result<(), String> {
+        const MOST: i64 = i32::MAX as i64;
+        let seconds = self.options.get("expireAfterSeconds").map(normal::number);
+        match seconds.as_ref().and_then(Bson::as_i64) {
+            Some(seconds) if !(0..=MOST).contains(&seconds) => Err(format!(
+                "documents must expire after 0 to {MOST} seconds, found {seconds}"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the rules of wildcard keys that all server versions have in common.
+    fn check_wildcard(&self) -> Result<(), String> {
+        let wildcards = || self.keys.iter().filter(|key| matches!(key.kind, Kind::Wildcard));
+        let Some(wildcard) = wildcards().next() else {
+            return Ok(());
+        };
+        if wildcards().count() > 1 {
+            return Err("an index can contain one wildcard key".to_owned());
+        }
+        for option in ["unique", "sparse", "expireAfterSeconds"] {
+            let value = self.options.get(option);
+            if value.is_some_and(|value| *value != Bson::Boolean(false)) {
+                return Err(format!("a wildcard index cannot have the option `{option}`"));
+            }
+        }
+        let others = || self.keys.iter().filter(|key| !matches!(key.kind, Kind::Wildcard));
+        let Some(root) = wildcard.path.strip_suffix(".$**") else {
+            let is_refused = others().count() > 0 && !self.options.contains_key("wildcardProjection");
+            return if is_refused {
+                Err(
+                    "a wildcard key of the whole document beside other keys needs the option `wildcardProjection` without these \
+                     keys (MongoDB 7.0+): add it with `raw_option`, or use a wildcard key below a field"
+                        .to_owned(),
+                )
+            } else {
+                Ok(())
+            };
+        };
+        let is_below = |path: &str| {
+            path.strip_prefix(root)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        match others().find(|key| is_below(&key.path)) {
+            Some(key) => Err(format!(
+                "the key `{}` is one of the fields of the wildcard key `{}`",
+                key.path, wildcard.path
+            )),
+            None => Ok(()),
         }
     }
 }

@@ -24,8 +24,8 @@ pub(crate) enum NormalCollation {
     Simple,
     /// As [`normal_collation`] returns it.
     Other(Document),
-    /// The default collation of a collection whose options cannot be read. It is equal to each collation that a server
-    /// lists.
+    /// The default collation of a collection whose options cannot be read. It is equal to each
+    /// collation that a server lists.
     Unknown,
 }
 
@@ -43,7 +43,8 @@ const IGNORED: [&str; 7] = [
 /// The option that contains options of the storage engine.
 const STORAGE_ENGINE: &str = "storageEngine";
 
-/// Normalizes a specification that a server lists. It contains the collation, also an inherited one, unless that is `simple`.
+/// Normalizes a specification that a server lists. It contains the collation, also an inherited
+/// one, unless that is `simple`.
 pub(crate) fn normalize_listed(specification: &Document) -> NormalIndex {
     let mut normal = normalize(specification);
     if normal.collation == NormalCollation::Inherited {
@@ -163,8 +164,8 @@ pub(crate) fn normal_collation(collation: &Document) -> Option<Document> {
     Some(normal.into_iter().collect())
 }
 
-/// Whether two collations are equal, as [`normal_collation`] returns them. A server lists options that
-/// depend on the locale, which are not declared.
+/// Whether two collations are equal, as [`normal_collation`] returns them. A server lists options
+/// that depend on the locale, which are not declared.
 fn same_collation(declared: Option<&Document>, listed: Option<&Document>) -> bool {
     match (declared, listed) {
         (None, None) => true,
@@ -227,13 +228,14 @@ impl NormalIndex {
         self.keys.iter().any(|(_, kind)| kind.as_str() == Some("text"))
     }
 
-    /// Whether the keys and the collation are equal. A server before MongoDB 5.0 considers such two the same index.
+    /// Whether the keys and the collation are equal. A server before MongoDB 5.0 considers such two
+    /// the same index.
     pub(crate) fn same_keys(&self, other: &NormalIndex) -> bool {
         self.keys == other.keys && self.collation.is_same(&other.collation)
     }
 
-    /// Whether a server since MongoDB 5.0 considers the two the same index, apart from their other options: equal
-    /// keys, collation and partial filter.
+    /// Whether a server since MongoDB 5.0 considers the two the same index, apart from their other
+    /// options: equal keys, collation and partial filter.
     pub(crate) fn same_signature(&self, other: &NormalIndex) -> bool {
         const FILTER: &str = "partialFilterExpression";
         self.same_keys(other) && self.options.get(FILTER) == other.options.get(FILTER)

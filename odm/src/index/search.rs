@@ -1,5 +1,5 @@
-//! Declared search indexes: the builder behind `#[document(search_index(…))]`, and their definitions for
-//! `createSearchIndexes`.
+//! Declared search indexes: the builder behind `#[document(search_index(…))]`, and their
+//! definitions for `createSearchIndexes`.
 //!
 //! Definitions: <https://www.mongodb.com/docs/atlas/atlas-search/define-field-mappings/>.
 
@@ -248,8 +248,8 @@ impl SearchIndex {
         }
     }
 
-    /// Maps all fields of all types that the index can map by themselves. Default: only the fields that are
-    /// added.
+    /// Maps all fields of all types that the index can map by themselves. Default: only the fields
+    /// that are added.
     ///
     /// ```
     /// use marula::index::{SearchIndex, SearchIndexDeclaration};
@@ -283,8 +283,8 @@ impl SearchIndex {
         self.add(path, mapping.options)
     }
 
-    /// Adds the mapping of an embedded document, with `dynamic` for the fields below it. Fields that are
-    /// added by their own paths need none.
+    /// Adds the mapping of an embedded document, with `dynamic` for the fields below it. Fields
+    /// that are added by their own paths need none.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -303,8 +303,8 @@ impl SearchIndex {
         self.add(path, doc! { "type": "document", "dynamic": dynamic })
     }
 
-    /// Adds the mapping of an array of documents whose elements are searched one by one, by the operator
-    /// `embeddedDocument`.
+    /// Adds the mapping of an array of documents whose elements are searched one by one, by the
+    /// operator `embeddedDocument`.
     ///
     /// ```
     /// # use marula_guide::*;
@@ -369,7 +369,8 @@ impl SearchIndex {
         self.raw_option("searchAnalyzer", name)
     }
 
-    /// Any other option of the definition, such as `synonyms` or `storedSource`. It is sent unchecked.
+    /// Any other option of the definition, such as `synonyms` or `storedSource`. It is sent
+    /// unchecked.
     ///
     /// ```
     /// use marula::index::{SearchIndex, SearchIndexDeclaration};

@@ -35,7 +35,8 @@ kinds! {
     Filters;
 }
 
-/// Types of fields that a search index can hold as `K`: the BSON type, an `Option` of it, and arrays.
+/// Types of fields that a search index can hold as `K`: the BSON type, an `Option` of it, and
+/// arrays.
 #[diagnostic::on_unimplemented(
     message = "a search index cannot hold a field of type `{Self}` as `{K}`",
     label = "the stored values of this field do not have the type of the mapping",
@@ -48,7 +49,8 @@ pub trait SearchField<K> {
     const LENGTH: Option<usize> = None;
 }
 
-/// Types of fields that are stored as documents, for the mappings `document` and `embeddedDocuments`.
+/// Types of fields that are stored as documents, for the mappings `document` and
+/// `embeddedDocuments`.
 #[diagnostic::on_unimplemented(
     message = "the mapping of a document needs a field that is stored as a document, found `{Self}`",
     label = "`{Self}` is not stored as a document"

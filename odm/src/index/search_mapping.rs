@@ -22,8 +22,8 @@ impl<K> SearchMapping<K> {
         }
     }
 
-    /// Sets an option of the mapping by its name in the definition, such as `analyzer` or `minGrams`. It
-    /// is sent unchecked.
+    /// Sets an option of the mapping by its name in the definition, such as `analyzer` or
+    /// `minGrams`. It is sent unchecked.
     ///
     /// ```
     /// # use marula_guide::*;

@@ -105,7 +105,8 @@ impl VectorSearchIndex {
         }
     }
 
-    /// Adds a vector of 1 to 8192 dimensions. Quantization: that of the server by default, which is none.
+    /// Adds a vector of 1 to 8192 dimensions. Quantization: that of the server by default, which is
+    /// none.
     ///
     /// ```
     /// # use marula_guide::*;

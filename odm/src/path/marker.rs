@@ -78,6 +78,17 @@ pub trait SeriesTime {}
 #[diagnostic::do_not_recommend]
 impl<T: Date> SeriesTime for T {}
 
+/// The id of a clustered collection whose documents expire: a date.
+#[diagnostic::on_unimplemented(
+    message = "the documents of a clustered collection expire by a date in `_id`, found `{Self}`",
+    label = "`{Self}` is not a date",
+    note = "remove `ttl` of `clustered`, and declare an index with `ttl` on a date field"
+)]
+pub trait ClusterTime {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Date> ClusterTime for T {}
+
 /// Date types: [`DateTime`].
 #[diagnostic::on_unimplemented(
     message = "`$currentDate` needs a date field, found `{Self}`",

@@ -25,8 +25,9 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Creates missing collections and indexes; changes and drops none. A plan that changes an existing
-    /// one is rejected before anything is written.
+    /// Creates missing collections and indexes; changes and drops none. A plan that changes an
+    /// existing one is rejected before anything is written. Waits for the end of index builds of
+    /// other clients, if the indexes are declared.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -49,9 +50,9 @@ impl Apply {
         }
     }
 
-    /// Takes all steps: creates collections and indexes, changes their options, rebuilds indexes, hides
-    /// obsolete ones, and drops those that have been hidden for a week. Unknown indexes are kept. A
-    /// collection whose options cannot be changed is an error.
+    /// Takes all steps: creates collections and indexes, changes their options, rebuilds indexes,
+    /// hides obsolete ones, and drops those that have been hidden for a week. Unknown indexes are
+    /// kept. A collection whose options cannot be changed is an error.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -67,20 +68,22 @@ impl Apply {
             .drop_obsolete(Duration::from_secs(7 * 86_400))
     }
 
-    /// Whether to change options of existing indexes that the server can change without building them
-    /// again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing collections:
-    /// validators, pre- and post-images (MongoDB 6.0+), expiration, a coarser granularity of a time series, the size of
-    /// a capped collection (MongoDB 6.0+), the pipeline of a view; and the definitions of search indexes, which the
-    /// server builds again in the background. Default: `false`.
+    /// Whether to change options of existing indexes that the server can change without building
+    /// them again (`expireAfterSeconds`, `hidden`, and to `unique`), and options of existing
+    /// collections: validators, pre- and post-images (MongoDB 6.0+), expiration, a coarser
+    /// granularity of a time series, the size of a capped collection (MongoDB 6.0+), the pipeline
+    /// of a view; and the definitions of search indexes, which the server builds again in the
+    /// background. Default: `false`.
     ///
-    /// An index must be built again, and conflicts with the declared one, if the server is older than the change: `unique`
-    /// needs MongoDB 6.0, `expireAfterSeconds` of an index that has none MongoDB 5.1. With the strict Stable API, indexes
-    /// cannot be changed to `unique`, and images not changed at all. If the members of the deployment have several versions,
-    /// the oldest decides. `featureCompatibilityVersion` is not considered: if it is lower than the version of the servers,
-    /// the server may refuse a change, which is an error.
+    /// An index must be built again, and conflicts with the declared one, if the server is older
+    /// than the change: `unique` needs MongoDB 6.0, `expireAfterSeconds` of an index that has none
+    /// MongoDB 5.1. With the strict Stable API, indexes cannot be changed to `unique`, and images
+    /// not changed at all. If the members of the deployment have several versions, the oldest
+    /// decides. `featureCompatibilityVersion` is not considered: if it is lower than the version of
+    /// the servers, the server may refuse a change, which is an error.
     ///
-    /// While an index of the collection is built, such as by a rolling build, the server refuses these changes: they are
-    /// sent again for at most [`lease_wait`](Apply::lease_wait).
+    /// While an index of the collection is built, such as by a rolling build, the server refuses
+    /// these changes: they are sent again for at most [`lease_wait`](Apply::lease_wait).
     ///
     /// ```
     /// # use marula::schema::*;
@@ -94,8 +97,8 @@ impl Apply {
         self
     }
 
-    /// Whether to drop and build again an index that conflicts with the declared one. Queries do not
-    /// have the index meanwhile, unless keys and names differ: then the new one is built first.
+    /// Whether to drop and build again an index that conflicts with the declared one. Queries do
+    /// not have the index meanwhile, unless keys and names differ: then the new one is built first.
     /// Default: `false`.
     ///
     /// ```
@@ -111,9 +114,9 @@ impl Apply {
     }
 
     /// Hides obsolete indexes (MongoDB 4.4+), and drops them `after` this time: until then a hidden
-    /// index can be shown again at once by declaring it. Zero drops them without hiding. Default: they
-    /// are kept. MongoDB 4.2 cannot hide indexes: they are dropped this time after they were found, and queries use them
-    /// until then.
+    /// index can be shown again at once by declaring it. Zero drops them without hiding. Default:
+    /// they are kept. MongoDB 4.2 cannot hide indexes: they are dropped this time after they were
+    /// found, and queries use them until then.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -128,8 +131,8 @@ impl Apply {
         self
     }
 
-    /// Whether to leave existing collections and indexes that differ from the declared ones as they are, and take the
-    /// other steps, instead of rejecting the plan. Default: `false`.
+    /// Whether to leave existing collections and indexes that differ from the declared ones as they
+    /// are, and take the other steps, instead of rejecting the plan. Default: `false`.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -159,8 +162,8 @@ impl Apply {
     }
 
     /// How long the lease of an instance that ended without giving it back prevents others from
-    /// changing indexes. At least 1 s: a shorter time is taken for 1 s. In a sharded cluster it must be longer than the
-    /// clocks of the mongos differ. Default: 30 s.
+    /// changing indexes. At least 1 s: a shorter time is taken for 1 s. In a sharded cluster it
+    /// must be longer than the clocks of the mongos differ. Default: 30 s.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -175,8 +178,9 @@ impl Apply {
         self
     }
 
-    /// How long to wait while another instance changes indexes, and, for each change of a collection or an index and each drop
-    /// of an index, while another index of the collection is built. Default: 2 minutes.
+    /// How long to wait while another instance changes indexes, and, for each change of a
+    /// collection or an index and each drop of an index, while another index of the collection is
+    /// built. Default: 2 minutes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -207,7 +211,8 @@ impl Apply {
         self
     }
 
-    /// Whether the step is taken, and is not a creation. Only one instance at a time takes such steps.
+    /// Whether the step is taken, and is not a creation. Only one instance at a time takes such
+    /// steps.
     pub(super) fn changes(&self, step: &Step) -> bool {
         match step {
             Step::Modify { .. } | Step::ModifyCollection { .. } | Step::UpdateSearchIndex { .. } => {
@@ -227,8 +232,10 @@ impl Apply {
             | Step::KeepCollection
             | Step::CollectionConflict { .. }
             | Step::UnsupportedCollectionChange { .. }
+            | Step::Unsupported { .. }
             | Step::EncryptedFieldsConflict { .. }
             | Step::Create { .. }
+            | Step::Building { .. }
             | Step::Keep { .. }
             | Step::Unknown { .. }
             | Step::CreateSearchIndex { .. }
@@ -238,9 +245,14 @@ impl Apply {
         }
     }
 
-    /// The first difference between what exists and what is declared that may not be changed.
+    /// What the deployment does not support, or else the first difference between what exists and
+    /// what is declared that may not be changed.
     fn refused(&self, plan: &SchemaPlan) -> Option<SchemaError> {
-        // A field that is encrypted in the model and not in the collection would be stored as a plain value.
+        if let Some(unsupported) = plan.unsupported() {
+            return Some(unsupported);
+        }
+        // A field that is encrypted in the model and not in the collection would be stored as a
+        // plain value.
         let is_allowed =
             |step: &Step| self.allow_conflicts && !matches!(step, Step::EncryptedFieldsConflict { .. });
         plan.steps()
@@ -269,11 +281,11 @@ fn partly(applied: Applied, error: Error) -> Error {
 impl SchemaPlan {
     /// Takes the steps of the plan that `apply` allows. If there are none, nothing is written.
     ///
-    /// Missing indexes are created with one `createIndexes` for each collection. Several instances of
-    /// an application may do so concurrently: an equal index that was created in the meantime is not an
-    /// error. Encrypted collections are created, and changes, rebuilds and drops are made by one instance at a time, which
-    /// holds a lease in the collection `marula_schema`: the others wait, then make a new plan and apply what is left of
-    /// it.
+    /// Missing indexes are created with one `createIndexes` for each collection. Several instances
+    /// of an application may do so concurrently: an equal index that was created in the meantime is
+    /// not an error. Encrypted collections are created, and changes, rebuilds and drops are made by
+    /// one instance at a time, which holds a lease in the collection `marula_schema`: the others
+    /// wait, then make a new plan and apply what is left of it.
     ///
     /// If the future is dropped, some of the steps may have been taken, and the lease expires after
     /// [`Apply::lease`]. A new plan contains the other steps.
@@ -292,15 +304,19 @@ impl SchemaPlan {
     /// - [`Error::Schema`] with [`CollectionConflict`](SchemaError::CollectionConflict),
     ///   [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict),
     ///   [`OptionsConflict`](SchemaError::OptionsConflict) or
-    ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index that
-    ///   differs and may not be changed: nothing was done;
+    ///   [`KeySpecsConflict`](SchemaError::KeySpecsConflict) for an existing collection or index
+    ///   that differs and may not be changed: nothing was done;
+    /// - [`Unsupported`](SchemaError::Unsupported) for all declarations that the server refuses
+    ///   because of its version: nothing was done;
     /// - [`Duplicates`](SchemaError::Duplicates) if existing documents violate a unique index;
     /// - [`SearchIndexFailed`](SchemaError::SearchIndexFailed) and
-    ///   [`SearchIndexTimeout`](SchemaError::SearchIndexTimeout) for search indexes that queries cannot use
-    ///   after [`Apply::wait_for_search`];
-    /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too long;
-    /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists what
-    ///   was done, and its source is one of the other errors;
+    ///   [`SearchIndexTimeout`](SchemaError::SearchIndexTimeout) for search indexes that queries
+    ///   cannot use after [`Apply::wait_for_search`];
+    /// - [`LeaseTimeout`](SchemaError::LeaseTimeout) if another instance changes indexes for too
+    ///   long, and [`BuildInProgress`](SchemaError::BuildInProgress) if another client builds an
+    ///   index for too long;
+    /// - [`PartlyApplied`](SchemaError::PartlyApplied) for an error after the first step: it lists
+    ///   what was done, and its source is one of the other errors;
     /// - [`Error::Driver`] for other errors of the driver.
     pub async fn apply(&self, apply: Apply) -> Result<Applied> {
         if let Some(refused) = apply.refused(self) {
@@ -364,7 +380,9 @@ impl SchemaPlan {
             .steps
             .iter()
             .filter_map(|step| match step {
-                Step::Create { specification, .. } => Some(specification),
+                Step::Create { specification, .. } | Step::Building { specification, .. } => {
+                    Some(specification)
+                }
                 _ => None,
             })
             .collect();

@@ -8,7 +8,18 @@ use crate::schema::deployment::{Deployment, Feature};
 const EXPIRE_AFTER: &str = "expireAfterSeconds";
 
 impl IndexChange {
-    /// The options of `collMod` for the index. A change to unique has the last step of its two here.
+    /// The name of the option that changes.
+    pub(super) fn option(&self) -> &'static str {
+        match self {
+            IndexChange::ExpireAfter { .. } => EXPIRE_AFTER,
+            IndexChange::Hidden(_) => "hidden",
+            IndexChange::Unique => "unique",
+            IndexChange::PrepareUnique => "prepareUnique",
+        }
+    }
+
+    /// The options of `collMod` for the index. A change to unique has the last step of its two
+    /// here.
     pub(super) fn options(&self) -> Document {
         match self {
             IndexChange::ExpireAfter { seconds, .. } => doc! { EXPIRE_AFTER: *seconds },
@@ -19,8 +30,8 @@ impl IndexChange {
     }
 }
 
-/// The changes that make an existing index the declared one, if `collMod` of the deployment can make all of them.
-/// `differences` are the names of the options that differ.
+/// The changes that make an existing index the declared one, if `collMod` of the deployment can
+/// make all of them. `differences` are the names of the options that differ.
 pub(super) fn changes(
     differences: &[String],
     declared: &NormalIndex,

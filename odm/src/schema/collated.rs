@@ -1,7 +1,8 @@
 //! Declared indexes as they apply to a collection with a default collation. No I/O.
 //!
-//! An index without a collation inherits the default collation of its collection, and the server lists it with it. Indexes
-//! of the kinds `text` and `2d` have the collation `simple`: the server refuses another one, also an inherited one.
+//! An index without a collation inherits the default collation of its collection, and the server
+//! lists it with it. Indexes of the kinds `text` and `2d` have the collation `simple`: the server
+//! refuses another one, also an inherited one.
 
 use crate::bson::{Bson, Document, doc};
 use crate::driver::CollectionSpecification;
@@ -32,8 +33,8 @@ impl<'a> DefaultCollation<'a> {
         Self::of(options.and_then(|options| options.get_document("collation").ok()))
     }
 
-    /// The collation of the index on `_id`, which is that of its collection. Time series and clustered collections have no
-    /// such index.
+    /// The collation of the index on `_id`, which is that of its collection. Time series and
+    /// clustered collections have no such index.
     pub(super) fn of_indexes(listed: &'a [Document]) -> Self {
         let is_on_id = |index: &&Document| {
             index.get_str("name").is_ok_and(|name| name == "_id_")
@@ -56,7 +57,8 @@ impl<'a> DefaultCollation<'a> {
 /// The declared indexes with the collations that they have in a collection with this default.
 ///
 /// # Errors
-/// [`SchemaError::ConflictingDeclarations`] for two indexes that have equal keys and the same collation in this collection.
+/// [`SchemaError::ConflictingDeclarations`] for two indexes that have equal keys and the same
+/// collation in this collection.
 pub(super) fn in_collection(
     namespace: &str,
     declared: &[Declared],
@@ -101,7 +103,8 @@ fn with_default(mut index: Declared, default: DefaultCollation<'_>) -> Declared 
     index
 }
 
-/// A specification in which the collation is explicit: the server lists none for an index with the collation `simple`.
+/// A specification in which the collation is explicit: the server lists none for an index with the
+/// collation `simple`.
 pub(super) fn with_simple_collation(specification: &Document) -> Document {
     let mut specification = specification.clone();
     if !matches!(specification.get("collation"), Some(Bson::Document(_))) {

@@ -24,12 +24,13 @@ pub struct DataKeys {
 
 #[cfg(feature = "encryption")]
 impl DataKeys {
-    /// Keys that are stored in the key vault of `encryption`, and encrypted by the key management service `provider`,
-    /// such as `local` or `aws`.
+    /// Keys that are stored in the key vault of `encryption`, and encrypted by the key management
+    /// service `provider`, such as `local` or `aws`.
     ///
-    /// A key has the alternate name `marula:database.collection:path`. One that exists with this name is used again, e.g.
-    /// after a creation that failed, or after the collection was dropped. Deployments that have equal names of databases
-    /// and one key vault therefore share keys: give each its own key vault.
+    /// A key has the alternate name `marula:database.collection:path`. One that exists with this
+    /// name is used again, e.g. after a creation that failed, or after the collection was dropped.
+    /// Deployments that have equal names of databases and one key vault therefore share keys: give
+    /// each its own key vault.
     pub fn new(encryption: &ClientEncryption, provider: impl Into<String>) -> Self {
         DataKeys {
             encryption: encryption.clone(),
@@ -38,8 +39,9 @@ impl DataKeys {
         }
     }
 
-    /// The master key of the provider. Required for all providers but `local`. A data key that exists must have been
-    /// encrypted by it, or the schema fails. See [`CreateDataKey::master_key`](crate::driver::encryption::CreateDataKey::master_key).
+    /// The master key of the provider. Required for all providers but `local`. A data key that
+    /// exists must have been encrypted by it, or the schema fails. See
+    /// [`CreateDataKey::master_key`](crate::driver::encryption::CreateDataKey::master_key).
     pub fn master_key(mut self, key: Document) -> Self {
         self.master_key = Some(key);
         self
@@ -65,7 +67,8 @@ impl DataKeys {
         Ok(())
     }
 
-    /// The data key of a field: the one with its name in the key vault, which remains of a creation that failed, or a new one.
+    /// The data key of a field: the one with its name in the key vault, which remains of a creation
+    /// that failed, or a new one.
     async fn key_of(&self, target: &Target<'_>, path: &str, model: &'static str) -> Result<Bson> {
         let name = format!("marula:{}:{path}", target.plan.namespace);
         if let Some(key) = self.encryption.get_key_by_alt_name(&name).await? {
@@ -210,8 +213,9 @@ fn check_options(model: &'static str, declared: &DeclaredCollection) -> Result<(
     Ok(())
 }
 
-/// Rejects the indexes that the server does not permit in an encrypted collection: on encrypted fields, or on documents that
-/// contain them, and TTL indexes, because the server cannot delete from the state collections without the client's keys.
+/// Rejects the indexes that the server does not permit in an encrypted collection: on encrypted
+/// fields, or on documents that contain them, and TTL indexes, because the server cannot delete
+/// from the state collections without the client's keys.
 fn check_indexes(model: &'static str, declared: &DeclaredCollection) -> Result<(), SchemaError> {
     let fields = declared.encrypted_fields();
     let fields = fields.and_then(|fields| fields.get_array("fields").ok());
@@ -256,14 +260,15 @@ impl Step {
 }
 
 impl Schema {
-    /// Creates the data keys of [encrypted fields](crate::encryption) in this way, when a plan is applied that creates
-    /// their collections. Required if a registered model has encrypted fields. With it, collections of models without
-    /// encrypted fields are also compared.
+    /// Creates the data keys of [encrypted fields](crate::encryption) in this way, when a plan is
+    /// applied that creates their collections. Required if a registered model has encrypted fields.
+    /// With it, collections of models without encrypted fields are also compared.
     ///
     /// The client of the database needs no automatic encryption. Each key has the alternate name
-    /// `marula:database.collection:path`. If a creation fails, keys and state collections that were created before remain,
-    /// and the next plan that is applied uses them. So does a plan that creates the collection again after it was dropped:
-    /// delete the keys with these names before, if its fields are to have new keys.
+    /// `marula:database.collection:path`. If a creation fails, keys and state collections that were
+    /// created before remain, and the next plan that is applied uses them. So does a plan that
+    /// creates the collection again after it was dropped: delete the keys with these names before,
+    /// if its fields are to have new keys.
     ///
     /// ```no_run
     /// # use marula::{Document, Model};
@@ -288,9 +293,10 @@ impl Schema {
         self
     }
 
-    /// Adds `encryptedFields` of the encrypted collections to the options of a client, with the ids of their data keys,
-    /// which one `listCollections` reads. The client then does not ask the server which fields are encrypted, so that a
-    /// malicious server cannot make it send plain values.
+    /// Adds `encryptedFields` of the encrypted collections to the options of a client, with the ids
+    /// of their data keys, which one `listCollections` reads. The client then does not ask the
+    /// server which fields are encrypted, so that a malicious server cannot make it send plain
+    /// values.
     ///
     /// ```no_run
     /// # use marula::{Document, Model, schema::Schema};
@@ -307,9 +313,11 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) with [`NotEncryptedYet`](SchemaError::NotEncryptedYet) for a collection that
-    /// does not exist, and [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict) for one with other encrypted
-    /// fields than those of its model; [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    /// [`Error::Schema`](crate::Error::Schema) with
+    /// [`NotEncryptedYet`](SchemaError::NotEncryptedYet) for a collection that does not exist, and
+    /// [`EncryptedFieldsConflict`](SchemaError::EncryptedFieldsConflict) for one with other
+    /// encrypted fields than those of its model; [`Error::Driver`](crate::Error::Driver) for errors
+    /// of the driver.
     #[cfg(feature = "encryption")]
     pub async fn encrypted_fields_map(self, options: AutoEncryptionOptions) -> Result<AutoEncryptionOptions> {
         use crate::schema::encryption::{differences, encrypted_fields};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bson::Document;
+use crate::bson::{Bson, Document};
 use crate::declaration::CollectionDeclaration;
 use crate::error::SchemaError;
 use crate::index::normal::{NormalCollation, NormalIndex, has_simple_collation, normalize};
@@ -24,8 +24,8 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Whether the collations of two declared indexes can be compared: both are known, or both are the unknown default of
-    /// the collection.
+    /// Whether the collations of two declared indexes can be compared: both are known, or both are
+    /// the unknown default of the collection.
     pub(crate) fn has_comparable_collation(&self, other: &Declared) -> bool {
         let is_unknown = |index: &Declared| index.normal.collation == NormalCollation::Unknown;
         is_unknown(self) == is_unknown(other)
@@ -155,7 +155,8 @@ impl Declarations {
         }
     }
 
-    /// Adds the encrypted fields of a model to a collection. A model without them, of a part of the documents, adds none.
+    /// Adds the encrypted fields of a model to a collection. A model without them, of a part of the
+    /// documents, adds none.
     fn add_encrypted(
         &mut self,
         model: &'static str,
@@ -238,11 +239,12 @@ fn merge(
                 .to_owned(),
         ));
     }
-    if let [(key, _)] = &normal.keys[..]
+    if let [(key, Bson::Int64(_) | Bson::Double(_))] = &normal.keys[..]
         && key == "_id"
-        && normal.options.is_empty()
     {
-        return Err(invalid("every collection has an index on `_id`".to_owned()));
+        return Err(invalid(
+            "every collection has a unique index on `_id`, which has no other options".to_owned(),
+        ));
     }
     let known = declared
         .iter()
@@ -346,10 +348,46 @@ mod tests {
     }
 
     #[test]
+    fn wildcard_keys_have_rules() {
+        let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
+        let root = Path::<(), ()>::root();
+        let (a, b) = (root.step::<i32>("a"), root.step::<i32>("b"));
+        let whole = || IndexDeclaration::new().wildcard(&root);
+        assert!(reason(whole().ascending(&a)).contains("wildcardProjection"));
+        assert!(reason(whole().wildcard(&a)).contains("one wildcard key"));
+        assert!(reason(whole().sparse()).contains("cannot have the option `sparse`"));
+        assert!(reason(whole().unique()).contains("cannot have the option `unique`"));
+        let below = || IndexDeclaration::new().wildcard(&a);
+        assert!(
+            reason(below().ascending(&a.step::<i32>("x")))
+                .contains("one of the fields of the wildcard key `a.$**`")
+        );
+        let without = crate::bson::doc! { "a": 0 };
+        let permitted = [
+            whole().ascending(&a).raw_option("wildcardProjection", without),
+            below().ascending(&b),
+            whole(),
+        ];
+        for index_of_fields in permitted {
+            assert_eq!(merged(index_of_fields, index("z")).unwrap(), 2);
+        }
+    }
+
+    #[test]
     fn invalid_declarations_are_reported() {
         let reason = |i: IndexDeclaration| merged(i, index("z")).unwrap_err().to_string();
         assert!(reason(IndexDeclaration::new()).contains("no keys"));
-        assert!(reason(index("_id")).contains("every collection"));
+        for of_id in [index("_id"), index("_id").unique(), index("_id").sparse()] {
+            assert!(reason(of_id).contains("every collection"));
+        }
+        let hashed = IndexDeclaration::new().hashed(&Path::<(), ()>::root().step::<i32>("_id"));
+        assert_eq!(merged(hashed, index("z")).unwrap(), 2);
+        assert!(reason(index("a").raw_option("name", "x")).contains("use `IndexDeclaration::name`"));
+        assert!(reason(index("a").raw_option("key", 1)).contains("use the methods for keys"));
+        assert!(reason(index("a").raw_option("expireAfterSeconds", -1)).contains("0 to 2147483647"));
+        let date = Path::<(), ()>::root().step::<crate::bson::DateTime>("a");
+        let late = IndexDeclaration::new().expiring(&date, u32::MAX);
+        assert!(reason(late).contains("0 to 2147483647"));
         let text = || IndexDeclaration::new().text(&Path::<(), ()>::root().step::<String>("t"), None);
         let collated = text().collation(crate::bson::doc! { "locale": "de" });
         assert!(reason(collated).contains("can only have the collation {locale: \"simple\"}"));

@@ -1,4 +1,5 @@
-//! The properties of the deployment: its server version, its kind, and the Stable API that the client declares.
+//! The properties of the deployment: its server version, its kind, and the Stable API that the
+//! client declares.
 
 use crate::bson::doc;
 use crate::driver;
@@ -9,7 +10,8 @@ use crate::error::Requirement;
 /// The properties of the deployment that decide how a plan is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deployment {
-    /// The lowest version of the data-bearing servers that are known, or of the routers of a sharded cluster.
+    /// The lowest version of the data-bearing servers that are known, or of the routers of a
+    /// sharded cluster.
     version: ServerVersion,
     is_standalone: bool,
     /// Whether the server rejects what is not part of the Stable API.
@@ -69,8 +71,20 @@ impl Feature {
     const EXPIRATION_IN_CAPPED: Feature = Feature::since(22);
     /// `validationAction: "errorAndLog"`.
     pub(super) const ERROR_AND_LOG: Feature = Feature::since(26);
-    /// Queryable Encryption.
+    /// `listIndexes` with `includeBuildUUIDs`.
+    const LISTED_BUILDS: Feature = Feature::since(9).unstable();
+    /// `expireAfterSeconds` of an index above the number of seconds since 1970.
+    pub(super) const LATE_EXPIRATION: Feature = Feature::since(17);
+    /// Indexes of a time series on measurements, partial and sparse ones.
+    pub(super) const SERIES_INDEXES: Feature = Feature::since(17);
+    /// Indexes of a time series with an expiration.
+    pub(super) const SERIES_EXPIRATION: Feature = Feature::since(20);
+    /// Queryable Encryption, with equality queries.
     pub(super) const ENCRYPTION: Feature = Feature::since(21);
+    /// Queries of ranges of encrypted fields.
+    pub(super) const ENCRYPTED_RANGES: Feature = Feature::since(25);
+    /// Queries of prefixes, suffixes and substrings of encrypted fields.
+    pub(super) const ENCRYPTED_TEXT: Feature = Feature::since(27);
 }
 
 impl Deployment {
@@ -83,7 +97,8 @@ impl Deployment {
         }
     }
 
-    /// Describes the deployment of a database, which has received a command. Behind a load balancer a server is asked.
+    /// Describes the deployment of a database, which has received a command. Behind a load balancer
+    /// a server is asked.
     pub(super) async fn of(database: &driver::Database) -> driver::Result<Self> {
         let client = database.client();
         let topology = client.topology_description();
@@ -122,14 +137,21 @@ impl Deployment {
         (self.is_strict && !feature.is_stable).then_some(Requirement::NotStrict)
     }
 
-    /// What the deployment lacks for an index with an expiration in a capped collection. MongoDB 6.0 and 7.0 refuse to
-    /// build it, and MongoDB 5.1 to 7.0 to change its expiration; the versions before accept it.
+    /// What the deployment lacks for an index with an expiration in a capped collection. MongoDB
+    /// 6.0 and 7.0 refuse to build it, and MongoDB 5.1 to 7.0 to change its expiration; the
+    /// versions before accept it.
     pub(super) fn lacks_expiration_in_capped(&self, is_change: bool) -> Option<Requirement> {
         let refused_since = ServerVersion::of_wire_version(if is_change { 14 } else { 17 });
         if self.version < refused_since {
             return None;
         }
         self.lacks(Feature::EXPIRATION_IN_CAPPED)
+    }
+
+    /// Whether `listIndexes` can distinguish indexes that are being built. A standalone builds them
+    /// without a `buildUUID`.
+    pub(super) fn lists_builds(&self) -> bool {
+        !self.is_standalone && self.has(Feature::LISTED_BUILDS)
     }
 
     pub(super) fn has(&self, feature: Feature) -> bool {

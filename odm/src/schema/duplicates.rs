@@ -11,11 +11,11 @@ use crate::index::normal::is_truthy;
 /// Number of keys that an error names.
 const SAMPLES: i64 = 5;
 
-/// Finds some keys that several documents have, by the documents of the primary. The values of an array are one key here, so
-/// that none may be found although documents have elements in common.
+/// Finds some keys that several documents have, by the documents of the primary. The values of an
+/// array are one key here, so that none may be found although documents have elements in common.
 ///
-/// Without a collation in the specification the keys are compared by the default collation of the collection, which the
-/// index inherits.
+/// Without a collation in the specification the keys are compared by the default collation of the
+/// collection, which the index inherits.
 pub(super) async fn find(
     collection: &driver::Collection<Document>,
     specification: &Document,
@@ -51,8 +51,8 @@ fn integer(value: &Bson) -> Option<i64> {
     value.as_i64().or_else(|| value.as_i32().map(i64::from))
 }
 
-/// Groups the indexed documents by key. Field paths contain dots, so that the parts of the group's id
-/// have numbers as names.
+/// Groups the indexed documents by key. Field paths contain dots, so that the parts of the group's
+/// id have numbers as names.
 fn pipeline(keys: &Document, specification: &Document) -> Vec<Document> {
     let mut stages = Vec::new();
     if let Ok(filter) = specification.get_document("partialFilterExpression") {

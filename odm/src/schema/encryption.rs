@@ -1,5 +1,5 @@
-//! The comparison of declared encrypted fields with those of an existing collection ([Client Side Encryption],
-//! "encryptedFields"). No I/O.
+//! The comparison of declared encrypted fields with those of an existing collection ([Client Side
+//! Encryption], "encryptedFields"). No I/O.
 //!
 //! [Client Side Encryption]:
 //! https://github.com/mongodb/specifications/blob/master/source/client-side-encryption/client-side-encryption.md
@@ -57,6 +57,14 @@ pub(super) fn encrypted_fields(listed: &CollectionSpecification) -> Option<&Docu
     listed.options.get_document(ENCRYPTED_FIELDS).ok()
 }
 
+/// The query types of the fields, each with the path of its field.
+pub(super) fn query_types(fields: &Document) -> Vec<(&str, &str)> {
+    let fields = by_path(fields).into_iter();
+    fields
+        .flat_map(|(path, field)| queries(field).into_keys().map(move |kind| (path, kind)))
+        .collect()
+}
+
 fn conflict(declared: &Document, existing: Option<&Document>) -> Option<Step> {
     let differences = differences(declared, existing);
     (!differences.is_empty()).then(|| Step::EncryptedFieldsConflict {
@@ -66,8 +74,8 @@ fn conflict(declared: &Document, existing: Option<&Document>) -> Option<Step> {
     })
 }
 
-/// What differs, a sentence for each field. The ids of the data keys and the names of the state collections are not
-/// compared.
+/// What differs, a sentence for each field. The ids of the data keys and the names of the state
+/// collections are not compared.
 pub(super) fn differences(declared: &Document, existing: Option<&Document>) -> Vec<String> {
     let Some(existing) = existing else {
         return vec!["the collection is not encrypted".to_owned()];
@@ -135,7 +143,8 @@ fn are_equal(declared: &BTreeMap<&str, &Document>, existing: &BTreeMap<&str, &Do
         })
 }
 
-/// Whether the options are equal. One that is not declared is compared with its default, if that is known.
+/// Whether the options are equal. One that is not declared is compared with its default, if that is
+/// known.
 fn is_equal(declared: &Document, existing: &Document) -> bool {
     let value = |options: &Document, name: &str| {
         let default = || {

@@ -1,72 +1,118 @@
-//! What declared collections and indexes need of the deployment. It is checked before anything is sent that changes the
-//! database. No I/O.
+//! What declared collections and indexes need of the deployment. It is checked before anything is
+//! sent that changes the database. No I/O.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::bson::{Bson, Document};
-use crate::error::{IndexChange, Requirement, SchemaError};
+use crate::error::{IndexChange, Requirement};
 use crate::index::normal::number;
-use crate::schema::Step;
 use crate::schema::declared::{Declared, DeclaredCollection};
 use crate::schema::deployment::{Deployment, Feature};
+use crate::schema::{Step, encryption};
 
-/// Checks the encrypted fields of a collection, and its options if it does not exist.
-///
-/// # Errors
-/// [`SchemaError::Unsupported`] for the first thing that the deployment does not support.
-pub(super) fn check(
-    namespace: &str,
+/// What the deployment does not support.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unsupported {
+    /// The subject of the sentence, such as "the option `hidden` of index `a_1` (model `A`)".
+    pub(super) feature: String,
+    pub(super) requirement: Requirement,
+}
+
+/// The unsupported parts of the encrypted fields of a collection, and of its options if it does not
+/// exist.
+pub(super) fn of_collection(
     declared: &DeclaredCollection,
     exists: bool,
     deployment: &Deployment,
-) -> Result<(), SchemaError> {
-    if let Some(model) = declared.encrypted_by()
-        && let Some(requirement) = deployment.lacks_encryption()
-    {
-        let feature = format!("the collection with the encrypted fields of model `{model}`");
-        return Err(unsupported(namespace, feature, requirement));
-    }
+) -> Vec<Unsupported> {
+    let mut found = of_encryption(declared, deployment);
     for (name, value) in declared.options().into_iter().flatten().filter(|_| !exists) {
         let needed = feature_of_option(name, value);
         if let Some(requirement) = needed.and_then(|feature| deployment.lacks(feature)) {
             let feature = format!("the option `{name}` of the collection");
-            return Err(unsupported(namespace, feature, requirement));
+            found.push(Unsupported { feature, requirement });
         }
     }
-    Ok(())
+    found
 }
 
-/// Checks the indexes that the steps build or change. The first steps are those of the indexes, in their order.
-///
-/// # Errors
-/// [`SchemaError::Unsupported`] for the first index that the deployment cannot have.
-pub(super) fn check_indexes(
-    namespace: &str,
+/// The unsupported encryption: Queryable Encryption as a whole, or some of its query types.
+fn of_encryption(declared: &DeclaredCollection, deployment: &Deployment) -> Vec<Unsupported> {
+    let (Some(model), Some(fields)) = (declared.encrypted_by(), declared.encrypted_fields()) else {
+        return Vec::new();
+    };
+    if let Some(requirement) = deployment.lacks_encryption() {
+        let feature = format!("the collection with the encrypted fields of model `{model}`");
+        return vec![Unsupported { feature, requirement }];
+    }
+    let mut found = Vec::new();
+    for (path, query_type) in encryption::query_types(fields) {
+        if let Some(requirement) = deployment.lacks(feature_of_query_type(query_type)) {
+            let feature =
+                format!("the query type `{query_type}` of the encrypted field `{path}` (model `{model}`)");
+            found.push(Unsupported { feature, requirement });
+        }
+    }
+    found
+}
+
+/// The feature that a query type of Queryable Encryption needs.
+fn feature_of_query_type(query_type: &str) -> Feature {
+    match query_type {
+        "range" => Feature::ENCRYPTED_RANGES,
+        query_type if query_type.starts_with("prefix") => Feature::ENCRYPTED_TEXT,
+        query_type if query_type.starts_with("suffix") => Feature::ENCRYPTED_TEXT,
+        query_type if query_type.starts_with("substring") => Feature::ENCRYPTED_TEXT,
+        _ => Feature::ENCRYPTION,
+    }
+}
+
+/// The unsupported parts of the indexes that the steps build or change. The first steps are those
+/// of the indexes, in their order.
+pub(super) fn of_indexes(
     indexes: &[Declared],
     steps: &[Step],
     is_capped: bool,
     deployment: &Deployment,
-) -> Result<(), SchemaError> {
-    check_keys(namespace, indexes, deployment)?;
+) -> Vec<Unsupported> {
+    let mut found = equal_keys(indexes, deployment);
     if is_capped {
-        check_expiration(namespace, indexes, steps, deployment)?;
+        found.extend(expirations_in_capped(indexes, steps, deployment));
     }
-    let is_built = |step: &Step| matches!(step, Step::Create { .. } | Step::Conflict { .. });
-    for (index, _) in indexes.iter().zip(steps).filter(|(_, step)| is_built(step)) {
+    for index in built(indexes, steps) {
         for (what, feature) in features_of_index(index) {
             if let Some(requirement) = deployment.lacks(feature) {
-                let feature = format!("{what} of index `{}` (model `{}`)", index.name, index.model);
-                return Err(unsupported(namespace, feature, requirement));
+                found.push(of_index(what, index, requirement));
             }
         }
     }
-    Ok(())
+    found
 }
 
-/// Checks that no two indexes have equal keys and the same collation. Indexes of one model can differ in their partial
-/// filters.
-fn check_keys(namespace: &str, indexes: &[Declared], deployment: &Deployment) -> Result<(), SchemaError> {
+/// The indexes that the steps build.
+pub(super) fn built<'a>(indexes: &'a [Declared], steps: &'a [Step]) -> impl Iterator<Item = &'a Declared> {
+    let is_built = |step: &Step| matches!(step, Step::Create { .. } | Step::Conflict { .. });
+    let indexes = indexes.iter().zip(steps);
+    indexes
+        .filter(move |(_, step)| is_built(step))
+        .map(|(index, _)| index)
+}
+
+/// A part of an index that is not supported.
+pub(super) fn of_index(what: &str, index: &Declared, requirement: Requirement) -> Unsupported {
+    Unsupported {
+        feature: format!("{what} of index `{}` (model `{}`)", index.name, index.model),
+        requirement,
+    }
+}
+
+/// The indexes with the keys and the collation of another index. Indexes of one model can differ in
+/// their partial filters.
+fn equal_keys(indexes: &[Declared], deployment: &Deployment) -> Vec<Unsupported> {
     let Some(requirement) = deployment.lacks(Feature::SAME_KEYS) else {
-        return Ok(());
+        return Vec::new();
     };
+    let mut found = Vec::new();
     for (position, index) in indexes.iter().enumerate() {
         let is_same = |other: &&Declared| {
             other.normal.same_keys(&index.normal) && other.has_comparable_collation(index)
@@ -76,21 +122,17 @@ fn check_keys(namespace: &str, indexes: &[Declared], deployment: &Deployment) ->
                 "index `{}` (model `{}`) with the keys of index `{}`",
                 index.name, index.model, other.name
             );
-            return Err(unsupported(namespace, feature, requirement));
+            found.push(Unsupported { feature, requirement });
         }
     }
-    Ok(())
+    found
 }
 
-/// Checks the indexes of a capped collection.
-fn check_expiration(
-    namespace: &str,
-    indexes: &[Declared],
-    steps: &[Step],
-    deployment: &Deployment,
-) -> Result<(), SchemaError> {
+/// The unsupported expirations of the indexes of a capped collection.
+fn expirations_in_capped(indexes: &[Declared], steps: &[Step], deployment: &Deployment) -> Vec<Unsupported> {
     let is_expiration = |change: &IndexChange| matches!(change, IndexChange::ExpireAfter { .. });
     let expiring = |index: &Declared| index.specification.contains_key("expireAfterSeconds");
+    let mut found = Vec::new();
     for (index, step) in indexes.iter().zip(steps).filter(|(index, _)| expiring(index)) {
         let lacking = match step {
             Step::Create { .. } | Step::Conflict { .. } => deployment.lacks_expiration_in_capped(false),
@@ -104,18 +146,10 @@ fn check_expiration(
                 "the option `expireAfterSeconds` of index `{}` (model `{}`) in a capped collection",
                 index.name, index.model
             );
-            return Err(unsupported(namespace, feature, requirement));
+            found.push(Unsupported { feature, requirement });
         }
     }
-    Ok(())
-}
-
-fn unsupported(namespace: &str, feature: String, requirement: Requirement) -> SchemaError {
-    SchemaError::Unsupported {
-        namespace: namespace.to_owned(),
-        feature,
-        requirement,
-    }
+    found
 }
 
 /// The feature that an option of `create` needs.
@@ -164,6 +198,12 @@ fn features_of_index(index: &Declared) -> Vec<(&'static str, Feature)> {
     if options.contains_key("hidden") {
         features.push(("the option `hidden`", Feature::HIDDEN));
     }
+    if expires_before_1970(options) {
+        features.push((
+            "the option `expireAfterSeconds`, with more seconds than have passed since 1970,",
+            Feature::LATE_EXPIRATION,
+        ));
+    }
     if let Ok(filter) = options.get_document("partialFilterExpression") {
         features.extend(later_operator(filter, true).map(|what| (what, Feature::PARTIAL_OPERATORS)));
     }
@@ -173,8 +213,17 @@ fn features_of_index(index: &Declared) -> Vec<(&'static str, Feature)> {
     features
 }
 
-/// The part of a partial filter that servers before MongoDB 6.0 refuse: they permit one conjunction of comparisons,
-/// `$exists: true` and `$type`.
+/// Whether `expireAfterSeconds` is more than the seconds since 1970.
+fn expires_before_1970(options: &Document) -> bool {
+    let seconds = options
+        .get("expireAfterSeconds")
+        .and_then(|value| number(value).as_i64());
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    seconds.is_some_and(|seconds| u64::try_from(seconds).is_ok_and(|seconds| seconds > since_1970.as_secs()))
+}
+
+/// The part of a partial filter that servers before MongoDB 6.0 refuse: they permit one conjunction
+/// of comparisons, `$exists: true` and `$type`.
 fn later_operator(filter: &Document, is_top: bool) -> Option<&'static str> {
     const NESTED: &str = "an `$and` below the top level of the partial filter";
     let conditions = conditions(filter);

@@ -1,9 +1,9 @@
 //! The lease of the instance that changes, rebuilds or drops indexes: one at a time in a database.
 //!
-//! The lease is a document of `marula_schema` with an expiry time by the clock of the server; in a sharded cluster, of the
-//! mongos, so that its validity must be longer than the clocks of the mongos differ. Its
-//! holder renews it while it works. If the holder ends without giving it back, another instance can
-//! take the lease after it has expired.
+//! The lease is a document of `marula_schema` with an expiry time by the clock of the server; in a
+//! sharded cluster, of the mongos, so that its validity must be longer than the clocks of the
+//! mongos differ. Its holder renews it while it works. If the holder ends without giving it back,
+//! another instance can take the lease after it has expired.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -51,8 +51,9 @@ fn renewal(holder: uuid::Uuid, validity: Duration) -> Vec<Document> {
     vec![doc! { "$set": { "holder": holder, "expires_at": expires_at } }]
 }
 
-/// The new content of a lease that may be held by another instance: the present content if it has not expired. A lease
-/// without a date of expiry has expired. The lease of this instance is renewed: the reply of an earlier attempt can be lost.
+/// The new content of a lease that may be held by another instance: the present content if it has
+/// not expired. A lease without a date of expiry has expired. The lease of this instance is
+/// renewed: the reply of an earlier attempt can be lost.
 fn acquisition(holder: uuid::Uuid, validity: Duration) -> Vec<Document> {
     let (holder, expires_at) = terms(holder, validity);
     let is_held = doc! { "$and": [
@@ -93,8 +94,8 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Takes the lease if it is free. The filter of an upsert must not contain `$expr`, so that the update decides whether
-    /// the lease is free, and the returned document says who holds it.
+    /// Takes the lease if it is free. The filter of an upsert must not contain `$expr`, so that the
+    /// update decides whether the lease is free, and the returned document says who holds it.
     async fn take(&mut self) -> Result<bool> {
         self.taken = Instant::now();
         let taken = self
@@ -119,8 +120,8 @@ impl Lease {
         }
     }
 
-    /// Deletes a lease that was written without the acknowledgement of a majority, so that other instances do not wait until
-    /// it expires. It expires if that fails.
+    /// Deletes a lease that was written without the acknowledgement of a majority, so that other
+    /// instances do not wait until it expires. It expires if that fails.
     async fn give_up(&self) {
         let collection = self.collection.with_write_concern(WriteConcern::nodes(1));
         let deleted = collection.delete_one(self.own()).into_future();
@@ -175,8 +176,8 @@ impl Lease {
         doc! { "_id": ID, "holder": self.holder.to_string() }
     }
 
-    /// Renews the lease until it is lost. A renewal without a reply ends when the lease has expired: the
-    /// server could give it to another instance while `work` goes on.
+    /// Renews the lease until it is lost. A renewal without a reply ends when the lease has
+    /// expired: the server could give it to another instance while `work` goes on.
     async fn renew(&self) -> SchemaError {
         let mut renewed = self.taken;
         loop {

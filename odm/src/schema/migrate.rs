@@ -85,8 +85,8 @@ pub struct MigrateSchema<'a> {
 impl<'a> MigrateSchema<'a> {
     migrate_setters!();
 
-    /// Calls a function after each batch, with `database.collection` and what was done in it until then.
-    /// Default: none.
+    /// Calls a function after each batch, with `database.collection` and what was done in it until
+    /// then. Default: none.
     ///
     /// ```
     /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {

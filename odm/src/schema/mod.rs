@@ -1,10 +1,10 @@
-//! Schemas: the collections and indexes that registered models declare, a plan to create them, and its
-//! application.
+//! Schemas: the collections and indexes that registered models declare, a plan to create them, and
+//! its application.
 //!
 //! A plan compares what is declared with what exists. It contains one [`Step`] for the options of a
-//! collection, if its model declares any, and one for each index: create, keep, modify, conflict,
-//! obsolete or unknown. [`Apply`] says which of them are taken: [`Apply::additive`] creates missing
-//! collections and indexes, [`Apply::full`] also changes, rebuilds and drops.
+//! collection, if its model declares any, and one for each index: create, build, keep, modify,
+//! conflict, obsolete or unknown. [`Apply`] says which of them are taken: [`Apply::additive`]
+//! creates missing collections and indexes, [`Apply::full`] also changes, rebuilds and drops.
 //!
 //! ```no_run
 //! # use marula::{Model, schema::Apply};
@@ -15,7 +15,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! An application calls [`Schema::sync`] when it starts. All its instances may do so at the same time:
+//! An application calls [`Schema::sync`] when it starts. All its instances may do so at the same
+//! time:
 //!
 //! ```no_run
 //! # use marula::{Model, schema::SyncMode};
@@ -27,33 +28,34 @@
 //!
 //! # Options of collections
 //!
-//! A model declares the options of its collection by attributes: `capped(size = 1_048_576, max = 1000)`,
-//! `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")`, `clustered`,
-//! `collation(locale = "en")`, `pre_and_post_images`, and `json_schema` for a validator with
-//! [`Model::json_schema`]. Options that are not declared are not compared. A view is added with
-//! [`Schema::register_view`].
+//! A model declares the options of its collection by attributes: `capped(size = 1_048_576, max =
+//! 1000)`, `timeseries(time = at, meta = sensor, granularity = "minutes", ttl = "30d")`,
+//! `clustered`, `collation(locale = "en")`, `pre_and_post_images`, and `json_schema` for a
+//! validator with [`Model::json_schema`]. Options that are not declared are not compared. A view is
+//! added with [`Schema::register_view`].
 //!
 //! # Encrypted fields
 //!
-//! A collection of a model with [encrypted fields](crate::encryption) is created with `encryptedFields`, and with a
-//! data key for each field: `Schema::encryption` says by which `ClientEncryption`. The index on `__safeContent__` and the
-//! collections `enxcol_.…` belong to the collection; a plan does not contain them. Encrypted fields cannot be changed: a
-//! difference is [`Step::EncryptedFieldsConflict`]. A plan creates no data keys.
+//! A collection of a model with [encrypted fields](crate::encryption) is created with
+//! `encryptedFields`, and with a data key for each field: `Schema::encryption` says by which
+//! `ClientEncryption`. The index on `__safeContent__` and the collections `enxcol_.…` belong to the
+//! collection; a plan does not contain them. Encrypted fields cannot be changed: a difference is
+//! [`Step::EncryptedFieldsConflict`]. A plan creates no data keys.
 //!
 //! # Search indexes
 //!
 //! A model declares search indexes by `search_index(…)`, vector search indexes by
-//! `vector_search_index(…)`; see [`Document`](derive@crate::Document#search-indexes). They need Atlas or a
-//! deployment with `mongot`: [`Schema::search`] says what happens elsewhere. The server builds them in
-//! the background; [`Apply::wait_for_search`] waits until queries can use them.
+//! `vector_search_index(…)`; see [`Document`](derive@crate::Document#search-indexes). They need
+//! Atlas or a deployment with `mongot`: [`Schema::search`] says what happens elsewhere. The server
+//! builds them in the background; [`Apply::wait_for_search`] waits until queries can use them.
 //!
 //! # The collection `marula_schema`
 //!
-//! Which indexes were created from declarations is recorded in the collection `marula_schema` of the
-//! database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the instance
-//! that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is written, except
-//! that the next [`SchemaPlan::apply`] completes the record of an instance that ended while it created
-//! an index, and that of an obsolete index that is declared again.
+//! Which indexes were created from declarations is recorded in the collection `marula_schema` of
+//! the database: only these can be [obsolete](Step::Obsolete). It also contains the lease of the
+//! instance that changes, rebuilds or drops indexes. If no index is missing or differs, nothing is
+//! written, except that the next [`SchemaPlan::apply`] completes the record of an instance that
+//! ended while it created an index, and that of an obsolete index that is declared again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -62,7 +64,7 @@ use std::ops::Deref;
 use crate::bson::{Bson, Document, doc};
 pub use crate::driver::options::ServerVersion;
 use crate::driver::{self, CollectionSpecification};
-pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement};
+pub use crate::error::{Applied, DuplicateKey, IndexChange, Requirement, UnsupportedFeature};
 use crate::error::{Result, SchemaError};
 use crate::model::Model;
 
@@ -85,6 +87,7 @@ mod print;
 mod record;
 mod search;
 mod search_plan;
+mod series;
 mod step;
 mod target;
 
@@ -92,15 +95,18 @@ pub use crate::declaration::{
     CollectionDeclaration, Granularity, TimeSeries, ValidationAction, ValidationLevel,
 };
 pub use apply::Apply;
+use builds::Listed;
 use collated::DefaultCollation;
 #[cfg(feature = "encryption")]
 pub use data_keys::DataKeys;
-use declared::{Declarations, DeclaredCollection};
+use declared::{Declarations, Declared, DeclaredCollection};
 use deployment::Deployment;
+use features::Unsupported;
 pub use migrate::MigrateSchema;
 use migrate::Versions;
 pub use plan::{CollectionPlan, Plan};
 pub use search::SearchMode;
+use series::Series;
 pub use step::Step;
 
 /// The registered models of a database.
@@ -158,9 +164,9 @@ impl Schema {
         self
     }
 
-    /// Adds a view of the collection of model `V`: the documents that `pipeline` returns for another
-    /// collection. `V` describes the documents of the view; its declared indexes and options have no
-    /// effect.
+    /// Adds a view of the collection of model `V`: the documents that `pipeline` returns for
+    /// another collection. `V` describes the documents of the view; its declared indexes and
+    /// options have no effect.
     ///
     /// ```no_run
     /// # use marula::{Model, bson::doc};
@@ -193,14 +199,14 @@ impl Schema {
         self
     }
 
-    /// Compares what is declared with what exists, with one `listIndexes` for each collection, one `find`
-    /// in `marula_schema`, one `listCollections`, and one `$listSearchIndexes` for each collection with search
-    /// indexes; behind a load balancer, with one `hello`. Writes nothing. A collection that does not exist has no
-    /// indexes.
+    /// Compares what is declared with what exists, with one `listIndexes` for each collection, one
+    /// `find` in `marula_schema`, one `listCollections`, and one `$listSearchIndexes` for each
+    /// collection with search indexes; behind a load balancer, with one `hello`. Writes nothing. A
+    /// collection that does not exist has no indexes.
     ///
-    /// The user needs the privileges `find` on `marula_schema`, `listIndexes` on each collection, and
-    /// `listCollections` on the database. Without the latter, an error (13 `Unauthorized`) is returned only if
-    /// options or encrypted fields of a collection are declared.
+    /// The user needs the privileges `find` on `marula_schema`, `listIndexes` on each collection,
+    /// and `listCollections` on the database. Without the latter, an error (13 `Unauthorized`) is
+    /// returned only if options or encrypted fields of a collection are declared.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -212,13 +218,13 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with one another, with
-    /// [`Unsupported`](SchemaError::Unsupported) for declarations that the server refuses because of its version, with
-    /// [`EncryptionNotConfigured`](SchemaError::EncryptionNotConfigured) if fields are encrypted and there are no data keys,
-    /// and with [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
-    /// deployment has no search;
-    /// [`Error::Driver`](crate::Error::Driver) for errors of the driver. A conflict with an existing index is not an
-    /// error here, see [`Plan::conflict`].
+    /// [`Error::Schema`](crate::Error::Schema) for declarations that are invalid or conflict with
+    /// one another, with [`EncryptionNotConfigured`](SchemaError::EncryptionNotConfigured) if
+    /// fields are encrypted and there are no data keys, and with
+    /// [`SearchUnsupported`](SchemaError::SearchUnsupported) if search indexes are declared and the
+    /// deployment has no search; [`Error::Driver`](crate::Error::Driver) for errors of the driver.
+    /// A conflict with an existing index, and what the server does not support, are not an error
+    /// here, see [`Plan::conflict`] and [`Plan::unsupported`].
     pub async fn plan(self) -> Result<SchemaPlan> {
         let mut plan = Plan::default();
         let none = record::Records::default();
@@ -227,12 +233,9 @@ impl Schema {
         // The deployment is known: it has replied.
         let deployment = Deployment::of(&self.database).await?;
         let existing = self.list_collections().await?;
-        for (collection, declared) in declarations {
-            let namespace = format!("{}.{collection}", self.database.name());
-            let exists = existing.get(collection).is_some();
-            features::check(&namespace, declared, exists, &deployment)?;
+        if deployment.lacks_encryption().is_none() {
+            self.check_encryption(declarations)?;
         }
-        self.check_encryption(declarations)?;
         let mut unconfirmed = BTreeMap::new();
         for (collection, declared) in declarations {
             let records = recorded.get(collection).unwrap_or(&none);
@@ -260,12 +263,14 @@ impl Schema {
     ) -> Result<CollectionPlan> {
         let existing = collections.get(collection);
         let namespace = format!("{}.{collection}", self.database.name());
-        let options = encryption::collection_steps(declared, existing, self.has_data_keys(), deployment);
+        let mut options = encryption::collection_steps(declared, existing, self.has_data_keys(), deployment);
+        let mut unsupported = features::of_collection(declared, existing.is_some(), deployment);
         if declared
             .options()
             .is_some_and(|options| options.contains_key("viewOn"))
         {
             // A view has no indexes.
+            options.extend(unsupported.into_iter().map(Step::from));
             return Ok(CollectionPlan {
                 collection: collection.to_owned(),
                 namespace,
@@ -273,12 +278,10 @@ impl Schema {
             });
         }
         let handle = self.database.collection::<Document>(collection);
-        let listed: Vec<Document> = handle
-            .list_indexes()
-            .with_type::<Document>()
-            .await?
-            .try_collect()
-            .await?;
+        let Listed {
+            specifications: listed,
+            building,
+        } = Listed::of(&self.database, collection, deployment).await?;
         let default = match collections {
             Collections::Listed(_) => DefaultCollation::of_options(declared, existing),
             Collections::NotPermitted => DefaultCollation::of_indexes(&listed),
@@ -289,11 +292,21 @@ impl Schema {
             collection,
             &indexes,
             &listed,
+            &building,
             &records.indexes,
             deployment,
         );
         let is_capped = is_capped(declared, existing);
-        features::check_indexes(&namespace, &indexes, &compared.steps, is_capped, deployment)?;
+        unsupported.extend(features::of_indexes(
+            &indexes,
+            &compared.steps,
+            is_capped,
+            deployment,
+        ));
+        let options_of_series = existing.map(|existing| &existing.options).or(declared.options());
+        if let Some(series) = options_of_series.and_then(Series::of_options) {
+            unsupported.extend(in_series(&series, &indexes, &compared.steps, deployment)?);
+        }
         if declared.encrypted_fields().is_some()
             && existing.is_some_and(|listed| encryption::encrypted_fields(listed).is_some())
         {
@@ -305,6 +318,7 @@ impl Schema {
             .search_steps(&handle, &search, &records.search_indexes)
             .await?;
         compared.steps.extend(search);
+        compared.steps.extend(unsupported.into_iter().map(Step::from));
         Ok(compared)
     }
 
@@ -322,7 +336,8 @@ impl Schema {
     ///
     /// # Errors
     /// Those of [`plan`](Schema::plan) and [`SchemaPlan::apply`]; with [`SyncMode::Verify`]
-    /// [`SchemaError::NotInSync`].
+    /// [`SchemaError::NotInSync`], or [`SchemaError::Unsupported`] if the server does not support
+    /// all of it.
     pub async fn sync(self, mode: SyncMode) -> Result<Applied> {
         let apply = match mode {
             SyncMode::Off => return Ok(Applied::default()),
@@ -330,6 +345,9 @@ impl Schema {
                 let plan = self.plan().await?;
                 if plan.is_empty() {
                     return Ok(Applied::default());
+                }
+                if let Some(unsupported) = plan.unsupported() {
+                    return Err(unsupported.into());
                 }
                 let plan = plan.to_string();
                 return Err(SchemaError::NotInSync { plan }.into());
@@ -343,7 +361,8 @@ impl Schema {
     /// The existing collections of the registered models.
     ///
     /// # Errors
-    /// Those of the driver. That the user may not list collections is an error only if the options of one are declared.
+    /// Those of the driver. That the user may not list collections is an error only if the options
+    /// of one are declared.
     async fn list_collections(&self) -> Result<Collections> {
         let declarations = self.declarations.collections()?;
         let names: Vec<&String> = declarations.keys().collect();
@@ -387,6 +406,31 @@ impl Collections {
 fn is_capped(declared: &DeclaredCollection, existing: Option<&CollectionSpecification>) -> bool {
     let options = existing.map(|existing| &existing.options).or(declared.options());
     options.is_some_and(|options| options.get_bool("capped").unwrap_or(false))
+}
+
+/// Checks the indexes of a time series that the steps build. Returns what the deployment does not
+/// support.
+///
+/// # Errors
+/// [`SchemaError::InvalidIndex`] for an index that no server version accepts.
+fn in_series(
+    series: &Series<'_>,
+    indexes: &[Declared],
+    steps: &[Step],
+    deployment: &Deployment,
+) -> Result<Vec<Unsupported>, SchemaError> {
+    let mut unsupported = Vec::new();
+    for index in features::built(indexes, steps) {
+        if let Err(reason) = series.check(index) {
+            return Err(SchemaError::InvalidIndex {
+                model: index.model,
+                index: index.name.clone(),
+                reason,
+            });
+        }
+        unsupported.extend(series.unsupported(index, deployment));
+    }
+    Ok(unsupported)
 }
 
 /// The collections of these names that exist.

@@ -150,8 +150,8 @@ fn is_coarser(declared: &Document, existing: &Document) -> bool {
     }
 }
 
-/// The commands `collMod` that change the options of these names. The granularity of a time series is changed by commands
-/// of its own, one level each: servers refuse others.
+/// The commands `collMod` that change the options of these names. The granularity of a time series
+/// is changed by commands of its own, one level each: servers refuse others.
 pub(super) fn coll_mods(
     collection: &str,
     existing: &Document,

@@ -1,8 +1,10 @@
 //! Plans: the comparison of declared indexes with those that the server lists. No I/O.
 
+use std::collections::BTreeSet;
+
 use crate::bson::{Document, doc};
 use crate::collection::SAFE_CONTENT;
-use crate::error::SchemaError;
+use crate::error::{SchemaError, UnsupportedFeature};
 use crate::index::normal::{NormalIndex, normalize_listed};
 use crate::schema::Step;
 use crate::schema::change::changes;
@@ -23,8 +25,8 @@ pub struct CollectionPlan {
     pub steps: Vec<Step>,
 }
 
-/// The steps that bring a database to the declared collections and indexes. `Display` prints one line for each
-/// step.
+/// The steps that bring a database to the declared collections and indexes. `Display` prints one
+/// line for each step.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {
@@ -33,8 +35,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the declared collections and indexes exist as they are declared. The plan can still contain obsolete
-    /// and unknown indexes.
+    /// Whether the declared collections and indexes exist as they are declared. The plan can still
+    /// contain obsolete and unknown indexes.
     ///
     /// ```
     /// # use marula::schema::*;
@@ -105,20 +107,49 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// What the deployment does not support of the declarations, as an error: a plan with such
+    /// steps cannot be applied.
+    ///
+    /// ```
+    /// # use marula::schema::*;
+    /// # use marula_guide::*; run(async |Shop { server, client, db, orders, customers }| {
+    /// let plan = db.schema().register::<Order>().plan().await?;
+    /// assert!(plan.unsupported().is_none());
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn unsupported(&self) -> Option<SchemaError> {
+        let of_step = |(collection, step): (&CollectionPlan, &Step)| match step {
+            Step::Unsupported { feature, requirement } => Some(UnsupportedFeature {
+                namespace: collection.namespace.clone(),
+                feature: feature.clone(),
+                requirement: *requirement,
+            }),
+            _ => None,
+        };
+        let features: Vec<UnsupportedFeature> = self.steps().filter_map(of_step).collect();
+        (!features.is_empty()).then_some(SchemaError::Unsupported { features })
+    }
+}
+
 struct Listed<'a> {
     name: &'a str,
     specification: &'a Document,
     normal: NormalIndex,
+    is_building: bool,
     known: bool,
 }
 
-/// Compares the declared indexes of a collection with those that the server lists for it. `recorded`
-/// are those that were created from declarations.
+/// Compares the declared indexes of a collection with those that the server lists for it.
+/// `building` are the names of those that are being built, `recorded` those that were created from
+/// declarations.
 pub(super) fn compare(
     namespace: &str,
     collection: &str,
     declared: &[Declared],
     listed: &[Document],
+    building: &BTreeSet<String>,
     recorded: &Recorded,
     deployment: &Deployment,
 ) -> CollectionPlan {
@@ -133,6 +164,7 @@ pub(super) fn compare(
                 name,
                 specification,
                 normal: normalize_listed(specification),
+                is_building: building.contains(name),
                 known: false,
             })
         })
@@ -143,7 +175,8 @@ pub(super) fn compare(
         .collect();
     steps.extend(listed.iter().filter(|l| !l.known).map(|l| {
         let (name, specification) = (l.name.to_owned(), l.specification.clone());
-        // An index that is not hidden was declared again, or shown by another client, since it was recorded as hidden.
+        // An index that is not hidden was declared again, or shown by another client, since it was
+        // recorded as hidden.
         let is_hidden = l.normal.options.contains_key("hidden") || !deployment.has(Feature::HIDDEN);
         match recorded.get(l.name) {
             Some(&hidden_at) => Step::Obsolete {
@@ -161,8 +194,8 @@ pub(super) fn compare(
     }
 }
 
-/// The step that creates the index of Queryable Encryption, if it is missing: the creation of the collection has failed after
-/// the collection was created.
+/// The step that creates the index of Queryable Encryption, if it is missing: the creation of the
+/// collection has failed after the collection was created.
 pub(super) fn missing_index_of_encryption(listed: &[Document]) -> Option<Step> {
     const NAME: &str = "__safeContent___1";
     (!listed.iter().any(is_of_encryption)).then(|| Step::Create {
@@ -203,6 +236,14 @@ fn step(declared: &Declared, listed: &mut [Listed<'_>], deployment: &Deployment)
     let mut differences = declared.normal.differences(&found.normal);
     let renamed = found.name != declared.name;
     if differences.is_empty() && (!renamed || !declared.named || Some(found.name) == former) {
+        if found.is_building {
+            let mut specification = declared.specification.clone();
+            specification.insert("name", found.name);
+            return Step::Building {
+                name: found.name.to_owned(),
+                specification,
+            };
+        }
         let declared_as = renamed.then(|| declared.name.clone());
         return Step::Keep {
             name: found.name.to_owned(),
@@ -257,7 +298,16 @@ mod tests {
         let deployment = Deployment::new(wire_version, false, false);
         let declared =
             collated::in_collection("db.c", declared, DefaultCollation::Simple).expect("no conflicts");
-        compare("db.c", "c", &declared, listed, &Recorded::new(), &deployment)
+        let building = BTreeSet::new();
+        compare(
+            "db.c",
+            "c",
+            &declared,
+            listed,
+            &building,
+            &Recorded::new(),
+            &deployment,
+        )
     }
 
     fn keep(name: &str, declared_as: Option<&str>) -> Step {
@@ -350,11 +400,39 @@ mod tests {
         ];
         let recorded = Recorded::from([("a_1".to_owned(), None), ("gone".to_owned(), None)]);
         let deployment = Deployment::new(NEW, false, false);
-        let steps = compare("db.c", "c", &[], &listed, &recorded, &deployment).steps;
+        let building = BTreeSet::new();
+        let steps = compare("db.c", "c", &[], &listed, &building, &recorded, &deployment).steps;
         assert!(
             matches!(&steps[..], [Step::Obsolete { name, .. }, Step::Unknown { .. }] if name == "a_1"),
             "{steps:?}"
         );
+    }
+
+    /// MongoDB 4.2 cannot hide indexes.
+    #[test]
+    fn an_obsolete_index_is_hidden_where_servers_hide_indexes() {
+        let since = crate::bson::DateTime::from_millis(0);
+        let recorded = Recorded::from([("a_1".to_owned(), Some(since))]);
+        let visible = doc! { "v": 2, "key": { "a": 1 }, "name": "a_1" };
+        let mut hidden = visible.clone();
+        hidden.insert("hidden", true);
+        for (wire_version, listed, state) in [(8, visible, "recorded as obsolete"), (9, hidden, "hidden")] {
+            let deployment = Deployment::new(wire_version, false, false);
+            let compared = compare(
+                "db.c",
+                "c",
+                &[],
+                &[listed],
+                &BTreeSet::new(),
+                &recorded,
+                &deployment,
+            );
+            let text = compared.steps[0].to_string();
+            assert!(
+                text.ends_with(&format!("; {state} since 1970-01-01T00:00:00Z")),
+                "{text}"
+            );
+        }
     }
 
     #[test]

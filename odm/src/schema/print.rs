@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bson::Document;
-use crate::index::normal::number;
+use crate::index::normal::{is_truthy, number};
 use crate::json::relaxed;
 use crate::schema::{Plan, Step};
 
@@ -28,6 +28,18 @@ fn is_less(name: &str, existing: &Document, declared: &Document) -> bool {
             (None, after) => after.is_some(),
             (_, None) => false,
         }
+}
+
+/// What is added to the creation and the rebuild of an index with an expiration.
+const EXPIRES: &str = " (deletes the documents that have expired)";
+
+/// Whether documents expire by the declared index that do not expire, or expire later, by the
+/// existing one.
+fn expires_more(existing: &Document, declared: &Document, differences: &[String]) -> bool {
+    const EXPIRATION: &str = "expireAfterSeconds";
+    let has_others = |name: &String| matches!(name.as_str(), "key" | "partialFilterExpression");
+    is_less(EXPIRATION, existing, declared)
+        || declared.contains_key(EXPIRATION) && differences.iter().any(has_others)
 }
 
 impl fmt::Display for Step {
@@ -67,6 +79,9 @@ impl fmt::Display for Step {
                 changed(f, existing, declared, differences)?;
                 write!(f, " (the change of {option} needs {requirement}; kept)")
             }
+            Step::Unsupported { feature, requirement } => {
+                write!(f, "! refused  {feature} needs {requirement}")
+            }
             Step::EncryptedFieldsConflict { differences, .. } => write!(
                 f,
                 "! conflict encrypted fields: {} (only a new collection can have others; kept)",
@@ -75,7 +90,7 @@ impl fmt::Display for Step {
             Step::Create { specification, .. } => {
                 write!(f, "+ create   {}", Shown(specification))?;
                 if specification.contains_key("expireAfterSeconds") {
-                    f.write_str(" (deletes the documents that have expired)")?;
+                    f.write_str(EXPIRES)?;
                 }
                 Ok(())
             }
@@ -94,6 +109,11 @@ impl fmt::Display for Step {
                 }
                 Ok(())
             }
+            Step::Building { specification, .. } => write!(
+                f,
+                "+ building {}: another client is building it; its end is waited for",
+                Shown(specification)
+            ),
             Step::Keep {
                 name,
                 declared_as: None,
@@ -107,13 +127,19 @@ impl fmt::Display for Step {
                 declared,
                 differences,
                 ..
-            } => write!(
-                f,
-                "! conflict {}: existing {} differs in {}; must be dropped and built again",
-                Shown(declared),
-                Shown(existing),
-                differences.join(", ")
-            ),
+            } => {
+                write!(
+                    f,
+                    "! conflict {}: existing {} differs in {}; must be dropped and built again",
+                    Shown(declared),
+                    Shown(existing),
+                    differences.join(", ")
+                )?;
+                if expires_more(existing, declared, differences) {
+                    f.write_str(EXPIRES)?;
+                }
+                Ok(())
+            }
             Step::Obsolete {
                 specification,
                 hidden_at,
@@ -124,14 +150,17 @@ impl fmt::Display for Step {
                     "- obsolete {}: no longer declared by a registered model",
                     Shown(specification)
                 )?;
-                match hidden_at {
-                    Some(since) => write!(
-                        f,
-                        "; hidden since {}",
-                        since.try_to_rfc3339_string().unwrap_or_default()
-                    ),
-                    None => Ok(()),
-                }
+                let Some(since) = hidden_at else {
+                    return Ok(());
+                };
+                // MongoDB 4.2 cannot hide indexes.
+                let state = if specification.get("hidden").is_some_and(is_truthy) {
+                    "hidden"
+                } else {
+                    "recorded as obsolete"
+                };
+                let since = since.try_to_rfc3339_string().unwrap_or_default();
+                write!(f, "; {state} since {since}")
             }
             Step::CreateSearchIndex {
                 name,

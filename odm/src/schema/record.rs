@@ -1,5 +1,5 @@
-//! The collection `marula_schema`: which indexes were created from declarations, and the lease of the
-//! instance that changes indexes.
+//! The collection `marula_schema`: which indexes were created from declarations, and the lease of
+//! the instance that changes indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,12 @@ const CREATING: &str = "creating";
 
 /// The errors after which the server may go on building an index: of an election or a shutdown, of
 /// interrupted commands, and of the connections between a mongos and its shards (6 HostUnreachable,
-/// 7 HostNotFound, 89 NetworkTimeout, 91 ShutdownInProgress, 189 PrimarySteppedDown, 262 ExceededTimeLimit,
-/// 9001 SocketException, 10107 NotWritablePrimary, 11600 InterruptedAtShutdown, 11601 Interrupted,
-/// 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436 NotPrimaryOrSecondary), and those of builds
-/// that another command has started (285 IndexBuildAlreadyInProgress, 12586 BackgroundOperationInProgressForDatabase,
-/// 12587 BackgroundOperationInProgressForNamespace).
+/// 7 HostNotFound, 89 NetworkTimeout, 91 ShutdownInProgress, 189 PrimarySteppedDown, 262
+/// ExceededTimeLimit, 9001 SocketException, 10107 NotWritablePrimary, 11600 InterruptedAtShutdown,
+/// 11601 Interrupted, 11602 InterruptedDueToReplStateChange, 13435 NotPrimaryNoSecondaryOk, 13436
+/// NotPrimaryOrSecondary), and those of builds that another command has started (285
+/// IndexBuildAlreadyInProgress, 12586 BackgroundOperationInProgressForDatabase, 12587
+/// BackgroundOperationInProgressForNamespace).
 const CONTINUED: [i32; 16] = [
     6, 7, 89, 91, 189, 262, 285, 9_001, 10_107, 11_600, 11_601, 11_602, 12_586, 12_587, 13_435, 13_436,
 ];
@@ -30,8 +31,9 @@ const CONTINUED: [i32; 16] = [
 /// The field of a record with the time since which the index is known to exist.
 const CREATED: &str = "created_at";
 
-/// The collection, with write concern `majority`: what it contains must survive elections. Reads are those of the present
-/// state, from the primary, also if the database has another read preference.
+/// The collection, with write concern `majority`: what it contains must survive elections. Reads
+/// are those of the present state, from the primary, also if the database has another read
+/// preference.
 pub(super) fn collection(database: &driver::Database) -> driver::Collection<Document> {
     database
         .collection::<Document>(COLLECTION)
@@ -40,8 +42,8 @@ pub(super) fn collection(database: &driver::Database) -> driver::Collection<Docu
         .with_read_preference(ReadPreference::primary())
 }
 
-/// The recorded indexes of a collection by name, with the time since which they are hidden because no
-/// model declares them any more.
+/// The recorded indexes of a collection by name, with the time since which they are hidden because
+/// no model declares them any more.
 pub(super) type Recorded = BTreeMap<String, Option<DateTime>>;
 
 /// What is recorded of a collection.
@@ -51,13 +53,14 @@ pub(super) struct Records {
     /// Search indexes are not hidden: the time is the one since which they are not declared.
     pub(super) search_indexes: Recorded,
     /// The indexes whose creation began and was not confirmed: an instance ended meanwhile, or its
-    /// connection failed. Such a record does not mean that the index was created from a declaration.
+    /// connection failed. Such a record does not mean that the index was created from a
+    /// declaration.
     unconfirmed: BTreeSet<(Kind, String)>,
 }
 
 impl Records {
-    /// The indexes of which a plan keeps those that it confirms: with unconfirmed records, and those that were recorded as
-    /// not declared and are declared again.
+    /// The indexes of which a plan keeps those that it confirms: with unconfirmed records, and
+    /// those that were recorded as not declared and are declared again.
     pub(super) fn unconfirmed(&self, steps: &[Step]) -> BTreeSet<(Kind, String)> {
         let mut unconfirmed = self.unconfirmed.clone();
         for step in steps {
@@ -128,10 +131,11 @@ fn id(collection: &str, kind: Kind, index: &str) -> Document {
 
 /// The creation of indexes from declarations.
 ///
-/// Its record has two steps. The first is written before the creation: if the instance ends before the
-/// second, the next one that declares an equal index [confirms](confirm) it. A record of the first step
-/// alone does not permit to drop an index of that name. After the confirmation, an index with the same name
-/// and options that another client created in the meantime is not distinguished from one of these.
+/// Its record has two steps. The first is written before the creation: if the instance ends before
+/// the second, the next one that declares an equal index [confirms](confirm) it. A record of the
+/// first step alone does not permit to drop an index of that name. After the confirmation, an index
+/// with the same name and options that another client created in the meantime is not distinguished
+/// from one of these.
 pub(super) struct Creation<'a> {
     database: &'a driver::Database,
     collection: &'a str,
@@ -178,10 +182,11 @@ impl<'a> Creation<'a> {
         Ok(())
     }
 
-    /// Removes the records of indexes that were not created, and restores those of indexes that exist:
-    /// another instance created them after the plan was made. If the error does not show that nothing was
-    /// created, the records remain unconfirmed. The error of the creation is reported also if they cannot be
-    /// changed: unconfirmed records have no effect on indexes that are not declared.
+    /// Removes the records of indexes that were not created, and restores those of indexes that
+    /// exist: another instance created them after the plan was made. If the error does not show
+    /// that nothing was created, the records remain unconfirmed. The error of the creation is
+    /// reported also if they cannot be changed: unconfirmed records have no effect on indexes that
+    /// are not declared.
     pub(super) async fn failed(self, error: &driver::Error) {
         if error.code().is_none_or(|code| CONTINUED.contains(&code)) {
             return;
@@ -243,7 +248,8 @@ pub(super) async fn confirm(
     Ok(())
 }
 
-/// Records that an index is hidden, or a search index obsolete, because no model declares it any more.
+/// Records that an index is hidden, or a search index obsolete, because no model declares it any
+/// more.
 pub(super) async fn hidden(
     database: &driver::Database,
     name: &str,

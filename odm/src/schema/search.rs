@@ -28,8 +28,8 @@ pub enum SearchMode {
     /// [`SchemaError::SearchUnsupported`].
     #[default]
     Required,
-    /// As `Required`, but on a deployment without search they are skipped, such as in development; the plan
-    /// contains them as [`Step::SkipSearchIndex`].
+    /// As `Required`, but on a deployment without search they are skipped, such as in development;
+    /// the plan contains them as [`Step::SkipSearchIndex`].
     Optional,
     /// They are ignored, and nothing is sent for them.
     Off,
@@ -122,8 +122,8 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Creates a search index. Not an error if another client has created an equal one since the plan was
-    /// made.
+    /// Creates a search index. Not an error if another client has created an equal one since the
+    /// plan was made.
     async fn create_search(
         &self,
         name: &str,
@@ -209,8 +209,8 @@ impl Target<'_> {
 }
 
 impl SchemaPlan {
-    /// Waits until queries can use the declared search indexes with their declared definitions, except for
-    /// those that are skipped, or that differ and are not changed.
+    /// Waits until queries can use the declared search indexes with their declared definitions,
+    /// except for those that are skipped, or that differ and are not changed.
     pub(super) async fn wait_for_search(&self, apply: &Apply, limit: Duration) -> Result<()> {
         let declared = self.schema.declarations.collections()?;
         let mut expected = Vec::new();

@@ -114,10 +114,12 @@ fn step(declared: &SearchIndexDeclaration, listed: &[Listed]) -> Step {
     }
 }
 
-/// Whether the deployment has no search: it is neither Atlas nor has `mongot` (31082 SearchNotEnabled), or
-/// it is older than search indexes, or the client declares the strict Stable API (323 APIStrictError).
+/// Whether the deployment has no search: it is neither Atlas nor has `mongot` (31082
+/// SearchNotEnabled), or it is older than search indexes, or the client declares the strict Stable
+/// API (323 APIStrictError).
 pub(super) fn is_unsupported(error: &driver::Error) -> bool {
-    // 59 CommandNotFound, 115 CommandNotSupported, 40324 unknown stage, 6047401 stage of Atlas only.
+    // 59 CommandNotFound, 115 CommandNotSupported, 40324 unknown stage, 6047401 stage of Atlas
+    // only.
     matches!(error.code(), Some(31_082 | 59 | 115 | 323 | 40_324 | 6_047_401))
 }
 

@@ -1,9 +1,10 @@
 //! The steps of a plan.
 
 use crate::bson::{DateTime, Document};
-use crate::error::{IndexChange, Requirement, SchemaError};
+use crate::error::{IndexChange, Requirement, SchemaError, UnsupportedFeature};
 use crate::index::SearchIndexKind;
 use crate::schema::CollectionPlan;
+use crate::schema::features::Unsupported;
 
 /// One step of a plan: what to do about the options of a collection, or about one index.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +17,8 @@ pub enum Step {
     },
     /// The collection exists with the declared options.
     KeepCollection,
-    /// The collection differs from the declared one in options that the server can change (`collMod`).
-    /// It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
+    /// The collection differs from the declared one in options that the server can change
+    /// (`collMod`). It is changed if [`Apply::coll_mod`](super::Apply::coll_mod) is set.
     ModifyCollection {
         /// The existing options.
         existing: Document,
@@ -35,8 +36,8 @@ pub enum Step {
         /// The names of the options that differ.
         differences: Vec<String>,
     },
-    /// The collection differs in options that only a newer server, or a client without the strict Stable API, can change. It is
-    /// never changed.
+    /// The collection differs in options that only a newer server, or a client without the strict
+    /// Stable API, can change. It is never changed.
     UnsupportedCollectionChange {
         /// The existing options.
         existing: Document,
@@ -49,8 +50,17 @@ pub enum Step {
         /// What its change needs.
         requirement: Requirement,
     },
-    /// The collection has other [encrypted fields](crate::encryption) than those that are declared. They are never
-    /// changed: only a new collection can have others.
+    /// Something that is declared needs a newer server, a replica set, or a client without the
+    /// strict Stable API. A plan with such a step cannot be applied, see
+    /// [`Plan::unsupported`](super::Plan::unsupported).
+    Unsupported {
+        /// What is not supported, such as "the option `hidden` of index `page_1` (model `Visit`)".
+        feature: String,
+        /// The property that the deployment lacks.
+        requirement: Requirement,
+    },
+    /// The collection has other [encrypted fields](crate::encryption) than those that are declared.
+    /// They are never changed: only a new collection can have others.
     EncryptedFieldsConflict {
         /// `encryptedFields` of the collection. Empty if it is not encrypted.
         existing: Document,
@@ -64,6 +74,18 @@ pub enum Step {
         /// The name of the index.
         name: String,
         /// The declared specification.
+        specification: Document,
+    },
+    /// The index is declared, and another client is building it with the same keys and options. It
+    /// is in the `createIndexes` of the plan, which waits until the build ends, and creates the
+    /// index if the build fails.
+    ///
+    /// MongoDB 4.4+. A standalone, MongoDB 4.2 and a client with the strict Stable API do not
+    /// distinguish indexes that are being built: such an index is kept.
+    Building {
+        /// The name of the index on the server.
+        name: String,
+        /// The declared specification, with that name.
         specification: Document,
     },
     /// The index is declared, and exists with the same keys and options.
@@ -97,14 +119,16 @@ pub enum Step {
         /// The options that differ; `key` for the keys, `name` for the name.
         differences: Vec<String>,
     },
-    /// The index was created from a declaration, and no registered model declares it any more. It is
-    /// hidden, and dropped later, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
+    /// The index was created from a declaration, and no registered model declares it any more. It
+    /// is hidden, and dropped later, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is
+    /// set.
     Obsolete {
         /// The name of the index.
         name: String,
         /// The existing specification.
         specification: Document,
-        /// Since when it is hidden for this reason.
+        /// Since when it is hidden for this reason. MongoDB 4.2 cannot hide indexes: since when it
+        /// is recorded as obsolete.
         hidden_at: Option<DateTime>,
     },
     /// The index exists, and no registered model declares it. It is never dropped.
@@ -114,7 +138,8 @@ pub enum Step {
         /// The existing specification.
         specification: Document,
     },
-    /// The search index is declared and does not exist. It will be created, and built in the background.
+    /// The search index is declared and does not exist. It will be created, and built in the
+    /// background.
     CreateSearchIndex {
         /// The name of the index.
         name: String,
@@ -133,8 +158,8 @@ pub enum Step {
         queryable: bool,
     },
     /// The search index has another definition. It is updated if
-    /// [`Apply::coll_mod`](super::Apply::coll_mod) is set: the server builds the new index in the background
-    /// and uses the old one until then.
+    /// [`Apply::coll_mod`](super::Apply::coll_mod) is set: the server builds the new index in the
+    /// background and uses the old one until then.
     UpdateSearchIndex {
         /// The name of the index.
         name: String,
@@ -157,8 +182,9 @@ pub enum Step {
         /// The declared definition.
         declared: Document,
     },
-    /// The search index was created from a declaration, and no registered model declares it any more. It is
-    /// dropped some time after it was found, if [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
+    /// The search index was created from a declaration, and no registered model declares it any
+    /// more. It is dropped some time after it was found, if
+    /// [`Apply::drop_obsolete`](super::Apply::drop_obsolete) is set.
     ObsoleteSearchIndex {
         /// The name of the index.
         name: String,
@@ -180,6 +206,12 @@ pub enum Step {
         /// The name of the index.
         name: String,
     },
+}
+
+impl From<Unsupported> for Step {
+    fn from(Unsupported { feature, requirement }: Unsupported) -> Self {
+        Step::Unsupported { feature, requirement }
+    }
 }
 
 impl Step {
@@ -208,10 +240,13 @@ impl Step {
             option, requirement, ..
         } = self
         {
-            return Some(SchemaError::Unsupported {
+            let feature = UnsupportedFeature {
                 namespace: collection.namespace.clone(),
                 feature: format!("the change of the option `{option}` of the collection"),
                 requirement: *requirement,
+            };
+            return Some(SchemaError::Unsupported {
+                features: vec![feature],
             });
         }
         if let Step::EncryptedFieldsConflict {
@@ -277,6 +312,14 @@ impl Step {
             SchemaError::OptionsConflict {
                 namespace,
                 index,
+                differences: match self {
+                    Step::Modify { changes, .. } => {
+                        changes.iter().map(|change| change.option().to_owned()).collect()
+                    }
+                    Step::Conflict { differences, .. } => differences.clone(),
+                    _ => Vec::new(),
+                },
+                can_change: matches!(self, Step::Modify { .. }),
                 existing,
                 declared,
             }

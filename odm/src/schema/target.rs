@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::bson::{Document, doc};
+use crate::collection::sharded::shard_key;
 use crate::driver::{self, IndexModel};
 use crate::error::{Applied, Error, IndexChange, Result, SchemaError};
 use crate::index::normal::{is_truthy, normalize};
-use crate::schema::builds::wait_for_builds;
+use crate::schema::builds::{Listed, is_prevented_by_build, wait_for_builds};
 use crate::schema::collated::with_simple_collation;
 use crate::schema::deployment::Deployment;
 use crate::schema::record::{Creation, Kind};
@@ -16,8 +17,11 @@ use crate::schema::{CollectionPlan, Step, duplicates, list_collections, options,
 /// `CannotConvertIndexToUnique`: documents have the same key.
 const CANNOT_CONVERT_INDEX_TO_UNIQUE: i32 = 359;
 
-/// How long to wait for index builds before a failed change to unique is reverted. The change may have waited for as long
-/// as it is permitted to.
+/// `CannotDropShardKeyIndex`: no other index supports the shard key of the collection.
+const CANNOT_DROP_SHARD_KEY_INDEX: i32 = 373;
+
+/// How long to wait for index builds before a failed change to unique is reverted. The change may
+/// have waited for as long as it is permitted to.
 const REVERT_WAIT: Duration = Duration::from_secs(5);
 
 /// The collection that the steps change.
@@ -61,8 +65,8 @@ impl Target<'_> {
         }
     }
 
-    /// Creates indexes with one `createIndexes`, so that the server scans the collection once. Adds them
-    /// to `created` when they exist.
+    /// Creates indexes with one `createIndexes`, so that the server scans the collection once. Adds
+    /// them to `created` when they exist.
     pub(super) async fn create(
         &self,
         specifications: &[&Document],
@@ -110,7 +114,8 @@ impl Target<'_> {
         Ok(Creation::begin(self.database, &self.plan.collection, kind, names).await?)
     }
 
-    /// Confirms the records of indexes that other instances created, if they exist as they are declared.
+    /// Confirms the records of indexes that other instances created, if they exist as they are
+    /// declared.
     pub(super) async fn confirm(&self, unconfirmed: &BTreeSet<(Kind, String)>) -> Result<()> {
         for step in &self.plan.steps {
             let (kind, name) = match step {
@@ -194,8 +199,49 @@ impl Target<'_> {
 
     async fn run_coll_mod_within(&self, limit: Duration, command: &Document) -> Result<()> {
         let send = || self.database.run_command(command.clone()).into_future();
-        wait_for_builds(limit, send).await?;
-        Ok(())
+        let Err(error) = wait_for_builds(limit, send).await else {
+            return Ok(());
+        };
+        let index = command.get_document("index").map(name_of);
+        let prevented = match index {
+            Ok(name) => format!("the change of index `{name}`"),
+            Err(_) => "the change of the options".to_owned(),
+        };
+        Err(self.explained(error, prevented, limit).await)
+    }
+
+    /// The error of a command. If an index build has prevented it, the indexes that are being built
+    /// are named.
+    async fn explained(&self, error: driver::Error, prevented: String, waited: Duration) -> Error {
+        if !is_prevented_by_build(&error) {
+            return error.into();
+        }
+        // The error is reported also if the indexes cannot be listed.
+        let listed = Listed::of(self.database, &self.plan.collection, &self.deployment).await;
+        SchemaError::BuildInProgress {
+            namespace: self.plan.namespace.clone(),
+            prevented,
+            building: listed.unwrap_or_default().building.into_iter().collect(),
+            waited,
+            source: error,
+        }
+        .into()
+    }
+
+    /// The error of a drop of an index.
+    async fn failed_drop(&self, name: &str, error: driver::Error) -> Error {
+        if error.code() == Some(CANNOT_DROP_SHARD_KEY_INDEX) {
+            let collection = self.collection();
+            return SchemaError::ShardKeyIndex {
+                namespace: self.plan.namespace.clone(),
+                index: name.to_owned(),
+                key: shard_key(collection.namespace(), self.database).await,
+                source: error,
+            }
+            .into();
+        }
+        let prevented = format!("the drop of index `{name}`");
+        self.explained(error, prevented, self.build_wait).await
     }
 
     pub(super) async fn modify(
@@ -256,7 +302,8 @@ impl Target<'_> {
             // The existing index is not dropped for one that cannot be built.
             self.check_unique(declared).await?;
         }
-        // The server permits neither two indexes of one name nor two with equal keys, and one text index.
+        // The server permits neither two indexes of one name nor two with equal keys, and one text
+        // index.
         let is_text = normalize(existing).is_text() && normalize(declared).is_text();
         let is_first = old != new && !is_text && differences.iter().any(|name| name == "key");
         if is_first {
@@ -265,14 +312,15 @@ impl Target<'_> {
             applied.dropped.push(self.index(old));
             self.forget(old).await?;
         } else {
-            // An error of a record is one before the drop, so that the index is built again in any case.
+            // An error of a record is one before the drop, so that the index is built again in any
+            // case.
             let names = [new.to_owned()];
             let creation = self.begin_if_recorded(&names).await?;
             if let Err(error) = self.send_drop(old).await {
                 if let Some(creation) = creation {
                     creation.failed(&error).await;
                 }
-                return Err(error.into());
+                return Err(self.failed_drop(old, error).await);
             }
             applied.dropped.push(self.index(old));
             let built = self.build(&[declared], creation, &mut applied.created).await;
@@ -291,8 +339,8 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Removes the record of a dropped index: an index of this name that another client creates later is
-    /// not one of these.
+    /// Removes the record of a dropped index: an index of this name that another client creates
+    /// later is not one of these.
     async fn forget(&self, name: &str) -> Result<()> {
         if self.record {
             record::dropped(self.database, &self.plan.collection, Kind::Index, name).await?;
@@ -301,7 +349,10 @@ impl Target<'_> {
     }
 
     pub(super) async fn drop(&self, name: &str) -> Result<()> {
-        Ok(self.send_drop(name).await?)
+        match self.send_drop(name).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed_drop(name, error).await),
+        }
     }
 
     /// Drops an index, again while an index of the collection is built.
@@ -315,7 +366,8 @@ impl Target<'_> {
     }
 }
 
-/// The index with this specification. Its options are sent as they are, also those that the driver does not know.
+/// The index with this specification. Its options are sent as they are, also those that the driver
+/// does not know.
 fn model(specification: &Document) -> IndexModel {
     let mut model = IndexModel::new(specification.get_document("key").cloned().unwrap_or_default());
     for (name, value) in specification.iter().filter(|(name, _)| *name != "key") {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::refusal::ServerProfile;
 use crate::refusal::index_builds as rows;
 use crate::storage::Namespace;
-use bson::{Document, Uuid};
+use bson::{Document, Uuid, doc};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -113,11 +113,21 @@ impl IndexBuilds {
         OpenBuild { builds: self, id }
     }
 
-    /// The specifications of the indexes that are built on a collection.
-    pub(crate) fn specs(&self, namespace: &Namespace) -> Vec<Document> {
+    /// The indexes that are built on a collection, as `listIndexes` returns them: the specifications,
+    /// or `{spec, buildUUID}` for `includeBuildUUIDs`.
+    pub(crate) fn listed(&self, namespace: &Namespace, with_ids: bool) -> Vec<Document> {
+        let row = |id: Uuid, spec: &Document| {
+            if with_ids {
+                doc! { "spec": spec.clone(), "buildUUID": id }
+            } else {
+                spec.clone()
+            }
+        };
         self.read(|state| {
             let builds = state.builds.iter().filter(|build| build.namespace == *namespace);
-            builds.flat_map(|build| build.specs.clone()).collect()
+            builds
+                .flat_map(|build| build.specs.iter().map(|spec| row(build.id, spec)))
+                .collect()
         })
     }
 

@@ -2,9 +2,10 @@ use marula::Document;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]
-#[document(collection = "patients", index(_id, name = "x", partial(value == "x")))]
+#[document(collection = "patients", index(age, name = "x", partial(value == "x")))]
 struct Patient {
     _id: i64,
+    age: i64,
     #[document(encrypted)]
     value: String,
 }

@@ -125,6 +125,11 @@ impl Env {
         self.server.is_some()
     }
 
+    /// The in-process server. `None` on the deployment of `MONGODB_URI`.
+    pub(crate) fn server(&self) -> Option<&TestServer> {
+        self.server.as_ref()
+    }
+
     /// Drops the database and shuts down the client.
     ///
     /// # Panics

@@ -225,6 +225,8 @@ async fn one_of_each(env: &Env) -> Vec<Error> {
         Error::Schema(SchemaError::OptionsConflict {
             namespace: namespace.clone(),
             index: index.clone(),
+            differences: vec!["sparse".to_owned()],
+            can_change: false,
             existing: specification(),
             declared: specification(),
         }),

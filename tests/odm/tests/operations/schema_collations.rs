@@ -1,6 +1,7 @@
 //! Indexes of collections with a default collation, and text indexes.
 
 use crate::common::{Env, Observed};
+use crate::schema_setup::create;
 use marula::bson::{Document as Doc, doc};
 use marula::schema::{Apply, SyncMode};
 use marula::{Document, Error, SchemaError};
@@ -210,12 +211,7 @@ async fn a_text_index_takes_the_place_of_another() {
     {
         return env.stop().await;
     }
-    env.db
-        .schema()
-        .register::<Article>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<Article>(&env.db).await;
     let observed = Observed::of(&env);
     let schema = || observed.db.schema().register::<ChangedArticle>();
     let error = schema().sync(SyncMode::Additive).await.unwrap_err();

@@ -1,33 +1,14 @@
-//! Plans on older servers, on standalones, with the strict Stable API, and beside index builds.
+//! Plans on older servers, on standalones, and with the strict Stable API.
 
 use std::time::Duration;
 
 use crate::common::{Env, Observed};
-use marula::bson::{self, Document as Doc, doc};
+use crate::schema_setup::{OldVisit, Visit, changes, create, fail, start, unsupported};
+use marula::bson::doc;
 use marula::driver::options::{ServerApi, ServerApiVersion};
 use marula::schema::{Apply, SearchMode, Step, SyncMode};
 use marula::{Document, Error, SchemaError};
-use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
-
-/// An earlier version of [`Visit`].
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "visits", index(at), index(email), index(old))]
-pub(crate) struct OldVisit {
-    _id: i64,
-    at: bson::DateTime,
-    email: String,
-    old: i32,
-}
-
-/// A visit of a page.
-#[derive(Serialize, Deserialize, Document)]
-#[document(collection = "visits", index(at, ttl = "1h"), index(email, unique))]
-pub(crate) struct Visit {
-    _id: i64,
-    at: bson::DateTime,
-    email: String,
-}
 
 #[derive(Serialize, Deserialize, Document)]
 #[document(collection = "visits", index(email, hidden))]
@@ -67,45 +48,10 @@ struct Film {
     title: String,
 }
 
-/// An in-process server of this version. `None` with a message if the tests run on another deployment.
-pub(crate) async fn start(version: &str) -> Option<Env> {
-    if std::env::var("MONGODB_URI").is_ok() {
-        eprintln!("skipped: the test needs a server of version {version}");
-        return None;
-    }
-    Some(Env::start_with(TestServer::builder().replica_set().version(version)).await)
-}
-
 fn strict(env: &Env) -> Observed {
     Observed::with_options(env, |options| {
         options.server_api = Some(ServerApi::new(ServerApiVersion::V1).with_strict(true));
     })
-}
-
-fn unsupported(error: &Error) -> String {
-    assert!(
-        matches!(error, Error::Schema(SchemaError::Unsupported { .. })),
-        "{error}"
-    );
-    let text = error.to_string();
-    // `schema: database.collection: …`
-    text.splitn(3, ": ").last().expect("a text").to_owned()
-}
-
-/// The commands that write or change.
-fn changes(observed: &Observed) -> Vec<Doc> {
-    [
-        "create",
-        "createIndexes",
-        "collMod",
-        "dropIndexes",
-        "findAndModify",
-        "update",
-        "insert",
-    ]
-    .iter()
-    .flat_map(|name| observed.take(name))
-    .collect()
 }
 
 /// `prepareUnique` and `unique` need MongoDB 6.0, `expireAfterSeconds` of an index that has none MongoDB 5.1.
@@ -115,12 +61,7 @@ async fn an_older_server_builds_indexes_again_that_newer_ones_change() {
         let Some(env) = start(version).await else {
             return;
         };
-        env.db
-            .schema()
-            .register::<OldVisit>()
-            .sync(SyncMode::Additive)
-            .await
-            .unwrap();
+        create::<OldVisit>(&env.db).await;
         let observed = Observed::of(&env);
         let plan = observed.db.schema().register::<Visit>().plan().await.unwrap();
         let rebuilt = plan
@@ -167,12 +108,7 @@ async fn obsolete_indexes_are_dropped_later_by_servers_that_cannot_hide_them() {
     let Some(env) = start("4.2").await else {
         return;
     };
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<OldVisit>(&env.db).await;
     env.db
         .schema()
         .register::<Visit>()
@@ -245,12 +181,7 @@ async fn changes_of_collections_need_a_server_that_can_make_them() {
     let Some(env) = start("5.0").await else {
         return;
     };
-    env.db
-        .schema()
-        .register::<LogEntry>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<LogEntry>(&env.db).await;
     let observed = Observed::of(&env);
     let larger = || observed.db.schema().register::<LargerLogEntry>();
     let text = larger().plan().await.unwrap().to_string();
@@ -283,12 +214,7 @@ async fn the_strict_stable_api_permits_fewer_changes() {
     let Some(env) = start("8.2").await else {
         return;
     };
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<OldVisit>(&env.db).await;
     env.db
         .driver()
         .run_command(doc! { "create": "audit" })
@@ -330,7 +256,7 @@ async fn the_strict_stable_api_permits_fewer_changes() {
     );
     let images = strict.db.schema().register_named::<AuditEntry>("another_audit");
     assert_eq!(
-        unsupported(&images.plan().await.unwrap_err()),
+        unsupported(&images.sync(SyncMode::Verify).await.unwrap_err()),
         format!("the option `changeStreamPreAndPostImages` of the collection {needs}")
     );
     let capped = strict
@@ -371,18 +297,13 @@ async fn the_strict_stable_api_creates_no_text_indexes() {
     };
     let strict = strict(&env);
     let schema = || strict.db.schema().register::<Article>();
-    let error = schema().plan().await.unwrap_err();
+    let error = schema().sync(SyncMode::Verify).await.unwrap_err();
     assert_eq!(
         unsupported(&error),
         "a text key of index `title_text` (model `Article`) needs a client without `apiStrict`: it is not part of the Stable \
          API, version 1"
     );
-    env.db
-        .schema()
-        .register::<Article>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<Article>(&env.db).await;
     assert!(schema().sync(SyncMode::Full).await.unwrap().is_empty());
     env.stop().await;
 }
@@ -407,101 +328,5 @@ async fn the_strict_stable_api_has_no_search_indexes() {
     let optional = strict.db.schema().register::<Film>().search(SearchMode::Optional);
     let plan = optional.plan().await.unwrap();
     assert!(plan.is_empty(), "{plan}");
-    env.stop().await;
-}
-
-async fn fail(env: &Env, command: &str, code: i32, mode: Doc) {
-    let fail = doc! {
-        "configureFailPoint": "failCommand", "mode": mode, "data": { "failCommands": [command], "errorCode": code },
-    };
-    let admin = env.client().driver().database("admin");
-    admin.run_command(fail).await.expect("a fail point");
-}
-
-/// `collMod` and `dropIndexes` are refused while another index of the collection is built, such as by a rolling build.
-#[tokio::test]
-async fn changes_wait_for_index_builds_of_others() {
-    let Some(env) = start("8.2").await else {
-        return;
-    };
-    let observed = Observed::of(&env);
-    let visits = || observed.db.schema().register::<Visit>();
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
-    fail(&env, "collMod", 12_587, doc! { "times": 3 }).await;
-    visits().sync(SyncMode::Full).await.unwrap();
-    // `expireAfterSeconds`, `prepareUnique`, `unique`, `hidden`.
-    assert_eq!(observed.take("collMod").len(), 3 + 4);
-
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    fail(&env, "dropIndexes", 12_586, doc! { "times": 2 }).await;
-    let soon = Apply::full().drop_obsolete(Duration::from_millis(1));
-    let applied = visits().plan().await.unwrap().apply(soon).await.unwrap();
-    assert_eq!(applied.dropped.len(), 1, "{applied}");
-    assert_eq!(observed.take("dropIndexes").len(), 2 + 1);
-
-    // The wait has a limit.
-    let admin = env.client().driver().database("admin");
-    let always = doc! {
-        "configureFailPoint": "failCommand", "mode": "alwaysOn",
-        "data": { "failCommands": ["collMod"], "errorCode": 12_587 },
-    };
-    admin.run_command(always).await.unwrap();
-    let hidden = env.db.schema().register::<HiddenVisit>().plan().await.unwrap();
-    let apply = Apply::full().lease_wait(Duration::from_millis(100));
-    let error = hidden.apply(apply).await.unwrap_err();
-    let code = error.driver().and_then(marula::driver::Error::code);
-    assert_eq!(code, Some(12_587), "{error:#}");
-    env.stop().await;
-}
-
-/// A change to unique that the end of the wait for an index build prevents is reverted, within a time of its own.
-#[tokio::test]
-async fn a_failed_change_to_unique_is_reverted_after_the_wait() {
-    let Some(env) = start("8.2").await else {
-        return;
-    };
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
-    let observed = Observed::of(&env);
-    let plan = observed.db.schema().register::<Visit>().plan().await.unwrap();
-    // `expireAfterSeconds` and `prepareUnique` succeed.
-    fail(&env, "collMod", 12_587, doc! { "skip": 2 }).await;
-    let applying = tokio::spawn(async move {
-        let apply = Apply::full().lease_wait(Duration::ZERO);
-        plan.apply(apply).await
-    });
-    let mut sent = Vec::new();
-    let is_reverting = |sent: &[Doc]| {
-        sent.iter()
-            .any(|command| command.to_string().contains("\"prepareUnique\": false"))
-    };
-    while !is_reverting(&sent) && !applying.is_finished() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        sent.extend(observed.take("collMod"));
-    }
-    let off = doc! { "configureFailPoint": "failCommand", "mode": "off" };
-    let admin = env.client().driver().database("admin");
-    admin.run_command(off).await.unwrap();
-    let error = applying.await.unwrap().unwrap_err();
-    assert_eq!(
-        error.driver().and_then(marula::driver::Error::code),
-        Some(12_587),
-        "{error:#}"
-    );
-    let visits = env.db.driver().collection::<Doc>("visits");
-    let mut indexes = visits.list_indexes().with_type::<Doc>().await.unwrap();
-    while indexes.advance().await.unwrap() {
-        let index: Doc = indexes.deserialize_current().unwrap();
-        assert!(!index.contains_key("prepareUnique"), "{index}");
-    }
     env.stop().await;
 }

@@ -1,10 +1,11 @@
-//! Indexes that only some server versions accept: partial filters, equal keys, expirations in capped collections.
+//! Indexes that only some server versions accept: partial filters, equal keys, expirations, wildcard keys.
 
 use crate::common::{Env, Observed};
-use crate::schema_deployments::start;
+use crate::schema_setup::{Visit, start, unsupported};
 use marula::bson::{self, doc};
 use marula::schema::{Step, SyncMode};
 use marula::{Document, Error, SchemaError};
+use marula_test_server::TestServer;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, Document)]
@@ -73,17 +74,6 @@ struct KeptLogEntry {
     at: bson::DateTime,
 }
 
-/// The text of the error of a plan, without its namespace.
-fn unsupported<T: std::fmt::Debug>(result: marula::Result<T>) -> String {
-    let error = result.expect_err("an error");
-    assert!(
-        matches!(error, Error::Schema(SchemaError::Unsupported { .. })),
-        "{error}"
-    );
-    let text = error.to_string();
-    text.splitn(3, ": ").last().expect("a text").to_owned()
-}
-
 fn has_created(observed: &Observed) -> bool {
     !observed.take("create").is_empty() || !observed.take("createIndexes").is_empty()
 }
@@ -103,13 +93,13 @@ async fn operators_of_partial_filters_need_a_server_that_has_them() {
             assert_eq!(ranked(&env).sync(SyncMode::Full).await.unwrap().created.len(), 1);
         } else {
             assert_eq!(
-                unsupported(either.await),
+                unsupported(&either.await.unwrap_err()),
                 format!(
                     "the operator `$or` in the partial filter of index `due_1` (model `EitherTask`) needs MongoDB 6.0 or \
                      later, the server is {version}"
                 )
             );
-            let error = unsupported(ranked(&env).plan().await);
+            let error = unsupported(&ranked(&env).sync(SyncMode::Verify).await.unwrap_err());
             assert!(
                 error.starts_with("the operator `$in` in the partial filter"),
                 "{error}"
@@ -171,7 +161,7 @@ async fn indexes_with_equal_keys_need_a_server_that_has_them() {
             assert!(tasks().sync(SyncMode::Full).await.unwrap().is_empty());
         } else {
             assert_eq!(
-                unsupported(tasks().sync(SyncMode::Full).await),
+                unsupported(&tasks().sync(SyncMode::Full).await.unwrap_err()),
                 "index `ranked` (model `TwiceIndexedTask`) with the keys of index `urgent` needs MongoDB 5.0 or later, the \
                  server is 4.4"
             );
@@ -203,7 +193,7 @@ async fn an_expiration_in_a_capped_collection_is_an_error_of_the_plan_where_it_i
             )
         };
         assert_eq!(
-            unsupported(log().sync(SyncMode::Additive).await),
+            unsupported(&log().sync(SyncMode::Additive).await.unwrap_err()),
             refused("LogEntry")
         );
         assert!(!has_created(&observed), "{version}");
@@ -214,7 +204,10 @@ async fn an_expiration_in_a_capped_collection_is_an_error_of_the_plan_where_it_i
         let kept = env.db.schema().register::<KeptLogEntry>();
         kept.sync(SyncMode::Additive).await.unwrap();
         let later = observed.db.schema().register::<LaterLogEntry>();
-        assert_eq!(unsupported(later.plan().await), refused("LaterLogEntry"));
+        assert_eq!(
+            unsupported(&later.sync(SyncMode::Verify).await.unwrap_err()),
+            refused("LaterLogEntry")
+        );
         let plan = env.db.schema().register::<KeptLogEntry>().plan().await.unwrap();
         assert!(
             plan.steps().all(|(_, step)| matches!(step, Step::Keep { .. })),
@@ -222,4 +215,124 @@ async fn an_expiration_in_a_capped_collection_is_an_error_of_the_plan_where_it_i
         );
         env.stop().await;
     }
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(
+    collection = "pages",
+    index(wildcard(fields), site, name = "by_site"),
+    index(seen, ttl = "3000w"),
+    index(rank, hidden)
+)]
+struct Page {
+    _id: i64,
+    rank: i32,
+    site: String,
+    fields: marula::bson::Document,
+    seen: bson::DateTime,
+}
+
+/// A plan contains all that the server does not support, and is not applied.
+#[tokio::test]
+async fn a_plan_lists_all_that_the_server_does_not_support() {
+    let Some(env) = start("4.2").await else {
+        return;
+    };
+    let observed = Observed::of(&env);
+    let pages = || observed.db.schema().register::<Page>();
+    let plan = pages().plan().await.unwrap();
+    assert!(!plan.is_empty() && plan.conflict().is_none());
+    let lines: Vec<String> = [
+        ("a wildcard key beside other keys", "by_site", "7.0"),
+        (
+            "the option `expireAfterSeconds`, with more seconds than have passed since 1970,",
+            "seen_1",
+            "6.0",
+        ),
+        ("the option `hidden`", "rank_1", "4.4"),
+    ]
+    .iter()
+    .map(|(what, index, version)| {
+        format!(
+            "{what} of index `{index}` (model `Page`) needs MongoDB {version} or later, the server is 4.2"
+        )
+    })
+    .collect();
+    let text = plan.to_string();
+    for line in &lines {
+        assert!(text.contains(&format!("  ! refused  {line}\n")), "{text}");
+    }
+    for mode in [SyncMode::Verify, SyncMode::Additive, SyncMode::Full] {
+        let error = pages().sync(mode).await.unwrap_err();
+        assert_eq!(unsupported(&error), lines.join("; "));
+        assert_eq!(error.to_string().matches(".pages: ").count(), 3, "{error}");
+    }
+    assert!(!has_created(&observed));
+    env.stop().await;
+    let Some(env) = start("7.0").await else {
+        return;
+    };
+    let applied = env
+        .db
+        .schema()
+        .register::<Page>()
+        .sync(SyncMode::Full)
+        .await
+        .unwrap();
+    assert_eq!(applied.created.len(), 3);
+    env.stop().await;
+}
+
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "sharded_tasks", index(rank, sparse))]
+struct SparseTask {
+    _id: i64,
+    rank: i32,
+}
+
+/// The only index of the shard key cannot be dropped to build it again.
+#[tokio::test]
+async fn the_index_of_the_shard_key_is_not_rebuilt() {
+    let env = Env::start_with(TestServer::builder().sharded()).await;
+    let Some(server) = env.server() else {
+        return env.stop().await;
+    };
+    let namespace = format!("{}.sharded_tasks", env.db.name());
+    server.shard_collection(&namespace, &doc! { "rank": 1 }).unwrap();
+    let tasks = || env.db.schema().register::<SparseTask>();
+    let error = tasks().sync(SyncMode::Full).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "schema: index `rank_1` of {namespace} cannot be dropped: it is the only index that begins with the shard key \
+             {{\"rank\": 1}}; create another index that begins with the shard key first, with a name and keys of its own"
+        )
+    );
+    let error = tasks().sync(SyncMode::Additive).await.unwrap_err().to_string();
+    assert!(
+        error.contains("differs in sparse:") && error.contains("let `SyncMode::Full` or `Apply::rebuild`"),
+        "{error}"
+    );
+    env.stop().await;
+}
+
+/// An expiration that a rebuild adds deletes documents, as that of a new index.
+#[tokio::test]
+async fn a_rebuild_says_that_documents_expire() {
+    let Some(env) = start("5.0").await else {
+        return;
+    };
+    let create = doc! { "createIndexes": "visits", "indexes": [{ "key": { "at": 1 }, "name": "at_1" }] };
+    env.db.driver().run_command(create).await.unwrap();
+    let plan = env.db.schema().register::<Visit>().plan().await.unwrap();
+    let text = plan.to_string();
+    let line = text
+        .lines()
+        .find(|line| line.contains("! conflict at_1"))
+        .expect("a rebuild");
+    assert!(
+        line.ends_with("must be dropped and built again (deletes the documents that have expired)"),
+        "{text}"
+    );
+    env.stop().await;
 }

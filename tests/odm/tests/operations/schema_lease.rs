@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{Env, Observed};
-use crate::schema_deployments::{OldVisit, Visit, start};
+use crate::schema_setup::{OldVisit, Visit, create, start};
 use marula::bson::{self, Document as Doc, doc};
 use marula::driver::options::{ReadPreference, ReadPreferenceMode};
 use marula::schema::{Apply, SyncMode};
@@ -22,12 +22,7 @@ async fn the_lease_is_taken_by_its_id() {
     for builder in deployments {
         let env = Env::start_with(builder).await;
         let observed = Observed::of(&env);
-        env.db
-            .schema()
-            .register::<OldVisit>()
-            .sync(SyncMode::Additive)
-            .await
-            .unwrap();
+        create::<OldVisit>(&env.db).await;
         let schema = env.db.driver().collection::<Doc>("marula_schema");
         // No lease, and leases without a date of expiry.
         for content in [
@@ -119,12 +114,7 @@ async fn a_lease_is_given_back_after_a_write_concern_error() {
     let Some(env) = start("8.2").await else {
         return;
     };
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<OldVisit>(&env.db).await;
     let fail = doc! {
         "configureFailPoint": "failCommand", "mode": { "times": 1 },
         "data": {
@@ -154,12 +144,7 @@ async fn a_lease_is_valid_for_at_least_a_second() {
     let Some(env) = start("8.2").await else {
         return;
     };
-    env.db
-        .schema()
-        .register::<OldVisit>()
-        .sync(SyncMode::Additive)
-        .await
-        .unwrap();
+    create::<OldVisit>(&env.db).await;
     let plan = env.db.schema().register::<Visit>().plan().await.unwrap();
     let applied = plan.apply(Apply::full().lease(Duration::ZERO)).await.unwrap();
     assert!(!applied.is_empty(), "{applied}");

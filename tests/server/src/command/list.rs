@@ -6,6 +6,7 @@ use crate::auth::roles::Resource;
 use crate::cursor::{End, Opening};
 use crate::error::{Error, Result, code};
 use crate::query::{Env, Filter};
+use crate::settings::Kind;
 use crate::storage::Collection;
 use crate::storage::index::Index;
 use crate::storage::namespace::check_database;
@@ -153,8 +154,10 @@ pub(crate) fn list_indexes(call: &Call<'_>) -> Result<Document> {
     let is_listed = |index: &&Index| collection.time_field.is_none() || index.name != "_id_";
     let built = collection.indexes.iter().filter(is_listed);
     let built = built.map(|index| index.spec.clone());
-    // The indexes that are being built are listed too.
-    let building = call.deployment.index_builds.specs(&namespace);
+    // The indexes that are being built are listed too. A standalone has no ids of builds.
+    let profile = call.deployment.profile();
+    let with_ids = call.args().flag("includeBuildUUIDs", false)? && profile.kind != Kind::Single;
+    let building = call.deployment.index_builds.listed(&namespace, with_ids);
     let rows = built.chain(building).map(Arc::new).collect();
     Ok(doc! { "cursor": listed(call, &namespace.to_string(), rows, batch_size)? })
 }

@@ -104,8 +104,9 @@ pub struct IndexOptions {
     /// Options of the storage engine. Default: the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_engine: Option<Document>,
-    /// Other options, which are sent as they are, after those of the other fields. Default: empty.
-    /// Empty in the indexes that the server lists.
+    /// Other options, which are sent as they are, after those of the other fields. `key` and `name`
+    /// are an error: they are [`IndexModel::keys`] and [`name`](Self::name). Default: empty. Empty in
+    /// the indexes that the server lists.
     #[serde(skip)]
     pub other: Document,
 }
@@ -154,6 +155,15 @@ impl IndexModel {
 
     /// The specification as `createIndexes` has it, with a name.
     pub(super) fn specification(&self) -> crate::Result<Document> {
+        if let Some(field) = ["key", "name"]
+            .into_iter()
+            .find(|field| self.options.other.contains_key(field))
+        {
+            return Err(crate::Error::invalid_argument(format!(
+                "`{field}` is not one of the other options of an index: use `IndexModel::{}`",
+                if field == "key" { "keys" } else { "name" }
+            )));
+        }
         let mut specification = to_document(self)?;
         specification.insert("name", self.index_name());
         specification.extend(self.options.other.clone());
@@ -229,6 +239,15 @@ mod tests {
             model.specification().unwrap(),
             doc! { "key": { "a": 1 }, "sparse": true, "name": "a_1", "new": { "b": 1.5 } }
         );
+    }
+
+    #[test]
+    fn the_key_and_the_name_are_no_other_options() {
+        for (field, method) in [("key", "keys"), ("name", "name")] {
+            let model = IndexModel::new(doc! { "a": 1 }).other(field, "x");
+            let error = model.specification().unwrap_err().to_string();
+            assert!(error.contains(&format!("use `IndexModel::{method}`")), "{error}");
+        }
     }
 
     #[test]

@@ -156,6 +156,44 @@ async fn a_changed_model_is_reported() {
     );
 }
 
+#[derive(Serialize, Deserialize, Document)]
+#[document(collection = "texts")]
+struct Text {
+    _id: i64,
+    #[document(encrypted(prefix(min = 2, max = 10), suffix(min = 2, max = 10), contention = 0))]
+    text: String,
+}
+
+/// Ranges need MongoDB 8.0, prefixes and the others MongoDB 8.2.
+#[tokio::test]
+async fn query_types_need_a_server_that_has_them() {
+    for (version, age, text) in [("7.0", true, true), ("8.0", false, true), ("8.2", false, false)] {
+        let Some(hospital) = Hospital::start(version).await else {
+            return;
+        };
+        let plan = hospital
+            .schema()
+            .register::<Patient>()
+            .register::<Text>()
+            .plan()
+            .await
+            .unwrap();
+        let unsupported = plan
+            .unsupported()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        let range = "the query type `range` of the encrypted field `age` (model `Patient`) needs MongoDB 8.0 or later, the \
+                     server is 7.0";
+        assert_eq!(unsupported.contains(range), age, "{unsupported}");
+        for kind in ["prefix", "suffix"] {
+            let found = unsupported.contains(&format!("the query type `{kind}"));
+            assert_eq!(found, text, "{unsupported}");
+        }
+        assert_eq!(unsupported.contains("(model `Text`) needs MongoDB 8.2"), text);
+        assert_eq!(hospital.keys().await, 0);
+    }
+}
+
 /// It is rejected before a data key is created.
 #[tokio::test]
 async fn an_encrypted_collection_on_a_standalone_is_rejected() {

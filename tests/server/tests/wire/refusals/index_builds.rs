@@ -4,7 +4,7 @@
 use super::{Server, VERSIONS, failure, has_message, start};
 use crate::client::{Client, code, on, standalone};
 use bson::{Document, doc};
-use marula_test_server::{HeldIndexBuilds, Refusal, refusals};
+use marula_test_server::{HeldIndexBuilds, Refusal, TestServer, refusals};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -204,4 +204,44 @@ async fn duplicates_are_found_at_the_end_of_a_build() {
     builds.wait_for_builds(1).await;
     drop(builds);
     assert_eq!(code(&client.receive().await.unwrap().body), 11_000);
+}
+
+/// A standalone has no ids of builds.
+#[tokio::test]
+async fn indexes_that_are_being_built_are_listed_with_the_ids_of_their_builds() {
+    for is_replicated in [false, true] {
+        let builder = if is_replicated {
+            TestServer::builder().replica_set()
+        } else {
+            TestServer::builder().standalone()
+        };
+        let server = builder.start().await.unwrap();
+        let address = server.addresses()[0];
+        let (mut client, mut builder) = (Client::connect(address).await, Client::connect(address).await);
+        let insert = doc! { "insert": "c", "documents": [{ "a": 1 }] };
+        client.run(on("db", insert)).await;
+        let builds = server.hold_index_builds();
+        builder.send(0, &on("db", create())).await;
+        builds.wait_for_builds(1).await;
+        let mut listed = Vec::new();
+        for with_ids in [false, true] {
+            let list = doc! { "listIndexes": "c", "includeBuildUUIDs": with_ids };
+            let reply = client.run(on("db", list)).await;
+            let batch = reply
+                .get_document("cursor")
+                .unwrap()
+                .get_array("firstBatch")
+                .unwrap();
+            listed.push(batch[1].as_document().unwrap().clone());
+        }
+        assert_eq!(listed[0].get_str("name").unwrap(), "i");
+        if is_replicated {
+            assert_eq!(listed[1].get_document("spec").unwrap(), &listed[0]);
+            assert!(listed[1].contains_key("buildUUID"));
+        } else {
+            assert_eq!(listed[1], listed[0]);
+        }
+        drop(builds);
+        assert_eq!(code(&builder.receive().await.unwrap().body), 0);
+    }
 }

@@ -22,6 +22,29 @@ pub enum Requirement {
     NotStrict,
 }
 
+/// A part of the declarations that the deployment does not support.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnsupportedFeature {
+    /// The collection, as `database.collection`.
+    pub namespace: String,
+    /// What is not supported, such as "the option `hidden` of index `page_1` (model `Visit`)".
+    pub feature: String,
+    /// The property that the deployment lacks.
+    pub requirement: Requirement,
+}
+
+/// `db.visits: the option `hidden` of index `page_1` (model `Visit`) needs MongoDB 4.4 or later, the server is 4.2`
+impl fmt::Display for UnsupportedFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} needs {}",
+            self.namespace, self.feature, self.requirement
+        )
+    }
+}
+
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

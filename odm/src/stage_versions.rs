@@ -117,6 +117,16 @@ fn of_outputs(outputs: &Document, found: &mut Option<ServerRequirement>) {
     }
 }
 
+/// The field of a keyset page with the values of the sort keys, if a projection does not contain them.
+pub(crate) const ADDED_KEYS: &str = "marulaKeys";
+
+/// The version that a keyset page needs if its projection does not contain the sort keys: they are added as computed
+/// fields.
+pub(crate) fn of_added_keys() -> ServerRequirement {
+    let feature = "a keyset page whose projection does not contain all fields of the sort and `_id`";
+    ServerRequirement::new(4, 4, feature)
+}
+
 /// The version that the projection of a query needs: MongoDB 4.2 computes no fields in it.
 pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> {
     let is_computed = |value: &Bson| match value {
@@ -126,8 +136,11 @@ pub(crate) fn of_projection(projection: &Document) -> Option<ServerRequirement> 
         Bson::String(_) | Bson::Array(_) => true,
         _ => false,
     };
-    let is_found = projection.values().any(is_computed);
-    is_found.then(|| ServerRequirement::new(4, 4, "a query with computed fields in its projection"))
+    let is_found = |(name, value): (&String, &Bson)| name != ADDED_KEYS && is_computed(value);
+    projection
+        .iter()
+        .any(is_found)
+        .then(|| ServerRequirement::new(4, 4, "a query with computed fields in its projection"))
 }
 
 /// The version that a sort by the score of a text search needs if the projection does not have the score.
